@@ -1,0 +1,46 @@
+# Every target sets up .venv by itself and redoes it when pyproject.toml or constraints.txt changes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO ?= demo
+
+.PHONY: help setup demo test lint bench docs clean
+
+help:
+	@echo "make demo    set up and show predicted distributions: a table and a picture in $(DEMO)/"
+	@echo "make test    set up, lint, type-check and run the tests with branch coverage"
+	@echo "make lint    ruff and mypy only"
+	@echo "make bench   speed and memory, side by side with peers"
+	@echo "make docs    build the documentation into site/"
+	@echo "make clean   remove everything that was built"
+
+$(READY): pyproject.toml constraints.txt
+	@rm -f $@
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	@touch $@
+
+setup: $(READY)
+
+demo: $(READY)
+	$(BIN)/aldsurv demo --out $(DEMO)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+clean:
+	rm -rf $(VENV) $(DEMO) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

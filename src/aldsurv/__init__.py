@@ -1,0 +1,47 @@
+"""aldsurv: the whole distribution of the time to an event, for every individual.
+
+Nothing heavy is imported here: each public name is loaded on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aldsurv import distributions, nonparametric, plots
+    from aldsurv.distributions import SurvivalDistribution
+    from aldsurv.errors import AldsurvError
+    from aldsurv.survival_data import SurvivalData
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AldsurvError",
+    "SurvivalData",
+    "SurvivalDistribution",
+    "distributions",
+    "nonparametric",
+    "plots",
+]
+
+_HOMES = {
+    "AldsurvError": "aldsurv.errors",
+    "SurvivalData": "aldsurv.survival_data",
+    "SurvivalDistribution": "aldsurv.distributions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in __all__:
+        value = import_module(f"aldsurv.{name}")
+    else:
+        raise AttributeError(f"module 'aldsurv' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

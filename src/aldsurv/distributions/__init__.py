@@ -1,0 +1,30 @@
+"""Survival distributions: one interface, one family a file."""
+
+from aldsurv.distributions.asymmetric_laplace import AsymmetricLaplace
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.exponential import Exponential
+from aldsurv.distributions.log_asymmetric_laplace import LogAsymmetricLaplace
+from aldsurv.distributions.log_normal import LogNormal
+from aldsurv.distributions.mixture import Mixture
+from aldsurv.distributions.normal import Normal
+from aldsurv.distributions.quantile_knots import QuantileKnots
+from aldsurv.distributions.shifted import Shifted
+from aldsurv.distributions.step import Step
+from aldsurv.distributions.truncated import LeftTruncated, PositiveAsymmetricLaplace
+from aldsurv.distributions.weibull import Weibull
+
+__all__ = [
+    "AsymmetricLaplace",
+    "Exponential",
+    "LeftTruncated",
+    "LogAsymmetricLaplace",
+    "LogNormal",
+    "Mixture",
+    "Normal",
+    "PositiveAsymmetricLaplace",
+    "QuantileKnots",
+    "Shifted",
+    "Step",
+    "SurvivalDistribution",
+    "Weibull",
+]

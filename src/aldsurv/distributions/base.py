@@ -1,0 +1,462 @@
+"""SurvivalDistribution: what every model answers with and everything downstream reads."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aldsurv.distributions import numeric
+from aldsurv.distributions.backend import Array, as_like, is_numpy, namespace, random_exponential
+from aldsurv.distributions.likelihood import row_log_likelihood
+from aldsurv.distributions.log_space import log1mexp
+from aldsurv.errors import ParameterError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from aldsurv.survival_data import SurvivalData
+
+__all__ = ["SurvivalDistribution", "residual_anywhere"]
+
+Formula = Callable[..., Array]
+
+# Values per block on numpy: intermediate arrays of this size stay in the processor's cache.
+_BLOCK_VALUES = 1 << 14
+# Evaluations that a numerical fallback spends on one value; it only sets the size of blocks.
+_NUMERIC_COST = 512
+
+
+class SurvivalDistribution(ABC):
+    """The distribution of the time to an event for each of n individuals.
+
+    Immutable. **Shapes:** every method that takes times (or probabilities, or horizons) gives ``(n,)`` for a
+    number, ``(n, m)`` for a vector of m, and matches row by row what has two axes: ``d.survival(time[:, None])``
+    is ``(n, 1)``, one value a subject. Methods without an argument give ``(n,)``.
+
+    The arrays are numpy's or torch's, like the parameters; the same formulas run on both. Slicing with ``d[rows]``,
+    joining with ``SurvivalDistribution.concatenate``, and changing the unit of time with ``scaled`` and ``shifted``
+    work for every family. Families override the methods that begin with an underscore; those get
+    arguments that broadcast against ``(n, 1)``.
+    """
+
+    @classmethod
+    def _trusted(cls, **fields: Any) -> Self:
+        """Build from fields known to be valid, without looking at them again."""
+        made = object.__new__(cls)
+        for name, value in fields.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    # ---- rows -------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _column(self) -> Array:
+        """Some array of this distribution with one row an individual: tells n, backend, precision, device."""
+
+    @abstractmethod
+    def _map_rows(self, change: Callable[[Array], Array]) -> Self:
+        """Apply ``change`` to every array that has one row an individual."""
+
+    @abstractmethod
+    def _join(self, others: Sequence[Self]) -> Self:
+        """Rows of self followed by those of others, all of this family."""
+
+    def __len__(self) -> int:
+        return int(self._column.shape[0])
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Rows as numpy takes them: a slice, an index, indices or a mask; an index gives one row."""
+        if isinstance(rows, (int, np.integer)):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"row {rows} of a distribution with {len(self)} rows")
+            rows = slice(rows % len(self), rows % len(self) + 1)
+        elif not isinstance(rows, slice):
+            rows = self._row_index(rows)
+        return self._map_rows(lambda array: array[rows])
+
+    def _row_index(self, rows: Any) -> Any:
+        if not is_numpy(namespace(rows)):
+            return rows
+        index = np.asarray(rows)
+        if index.size == 0:
+            index = index.astype(np.intp)
+        if index.ndim != 1 or index.dtype.kind not in "biu":
+            raise ParameterError(
+                f"rows must be a slice, an index, indices or a mask, but they are {type(rows).__name__}."
+            )
+        if index.dtype.kind == "b" and index.size != len(self):
+            raise ParameterError(f"a mask of {index.size} values cannot choose among {len(self)} rows.")
+        return index if is_numpy(namespace(self._column)) else as_like(index, self._column).to(int)
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n={len(self)})"
+
+    def blocks(self, rows: int) -> Iterator[Self]:
+        """Consecutive parts of at most ``rows`` rows, for answers too large to hold at once."""
+        if rows < 1:
+            raise ParameterError(f"rows must be at least 1, but is {rows}.")
+        return (self[start : start + rows] for start in range(0, len(self), rows))
+
+    @staticmethod
+    def concatenate(parts: Sequence[SurvivalDistribution]) -> SurvivalDistribution:
+        """One distribution with the rows of all parts, in order; the parts must be of one family."""
+        parts = list(parts)
+        if not parts:
+            raise ParameterError("concatenate needs at least one distribution, but got none.")
+        families = {type(part).__name__ for part in parts}
+        if len(families) > 1:
+            raise ParameterError(
+                f"only distributions of one family can be joined, but these are {', '.join(sorted(families))}. "
+                "Evaluate them apart, or make them of one family."
+            )
+        return parts[0] if len(parts) == 1 else parts[0]._join(parts[1:])
+
+    # ---- what a family provides -------------------------------------------------------------------------
+
+    @abstractmethod
+    def _log_survival(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _log_cdf(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _log_density(self, t: Array) -> Array: ...
+
+    def _survival(self, t: Array) -> Array:
+        return namespace(t).exp(self._log_survival(t))
+
+    def _cdf(self, t: Array) -> Array:
+        return namespace(t).exp(self._log_cdf(t))
+
+    def _density(self, t: Array) -> Array:
+        return namespace(t).exp(self._log_density(t))
+
+    def _hazard(self, t: Array) -> Array:
+        return namespace(t).exp(self._log_density(t) - self._log_survival(t))
+
+    def _log_survival_ratio(self, t: Array, since: Array) -> Array:
+        """``log S(t) - log S(since)``; a family may know it without the cancellation."""
+        return self._log_survival(t) - self._log_survival(since)
+
+    def _log_probability(self, lower: Array, upper: Array) -> Array:
+        """``log P(lower < T ≤ upper)``: a difference of survivals or of cdfs, whichever cancels less."""
+        xp = namespace(lower)
+        log_survival, log_cdf = self._log_survival(lower), self._log_cdf(upper)
+        from_above = log_survival < log_cdf
+        outer = xp.where(from_above, log_survival, log_cdf)
+        inner = xp.where(from_above, self._log_survival(upper), self._log_cdf(lower))
+        possible = outer > -math.inf
+        gap = xp.where(possible, inner, -xp.ones_like(inner)) - xp.where(
+            possible, outer, xp.zeros_like(outer)
+        )
+        return xp.where(possible, outer + log1mexp(xp.clip(gap, None, 0.0)), outer)
+
+    def _inverse_log_survival(self, log_survival: Array) -> Array:
+        return numeric.inverse_log_survival(self, log_survival)
+
+    def _bracket(self, log_survival: Array) -> tuple[Array, Array]:
+        """Times between which the survival passes through ``exp(log_survival)``."""
+        xp = namespace(log_survival)
+        low, _ = xp.broadcast_arrays(self._lower(), log_survival)
+        return low, xp.full_like(low, math.inf)
+
+    def _lower(self) -> Array:
+        """Lower end of the support, as a column."""
+        return namespace(self._column).full_like(self._column[:, :1], -math.inf)
+
+    def _kinks(self) -> Array:
+        """Times ``(n, k)`` that integrals must not step across: where the density is not smooth."""
+        return self._column[:, :0]
+
+    def _residual(self, start: Array, stop: Array) -> Array:
+        """``∫ S(t)/S(start) dt`` from start to stop ≥ start, start inside the support; stop may be infinite."""
+        xp = namespace(start)
+        start, stop, _ = xp.broadcast_arrays(start, stop, self._column[:, :1])
+        log_start = self._log_survival(start)[..., None, None]
+        stops = None if bool(xp.all(stop == math.inf)) else stop
+        return numeric.upper_integral(self, lambda _, log_s: xp.exp(log_s - log_start), start, stops)
+
+    def _mean(self) -> Array:
+        xp = namespace(self._column)
+        middle = self._inverse_log_survival(xp.full_like(self._column[:, :1], math.log(0.5)))
+        above = numeric.upper_integral(self, lambda _, log_s: xp.exp(log_s), middle)
+        return middle + (above - numeric.lower_integral(self, lambda _, log_f: xp.exp(log_f), middle))
+
+    def _variance(self) -> Array:
+        # Around the mean both integrals are positive: nothing cancels.
+        xp = namespace(self._column)
+        mean = self._mean()
+        finite = xp.where(xp.isfinite(mean), mean, xp.zeros_like(mean))
+        distance = finite[..., None, None]
+        above = numeric.upper_integral(self, lambda t, log_s: (t - distance) * xp.exp(log_s), finite)
+        below = numeric.lower_integral(self, lambda t, log_f: (distance - t) * xp.exp(log_f), finite)
+        return xp.where(xp.isfinite(mean), 2 * (above + below), xp.full_like(mean, math.inf))
+
+    def _mode(self) -> Array:
+        return numeric.mode(self)
+
+    def _crps(self, lower: Array, upper: Array) -> Array:
+        """``∫ F² dt`` up to lower plus ``∫ S² dt`` from upper."""
+        xp = namespace(lower)
+        below = numeric.lower_integral(self, lambda _, log_f: xp.exp(2 * log_f), lower)
+        return below + numeric.upper_integral(self, lambda _, log_s: xp.exp(2 * log_s), upper)
+
+    # ---- what users call --------------------------------------------------------------------------------
+
+    def survival(self, times: Any) -> Array:
+        """Probability to be event-free after ``times``: S(t) = P(T > t)."""
+        return self._evaluate(lambda d, t: d._survival(t), times=times)
+
+    def log_survival(self, times: Any) -> Array:
+        """Logarithm of the survival, accurate where the survival itself underflows or rounds to one."""
+        return self._evaluate(lambda d, t: d._log_survival(t), times=times)
+
+    def cdf(self, times: Any) -> Array:
+        """Probability of the event by ``times``: F(t) = P(T ≤ t)."""
+        return self._evaluate(lambda d, t: d._cdf(t), times=times)
+
+    def log_cdf(self, times: Any) -> Array:
+        """Logarithm of the cdf."""
+        return self._evaluate(lambda d, t: d._log_cdf(t), times=times)
+
+    def density(self, times: Any) -> Array:
+        """Probability density f(t)."""
+        return self._evaluate(lambda d, t: d._density(t), times=times)
+
+    def log_density(self, times: Any) -> Array:
+        """Logarithm of the density."""
+        return self._evaluate(lambda d, t: d._log_density(t), times=times)
+
+    def hazard(self, times: Any) -> Array:
+        """Event rate among those still event-free: f(t)/S(t)."""
+        return self._evaluate(lambda d, t: d._hazard(t), times=times)
+
+    def cumulative_hazard(self, times: Any) -> Array:
+        """``-log S(t)``."""
+        return self._evaluate(lambda d, t: -d._log_survival(t), times=times)
+
+    def log_probability(self, lower: Any, upper: Any) -> Array:
+        """``log P(lower < T ≤ upper)``, accurate for tiny probabilities."""
+        return self._evaluate(lambda d, a, b: d._log_probability(a, b), lower=lower, upper=upper)
+
+    def probability(self, lower: Any, upper: Any) -> Array:
+        """``P(lower < T ≤ upper)``."""
+        return self._evaluate(
+            lambda d, a, b: namespace(a).exp(d._log_probability(a, b)), lower=lower, upper=upper
+        )
+
+    def probability_negative(self) -> Array:
+        """``P(T < 0)``: what the family puts where no event time can be; 0 for positive families."""
+        tiny = np.nextafter(0.0, -1.0)
+        return self._evaluate(lambda d, t: d._cdf(t), times=tiny)
+
+    def quantile(self, levels: Any) -> Array:
+        """Smallest time by which the event has happened with probability ``levels``."""
+        return self._evaluate(_quantile, levels=levels, cost=16)
+
+    def median(self) -> Array:
+        """Time by which half of the probability has passed."""
+        return self.quantile(0.5)
+
+    def interval(self, level: float = 0.9) -> Array:
+        """Central interval ``(n, 2)`` that holds the event time with probability ``level``."""
+        if not 0 < level < 1:
+            raise ParameterError(f"level must lie between 0 and 1, but is {level}.")
+        return self.quantile([(1 - level) / 2, (1 + level) / 2])
+
+    def mean(self) -> Array:
+        """Expected time; infinite where the expectation does not exist."""
+        return self._evaluate(lambda d: d._mean(), cost=_NUMERIC_COST)
+
+    def variance(self) -> Array:
+        """Expected squared distance from the mean."""
+        return self._evaluate(lambda d: d._variance(), cost=_NUMERIC_COST)
+
+    def std(self) -> Array:
+        """Standard deviation, in the unit of time."""
+        return namespace(self._column).sqrt(self.variance())
+
+    def mode(self) -> Array:
+        """Time at which the density is highest."""
+        return self._evaluate(lambda d: d._mode(), cost=_NUMERIC_COST)
+
+    def restricted_mean(self, horizon: Any) -> Array:
+        """Expected event-free time within ``horizon``: ``∫ S(t) dt`` from 0 to the horizon."""
+        return self._evaluate(_restricted_mean, horizon=horizon, cost=_NUMERIC_COST)
+
+    def mean_residual_life(self, times: Any) -> Array:
+        """Expected further time for those event-free at ``times``: ``E[T - t | T > t]``."""
+        return self._evaluate(_mean_residual_life, times=times, cost=_NUMERIC_COST)
+
+    def crps(self, times: Any, upper: Any = None) -> Array:
+        """Continuous ranked probability score of the outcome ``times``, in the unit of time; lower is better.
+
+        Parameters
+        ----------
+        times
+            The event time; with ``upper``, the time after which the event is known to have happened.
+        upper
+            For an outcome known only to lie in ``(times, upper]``: the score counts what can be judged, ``F²``
+            before the interval and ``S²`` after it. ``upper=inf`` is the survival-CRPS of a right-censored row,
+            ``times=-inf`` that of a left-censored one.
+        """
+        upper = times if upper is None else upper
+        return self._evaluate(_crps_anywhere, times=times, upper=upper, cost=_NUMERIC_COST)
+
+    def conditional(self, since: Any) -> SurvivalDistribution:
+        """Distribution of the event time of those known to be event-free at ``since`` (a number, or one a row)."""
+        column = self._as_column(since, "since")
+        if bool(namespace(column).any(namespace(column).isnan(column) | (column == math.inf))):
+            raise ParameterError(f"since must be a time before infinity, but is {since}.")
+        return self._conditional(column)
+
+    def sample(self, size: int | None = None, *, random_state: Any = None) -> Array:
+        """Draws from every row: ``(n,)``, or ``(n, size)``.
+
+        Parameters
+        ----------
+        size
+            How many for each row; None for one, without the second axis.
+        random_state
+            A seed or a numpy generator. The same seed gives the same draws on numpy and torch.
+        """
+        count = 1 if size is None else size
+        exponential = random_exponential((len(self), count), random_state, self._column)
+        drawn = self._evaluate(lambda d, e: d._inverse_log_survival(-e), draws=exponential, cost=16)
+        return drawn[:, 0] if size is None else drawn
+
+    def log_likelihood(self, data: SurvivalData) -> Array:
+        """Log-likelihood ``(n,)`` of each row of ``data`` under the same row here, times its weight.
+
+        Exact ``log f(y)``, right-censored ``log S(y)``, left-censored ``log F(y)``, interval-censored
+        ``log(F(u) - F(l))``; delayed entry at a subtracts ``log S(a)``.
+        """
+        if len(data) != len(self):
+            raise ParameterError(f"the data have {len(data)} rows, but the distribution has {len(self)}.")
+        with np.errstate(all="ignore"):
+            return row_log_likelihood(self, data)
+
+    def scaled(self, factor: Any) -> SurvivalDistribution:
+        """Distribution of ``factor · T``: the same times in another unit; factor > 0, a number or one a row."""
+        column = self._as_column(factor, "factor")
+        if not bool(namespace(column).all((column > 0) & (column < math.inf))):
+            raise ParameterError(f"factor must be positive and finite, but is {factor}.")
+        return self._scaled(column)
+
+    def shifted(self, offset: Any) -> SurvivalDistribution:
+        """Distribution of ``T + offset``; offset a number or one a row."""
+        column = self._as_column(offset, "offset")
+        if not bool(namespace(column).all(namespace(column).isfinite(column))):
+            raise ParameterError(f"offset must be finite, but is {offset}.")
+        return self._shifted(column)
+
+    def _conditional(self, since: Array) -> SurvivalDistribution:
+        from aldsurv.distributions.truncated import LeftTruncated
+
+        return LeftTruncated(self, since)
+
+    @abstractmethod
+    def _scaled(self, factor: Array) -> SurvivalDistribution: ...
+
+    def _shifted(self, offset: Array) -> SurvivalDistribution:
+        from aldsurv.distributions.shifted import Shifted
+
+        return Shifted(self, offset)
+
+    # ---- shapes -----------------------------------------------------------------------------------------
+
+    def _as_column(self, value: Any, name: str) -> Array:
+        """``value`` as a column that broadcasts against the rows."""
+        array = self._as_array(value, name)
+        if array.ndim == 0 or (array.ndim == 1 and array.shape[0] in (1, len(self))):
+            return namespace(array).reshape(array, (-1, 1))
+        if array.ndim == 2 and array.shape[1] == 1 and array.shape[0] in (1, len(self)):
+            return array
+        raise ParameterError(
+            f"{name} must be a number or have one value for each of {len(self)} rows, but has shape {tuple(array.shape)}."
+        )
+
+    def _as_array(self, value: Any, name: str) -> Array:
+        try:
+            return as_like(value, self._column)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"{name} must be numbers, but is {value!r:.60} ({error}).") from None
+
+    def _evaluate(self, formula: Formula, *, cost: int = 1, **arguments: Any) -> Array:
+        """Give ``formula`` two-dimensional arguments and its answer the documented shape.
+
+        On numpy the rows go through in blocks, so that what is needed in between stays in the cache and
+        memory holds little more than the answer.
+        """
+        arrays = [self._as_array(value, name) for name, value in arguments.items()]
+        scalar = all(array.ndim == 0 for array in arrays)
+        arrays = [self._two_axes(array, name) for array, name in zip(arrays, arguments, strict=True)]
+        width = max((array.shape[1] for array in arrays), default=1)
+        n = len(self)
+        with np.errstate(all="ignore"):
+            step = max(1, _BLOCK_VALUES // max(1, width * cost))
+            if n <= step or not is_numpy(namespace(self._column)):
+                answer = formula(self, *arrays) + namespace(self._column).zeros_like(self._column[:, :1])
+            else:
+                answer = np.empty((n, width), dtype=self._column.dtype)
+                for start in range(0, n, step):
+                    rows = slice(start, start + step)
+                    parts = (array if array.shape[0] == 1 else array[rows] for array in arrays)
+                    answer[rows] = formula(self[rows], *parts)
+        return answer[:, 0] if scalar else answer
+
+    def _two_axes(self, array: Array, name: str) -> Array:
+        if array.ndim < 2:
+            return namespace(array).reshape(array, (1, -1))
+        if array.ndim == 2 and array.shape[0] in (1, len(self)):
+            return array
+        raise ParameterError(
+            f"{name} must be a number, a vector (the same for every row) or an array with one row for each of "
+            f"{len(self)} individuals, but has shape {tuple(array.shape)}."
+        )
+
+
+def _quantile(distribution: SurvivalDistribution, levels: Array) -> Array:
+    xp = namespace(levels)
+    if not bool(xp.all((levels >= 0) & (levels <= 1))):
+        raise ParameterError("levels must lie between 0 and 1: quantile(0.9), not quantile(90).")
+    return distribution._inverse_log_survival(xp.log1p(-levels))
+
+
+def _restricted_mean(distribution: SurvivalDistribution, horizon: Array) -> Array:
+    xp = namespace(horizon)
+    if not bool(xp.all(horizon >= 0)):
+        raise ParameterError("horizon must not be negative: it is the time up to which survival is counted.")
+    zero = xp.zeros_like(horizon)
+    return distribution._survival(zero) * residual_anywhere(distribution, zero, horizon)
+
+
+def _mean_residual_life(distribution: SurvivalDistribution, times: Array) -> Array:
+    return residual_anywhere(distribution, times, namespace(times).full_like(times, math.inf))
+
+
+def residual_anywhere(distribution: SurvivalDistribution, start: Array, stop: Array) -> Array:
+    """``_residual`` from a start that may lie below the support, where survival is one."""
+    xp = namespace(start)
+    lower = distribution._lower()
+    inside = xp.maximum(start, lower)
+    waiting = xp.minimum(inside, stop) - start
+    return waiting + distribution._residual(inside, xp.maximum(stop, inside))
+
+
+def _crps_anywhere(distribution: SurvivalDistribution, lower: Array, upper: Array) -> Array:
+    """``_crps`` of outcomes that may lie below the support, where survival is one."""
+    xp = namespace(lower)
+    bound = distribution._lower()
+    below = xp.clip(xp.maximum(upper, bound) - upper, 0.0, None)
+    below = xp.where(xp.isnan(below), xp.zeros_like(below), below)
+    known = xp.where(lower > bound, lower, xp.full_like(lower, -math.inf))
+    return below + distribution._crps(known, xp.maximum(upper, bound))

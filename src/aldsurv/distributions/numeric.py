@@ -1,0 +1,212 @@
+"""Numerical answers for families that have no closed form: one root search, two integrals, one maximiser.
+
+All are vectorised over rows and arguments, run on numpy and torch, and need nothing of a family but its log
+survival, log cdf and log density (and ``_kinks``, the places where those are not smooth).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aldsurv.distributions.backend import Array, as_like, is_numpy, namespace, without_gradient
+from aldsurv.distributions.log_space import log1mexp
+
+if TYPE_CHECKING:
+    from aldsurv.distributions.base import SurvivalDistribution
+
+__all__ = ["inverse_log_survival", "lower_integral", "mode", "upper_integral"]
+
+Integrand = Callable[[Array, Array], Array]
+
+_FURTHEST = 1e300
+_MOST_STEPS = 300
+# Panels end where survival (or the cdf) has fallen by these many e-folds since the start.
+_FOLDS = (1.0, 4.0, 16.0, 64.0, 350.0)
+# An integral whose last panel still holds this share of the whole has no finite value.
+_DIVERGENT_SHARE = 1e-3
+
+
+def _tanh_sinh(step: float = 0.1, reach: float = 3.9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distances from the left and the right end of the unit interval, and weights.
+
+    The nodes crowd towards both ends, which integrates what is singular there (a Weibull of shape 0.1 at zero).
+    """
+    s = np.arange(-reach, reach + step / 2, step)
+    left = 1.0 / (1.0 + np.exp(-np.pi * np.sinh(s)))
+    right = 1.0 / (1.0 + np.exp(np.pi * np.sinh(s)))
+    return left, right, step * np.pi * np.cosh(s) * left * right
+
+
+_FROM_LEFT, _FROM_RIGHT, _WEIGHTS = _tanh_sinh()
+
+
+def inverse_log_survival(distribution: SurvivalDistribution, log_survival: Array) -> Array:
+    """Time at which the log survival falls to ``log_survival``: Newton steps kept inside a shrinking bracket.
+
+    The equation solved is ``log H(t) = log H*`` (H the cumulative hazard): close to linear in both tails. On
+    torch the search runs without gradients, and one last Newton step carries the derivative of the implicit function.
+    """
+    xp = namespace(log_survival)
+    target = xp.log(-log_survival)
+    still = distribution._map_rows(without_gradient)
+    found = _search(still, without_gradient(log_survival), without_gradient(target))
+    if is_numpy(xp):
+        return found
+    safe = xp.where(xp.isfinite(found), found, xp.zeros_like(found))
+    value, slope = _log_hazard_equation(distribution, safe, target)
+    slope = without_gradient(slope)
+    polished = safe - value / slope
+    usable = xp.isfinite(found) & xp.isfinite(polished) & (slope > 0)
+    return xp.where(usable, polished, found)
+
+
+def _log_hazard_equation(
+    distribution: SurvivalDistribution, times: Array, target: Array
+) -> tuple[Array, Array]:
+    xp = namespace(times)
+    log_survival = distribution._log_survival(times)
+    cumulative = -log_survival
+    slope = xp.exp(distribution._log_density(times) - log_survival) / cumulative
+    return xp.log(cumulative) - target, slope
+
+
+def _search(distribution: SurvivalDistribution, log_survival: Array, target: Array) -> Array:
+    xp = namespace(log_survival)
+    low, high = distribution._bracket(log_survival)
+    lowest, highest = low, high
+    low = xp.clip(low, -_FURTHEST, _FURTHEST)
+    high = xp.clip(high, -_FURTHEST, _FURTHEST)
+    times = _middle(low, high)
+    precision = 2 * float(xp.finfo(low.dtype).eps)
+    settled = xp.zeros_like(low, dtype=xp.bool)
+    for step in range(_MOST_STEPS):
+        value, slope = _log_hazard_equation(distribution, times, target)
+        before = value < 0
+        low = xp.where(before, times, low)
+        high = xp.where(before, high, times)
+        newton = times - value / slope
+        inside = (newton > low) & (newton < high)
+        # Every third step halves the bracket, whatever Newton thinks: jumps and flat stretches end too.
+        halved = _middle(low, high)
+        following = xp.where(inside, newton, halved) if step % 3 < 2 else halved
+        closed = high - low <= precision * xp.abs(high)
+        arrived = inside & (xp.abs(newton - times) <= precision * xp.abs(times))
+        done = settled | closed | arrived | (value == 0)
+        times = xp.where(settled, times, xp.where(closed, high, xp.where(arrived, newton, times)))
+        times = xp.where(done, times, following)
+        settled = done
+        if bool(xp.all(settled)):
+            break
+    never = times >= _FURTHEST / 2
+    times = xp.where(never, xp.full_like(times, math.inf), times)
+    times = xp.where(log_survival == 0, lowest, times)
+    return xp.where(log_survival == -math.inf, highest, times)
+
+
+def _middle(low: Array, high: Array) -> Array:
+    """Halfway between: arithmetically when close, by order of magnitude when far apart."""
+    xp = namespace(low)
+    far = high - low > 1e3 * (1 + xp.minimum(xp.abs(low), xp.abs(high)))
+    by_magnitude = xp.sinh((xp.asinh(low) + xp.asinh(high)) / 2)
+    return xp.where(far, by_magnitude, low + (high - low) / 2)
+
+
+def upper_integral(
+    distribution: SurvivalDistribution, integrand: Integrand, start: Array, stop: Array | None = None
+) -> Array:
+    """``∫ integrand(t, log S(t)) dt`` from ``start`` to ``stop`` (infinity if None), decaying at least like S.
+
+    The integrand gets times and log survival of one shape ``(n, m, panels, nodes)``.
+    """
+    xp = namespace(start)
+    start, _ = xp.broadcast_arrays(start, distribution._column[:, :1])
+    usable = xp.isfinite(start)
+    begin = xp.where(usable, start, xp.zeros_like(start))
+    log_start = distribution._log_survival(begin)
+    still = distribution._map_rows(without_gradient)
+    ends = [still._inverse_log_survival(without_gradient(log_start) - fold) for fold in _FOLDS]
+    panels = _panels(distribution, integrand, distribution._log_survival, begin, ends, stop)
+    total = xp.sum(panels, axis=-1)
+    if stop is None:
+        divergent = xp.abs(panels[..., -1]) > _DIVERGENT_SHARE * xp.abs(total)
+        total = xp.where(divergent, xp.full_like(total, math.inf), total)
+    return xp.where(usable & (log_start > -math.inf), total, xp.zeros_like(total))
+
+
+def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, stop: Array) -> Array:
+    """``∫ integrand(t, log F(t)) dt`` from minus infinity to ``stop``, decaying at least like F."""
+    xp = namespace(stop)
+    stop, _ = xp.broadcast_arrays(stop, distribution._column[:, :1])
+    usable = xp.isfinite(stop)
+    end = xp.where(usable, stop, xp.zeros_like(stop))
+    log_stop = distribution._log_cdf(end)
+    still = distribution._map_rows(without_gradient)
+    starts = [still._inverse_log_survival(log1mexp(without_gradient(log_stop) - fold)) for fold in _FOLDS]
+    lowest = xp.maximum(starts[-1], still._lower())
+    panels = _panels(distribution, integrand, distribution._log_cdf, lowest, [*starts[-2::-1], end], None)
+    total = xp.sum(panels, axis=-1)
+    return xp.where(usable & (log_stop > -math.inf), total, xp.zeros_like(total))
+
+
+def _panels(
+    distribution: SurvivalDistribution,
+    integrand: Integrand,
+    log_probability: Callable[[Array], Array],
+    begin: Array,
+    ends: list[Array],
+    stop: Array | None,
+) -> Array:
+    xp = namespace(begin)
+    n, m = begin.shape
+    edges = xp.stack([begin, *(xp.where(xp.isfinite(end), end, begin) for end in ends)], axis=-1)
+    # An integral does not depend on where its panels meet, so those places carry no gradient.
+    kinks = without_gradient(distribution._kinks())
+    kinks = xp.broadcast_to(kinks[:, None, :], (n, m, kinks.shape[-1]))
+    edges = xp.sort(
+        xp.concat([edges, xp.clip(kinks, begin[..., None], xp.max(edges, axis=-1, keepdims=True))], axis=-1)
+    )
+    if stop is not None:
+        edges = xp.minimum(edges, xp.maximum(stop, begin)[..., None])
+    left, right = edges[..., :-1, None], edges[..., 1:, None]
+    width = right - left
+    from_left, from_right = as_like(_FROM_LEFT, begin), as_like(_FROM_RIGHT, begin)
+    times = xp.where(from_left < 0.5, left + width * from_left, right - width * from_right)
+    speed = width + xp.zeros_like(times)
+    # A panel that spans orders of magnitude is walked at constant ratio: power-law tails become exponentials.
+    origin = begin[..., None, None]
+    wide = (right - origin > 8 * (left - origin)) & (left > origin)
+    step = xp.where(wide, left - origin, xp.ones_like(left))
+    magnitude = xp.log(xp.where(wide, (right - origin) / step, xp.ones_like(left)))
+    by_ratio = step * xp.exp(magnitude * from_left)
+    times = xp.where(wide, origin + by_ratio, times)
+    speed = xp.where(wide, by_ratio * magnitude, speed)
+    flat = xp.reshape(times, (n, -1))
+    values = integrand(times, xp.reshape(log_probability(flat), times.shape))
+    return xp.sum(values * speed * as_like(_WEIGHTS, begin), axis=-1)
+
+
+def mode(distribution: SurvivalDistribution, levels: int = 257) -> Array:
+    """Time of the highest density: the best of kinks and quantiles, then a golden-section search around it."""
+    xp = namespace(distribution._column)
+    column = distribution._column[:, :1]
+    grid = as_like(np.log1p(-np.linspace(0, 1, levels)[1:-1])[None, :], column) + 0 * column
+    within = distribution._inverse_log_survival(grid)
+    lower = distribution._lower()
+    lower = xp.where(xp.isfinite(lower), lower, within[:, :1])
+    places = xp.sort(xp.concat([lower, within, distribution._kinks()], axis=-1))
+    heights = distribution._log_density(places)
+    best = xp.argmax(heights, axis=-1)[:, None]
+    low = xp.take_along_axis(places, xp.clip(best - 1, 0, None), axis=-1)
+    high = xp.take_along_axis(places, xp.clip(best + 1, None, places.shape[-1] - 1), axis=-1)
+    start, top = xp.take_along_axis(places, best, axis=-1), xp.take_along_axis(heights, best, axis=-1)
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(80):
+        inner, outer = high - golden * (high - low), low + golden * (high - low)
+        left_is_higher = distribution._log_density(inner) > distribution._log_density(outer)
+        low, high = xp.where(left_is_higher, low, inner), xp.where(left_is_higher, outer, high)
+    refined = low + (high - low) / 2
+    return xp.where(distribution._log_density(refined) > top, refined, start)

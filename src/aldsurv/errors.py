@@ -1,0 +1,38 @@
+"""The errors aldsurv raises: one root, and each child also the builtin a caller would expect."""
+
+__all__ = [
+    "AldsurvError",
+    "CensoringError",
+    "DataError",
+    "MissingDependencyError",
+    "ParameterError",
+    "UnknownNameError",
+]
+
+
+class AldsurvError(Exception):
+    """Root of every error that aldsurv raises on purpose."""
+
+
+class DataError(AldsurvError, ValueError):
+    """Times, events, bounds, entries or weights that cannot be what they claim to be."""
+
+
+class CensoringError(AldsurvError, ValueError):
+    """Valid data whose kind of censoring the requested computation has no definition for."""
+
+
+class ParameterError(AldsurvError, ValueError):
+    """A parameter or argument outside its allowed range or shape."""
+
+
+class UnknownNameError(AldsurvError, KeyError):
+    """A name that is not registered; the message suggests the nearest ones."""
+
+    def __str__(self) -> str:
+        """Plain message: KeyError would show it in quotation marks."""
+        return str(self.args[0]) if self.args else ""
+
+
+class MissingDependencyError(AldsurvError, ImportError):
+    """An optional package is needed; the message says how to install it."""
