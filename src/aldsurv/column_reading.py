@@ -115,9 +115,7 @@ def event_column(column: Column, event_value: Any = None) -> BoolArray:
     raise DataError(_event_refusal(distinct, label, event_value))
 
 
-def time_and_event_columns(
-    time: Column, event: Column, event_value: Any = None
-) -> tuple[FloatArray, BoolArray]:
+def time_and_event_columns(time: Column, event: Column, event_value: Any = None) -> tuple[FloatArray, BoolArray]:
     """Times, finite and not negative, and whether the event was observed."""
     times, events = number_column(time), event_column(event, event_value)
     _require_equal_length({time.label: times, event.label: events})
@@ -213,17 +211,16 @@ def time_and_event_names(frame: Any, event_value: Any = None) -> tuple[Any, Any]
     names = column_names(frame)
     explicit = "SurvivalData.from_frame(y, time=..., event=..., event_value=...)"
     if len(names) != 2:
-        raise DataError(
-            f"y must have two columns, but it has {len(names)} ({_listed(names, 5)}). Use {explicit}."
-        )
+        raise DataError(f"y must have two columns, but it has {len(names)} ({_listed(names, 5)}). Use {explicit}.")
     if event_value is None and any("cens" in str(name).lower() for name in names):
         raise DataError(
             f"columns {_listed(names, 2)}: it is not clear whether 1 means censored or not. Use {explicit}."
         )
-    for is_event in (
+    for is_event in (  # the first sign that tells the two apart counts
         [_role(name) == "event" for name in names],
         [_role(name) != "time" for name in names],
-        [_holds_two_values(frame[name]) for name in names],
+        [np.asarray(frame[name]).dtype.kind == "b" for name in names],
+        [len(set(np.asarray(frame[name]).ravel().tolist())) <= 2 for name in names],
     ):
         if is_event[0] != is_event[1]:
             return (names[1], names[0]) if is_event[0] else (names[0], names[1])
@@ -232,9 +229,7 @@ def time_and_event_names(frame: Any, event_value: Any = None) -> tuple[Any, Any]
     )
 
 
-def _require_rows(
-    good: BoolArray, subject: str, rule: str, shown: Mapping[str, NDArray[Any]], remedy: str
-) -> None:
+def _require_rows(good: BoolArray, subject: str, rule: str, shown: Mapping[str, NDArray[Any]], remedy: str) -> None:
     """Raise `DataError` unless all rows are good; `shown` are the columns told of the first bad row."""
     if good.all():
         return
@@ -268,11 +263,6 @@ def _role(name: Any) -> str | None:
         if words & known:
             return role
     return None
-
-
-def _holds_two_values(column: Any) -> bool:
-    raw = np.asarray(column)
-    return raw.dtype.kind == "b" or len(set(raw.ravel().tolist())) <= 2
 
 
 def _one_column(column: Column) -> NDArray[Any]:
@@ -344,9 +334,7 @@ def _is_missing(item: Any) -> bool:
 def _event_refusal(distinct: list[Any], label: str, event_value: Any) -> str:
     listed = _listed(distinct, 5)
     if event_value is not None:
-        return (
-            f"event_value={event_value!r} does not occur in {label}, which holds {listed}. Give one of these."
-        )
+        return f"event_value={event_value!r} does not occur in {label}, which holds {listed}. Give one of these."
     start = f"{label} must be True/False or 0/1, but it holds"
     if not all(isinstance(value, Real) for value in distinct):
         likely = (value for word in _EVENT_VALUES for value in distinct if word in str(value).lower())

@@ -55,9 +55,7 @@ class Registry:
 
     def _unknown(self, name: str) -> str:
         near = get_close_matches(str(name), self._entries, n=3)
-        hint = (
-            f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(self._entries)}."
-        )
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(self._entries)}."
         return f"unknown {self._kind} {name!r}. {hint}"
 
 

@@ -22,6 +22,7 @@ from aldsurv.column_reading import (
     weight_column,
 )
 from aldsurv.errors import CensoringError, DataError, ParameterError
+from aldsurv.row_splitting import split_rows
 
 __all__ = ["SurvivalData"]
 
@@ -171,6 +172,8 @@ class SurvivalData:
         if pair == ["time", "event"]:
             low, events = time_and_event_columns(first, second, event_value)
             high = np.where(events, low, np.inf)
+        elif event_value is not None:
+            raise ParameterError("event_value has no use with lower and upper, which say where events were seen.")
         else:
             low, high = bound_columns(first, second)
         return cls._checked(low, high, entries, weights, (first.label, second.label))
@@ -206,11 +209,7 @@ class SurvivalData:
             return y
         if isinstance(y, tuple) and len(y) == 2:
             return cls.right(*y, event_value=event_value)
-        if (
-            event_value is None
-            and _is_structured(y)
-            and "b" in [y.dtype[name].kind for name in y.dtype.names]
-        ):
+        if event_value is None and _is_structured(y) and "b" in [y.dtype[name].kind for name in y.dtype.names]:
             return cls.from_structured(y)
         try:
             column_names(y)
@@ -230,9 +229,7 @@ class SurvivalData:
         found = list(parts)
         if not found or not all(isinstance(part, SurvivalData) for part in found):
             kinds = sorted({type(part).__name__ for part in found})
-            raise ParameterError(
-                f"parts must be one or more SurvivalData, but got {', '.join(kinds) or 'none'}."
-            )
+            raise ParameterError(f"parts must be one or more SurvivalData, but got {', '.join(kinds) or 'none'}.")
         entry = weight = None
         if any(part.entry is not None for part in found):
             entry = np.concatenate(
@@ -253,13 +250,9 @@ class SurvivalData:
             if rows.size == 0 and rows.dtype.kind == "f":
                 rows = rows.astype(np.intp)
             if rows.ndim > 1:
-                raise ParameterError(
-                    f"rows must be one column of integers or bools, but have shape {rows.shape}."
-                )
+                raise ParameterError(f"rows must be one column of integers or bools, but have shape {rows.shape}.")
             if rows.dtype.kind == "b" and rows.shape != self.lower.shape:
-                raise ParameterError(
-                    f"a mask must have one value a row, but it has {rows.size} for {len(self)} rows."
-                )
+                raise ParameterError(f"a mask must have one value a row, but it has {rows.size} for {len(self)} rows.")
             rows = np.atleast_1d(rows)
         columns = (self.lower, self.upper, self.entry, self.weight)
         return SurvivalData._trusted(*(None if column is None else column[rows] for column in columns))
@@ -328,11 +321,9 @@ class SurvivalData:
         entry = None if self.entry is None else self.entry * a
         same = ((lower == upper) == self.exact) & (np.isinf(upper) == np.isinf(self.upper))
         if entry is not None:
-            same &= entry < upper
+            same &= entry < np.where(self.right_censored, lower, upper)
         if not same.all():
-            raise ParameterError(
-                f"a={a!r} takes times beyond what a float can tell apart. Choose another unit."
-            )
+            raise ParameterError(f"a={a!r} takes times beyond what a float can tell apart. Choose another unit.")
         return SurvivalData._trusted(lower, upper, entry, self.weight)
 
     def split_rows(
@@ -353,31 +344,7 @@ class SurvivalData:
         stratify
             Keep the share of exactly observed events in both parts to within one row.
         """
-        n = len(self)
-        if not (isinstance(test, (float, np.floating)) and 0 < test < 1):
-            raise ParameterError(f"test must be a share between 0 and 1, but is {test!r}.")
-        n_test = round(float(test) * n)
-        if not 0 < n_test < n:
-            raise ParameterError(
-                f"test={test!r} of {n} rows leaves {n_test} for the test part and {n - n_test} for training. "
-                "Choose a share that leaves both some rows."
-            )
-        try:
-            generator = np.random.default_rng(random_state)
-        except (TypeError, ValueError):
-            raise ParameterError(
-                f"random_state must be an integer from 0, a numpy Generator or None, but is {random_state!r}."
-            ) from None
-        shuffled = generator.permutation(n)
-        in_test = np.zeros(n, np.bool_)
-        if stratify:
-            exact = self.exact[shuffled]
-            n_exact = round(n_test * int(exact.sum()) / n)
-            in_test[shuffled[exact][:n_exact]] = True
-            in_test[shuffled[~exact][: n_test - n_exact]] = True
-        else:
-            in_test[shuffled[:n_test]] = True
-        return np.flatnonzero(~in_test), np.flatnonzero(in_test)
+        return split_rows(self.exact if stratify else None, len(self), test, random_state)
 
     def split(
         self,

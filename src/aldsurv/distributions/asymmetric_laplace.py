@@ -23,8 +23,8 @@ _NEEDS_EXPM1 = 1e-3
 class AsymmetricLaplace(Parametric):
     """Two exponentials back to back at ``theta``: the distribution of the paper, on the whole real line.
 
-    With ``left = σκ/√2`` and ``right = σ/(κ√2)``, the density is ``exp(-|y-θ|/right)/(left+right)`` above θ and the same
-    with left below. A fraction ``κ²/(1+κ²)`` of the probability lies below θ.
+    With ``left = σκ/√2`` and ``right = σ/(κ√2)``, the density is ``exp(-|y-θ|/right)/(left+right)`` above θ and the
+    same with left below. A fraction ``κ²/(1+κ²)`` of the probability lies below θ.
 
     Parameters
     ----------
@@ -73,15 +73,11 @@ class AsymmetricLaplace(Parametric):
         return xp.minimum(-z / self._right, z / self._left) - xp.log(self._left + self._right)
 
     def _log_survival(self, t: Array) -> Array:
-        return _log_tail(
-            t - self.theta, self._right, self._left, self._mass_right, self._mass_left, self.kappa**2
-        )
+        return _log_tail(t - self.theta, self._right, self._left, self._mass_right, self._mass_left, self.kappa**2)
 
     def _log_cdf(self, t: Array) -> Array:
         # -T is asymmetric Laplace with left and right exchanged.
-        return _log_tail(
-            self.theta - t, self._left, self._right, self._mass_left, self._mass_right, self.kappa**-2
-        )
+        return _log_tail(self.theta - t, self._left, self._right, self._mass_left, self._mass_right, self.kappa**-2)
 
     def _survival(self, t: Array) -> Array:
         return _tail(t - self.theta, self._right, self._left, self._mass_right, self._mass_left)
@@ -89,11 +85,15 @@ class AsymmetricLaplace(Parametric):
     def _cdf(self, t: Array) -> Array:
         return _tail(self.theta - t, self._left, self._right, self._mass_left, self._mass_right)
 
+    def _hazard(self, t: Array) -> Array:
+        xp = namespace(self.theta)
+        before = xp.minimum(t, self.theta)
+        rising = xp.exp(self._log_density(before) - self._log_survival(before))
+        return xp.where(t < self.theta, rising, 1 / self._right)
+
     def _log_survival_ratio(self, t: Array, since: Array) -> Array:
         xp = namespace(self.theta)
-        before = self._log_survival(xp.minimum(t, self.theta)) - self._log_survival(
-            xp.minimum(since, self.theta)
-        )
+        before = self._log_survival(xp.minimum(t, self.theta)) - self._log_survival(xp.minimum(since, self.theta))
         # Beyond θ the hazard is constant: the difference of times, not of large logarithms.
         start = xp.maximum(since, self.theta)
         return before - (xp.maximum(t, self.theta) - start) / self._right
@@ -156,7 +156,8 @@ class AsymmetricLaplace(Parametric):
         # In terms of ratio = min(κ, 1/κ) the powers never overflow; the sign says which side is long.
         xp = namespace(self.kappa)
         ratio = xp.minimum(self.kappa, 1 / self.kappa)
-        size = 2 * (1 - ratio) * (1 + ratio) * (1 + ratio**2 + ratio**4) / (1 + ratio**4) ** 1.5
+        short = xp.where(self.kappa > 1, (self.kappa - 1) / self.kappa, 1 - self.kappa)
+        size = 2 * short * (1 + ratio) * (1 + ratio**2 + ratio**4) / (1 + ratio**4) ** 1.5
         return xp.where(self.kappa > 1, -size, size)[:, 0]
 
     def entropy(self) -> Array:
@@ -181,14 +182,10 @@ class AsymmetricLaplace(Parametric):
         return PositiveAsymmetricLaplace._trusted(**remaining._columns())._shifted(since)
 
     def _scaled(self, factor: Array) -> AsymmetricLaplace:
-        return self._trusted(
-            theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor
-        )
+        return self._trusted(theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor)
 
     def _shifted(self, offset: Array) -> AsymmetricLaplace:
-        return self._trusted(
-            theta=self.theta + offset, sigma=self.sigma + 0 * offset, kappa=self.kappa + 0 * offset
-        )
+        return self._trusted(theta=self.theta + offset, sigma=self.sigma + 0 * offset, kappa=self.kappa + 0 * offset)
 
 
 def _log_tail(z: Array, out: Array, back: Array, mass: Array, rest: Array, odds: Array) -> Array:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aldsurv.distributions import numeric
-from aldsurv.distributions.backend import Array, as_like, is_numpy, namespace, random_exponential
+from aldsurv.distributions.backend import Array, as_like, namespace, random_exponential
 from aldsurv.distributions.likelihood import row_log_likelihood
 from aldsurv.distributions.log_space import log1mexp
+from aldsurv.distributions.shapes import Rows
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,15 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SurvivalDistribution", "residual_anywhere"]
 
-Formula = Callable[..., Array]
-
-# Values per block on numpy: intermediate arrays of this size stay in the processor's cache.
-_BLOCK_VALUES = 1 << 14
 # Evaluations that a numerical fallback spends on one value; it only sets the size of blocks.
 _NUMERIC_COST = 512
+# Log survivals at which a search for the highest density looks first.
+_SPREAD = np.log1p(-np.linspace(0.0, 1.0, 130)[None, 1:-1])
 
 
-class SurvivalDistribution(ABC):
+class SurvivalDistribution(Rows):
     """The distribution of the time to an event for each of n individuals.
 
     Immutable. **Shapes:** every method that takes times (or probabilities, or horizons) gives ``(n,)`` for a
@@ -43,83 +42,11 @@ class SurvivalDistribution(ABC):
     arguments that broadcast against ``(n, 1)``.
     """
 
-    @classmethod
-    def _trusted(cls, **fields: Any) -> Self:
-        """Build from fields known to be valid, without looking at them again."""
-        made = object.__new__(cls)
-        for name, value in fields.items():
-            object.__setattr__(made, name, value)
-        return made
-
-    # ---- rows -------------------------------------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def _column(self) -> Array:
-        """Some array of this distribution with one row an individual: tells n, backend, precision, device."""
-
-    @abstractmethod
-    def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        """Apply ``change`` to every array that has one row an individual."""
+    # ---- what a family provides -------------------------------------------------------------------------
 
     @abstractmethod
     def _join(self, others: Sequence[Self]) -> Self:
         """Rows of self followed by those of others, all of this family."""
-
-    def __len__(self) -> int:
-        return int(self._column.shape[0])
-
-    def __getitem__(self, rows: Any) -> Self:
-        """Rows as numpy takes them: a slice, an index, indices or a mask; an index gives one row."""
-        if isinstance(rows, (int, np.integer)):
-            if not -len(self) <= rows < len(self):
-                raise IndexError(f"row {rows} of a distribution with {len(self)} rows")
-            rows = slice(rows % len(self), rows % len(self) + 1)
-        elif not isinstance(rows, slice):
-            rows = self._row_index(rows)
-        return self._map_rows(lambda array: array[rows])
-
-    def _row_index(self, rows: Any) -> Any:
-        if not is_numpy(namespace(rows)):
-            return rows
-        index = np.asarray(rows)
-        if index.size == 0:
-            index = index.astype(np.intp)
-        if index.ndim != 1 or index.dtype.kind not in "biu":
-            raise ParameterError(
-                f"rows must be a slice, an index, indices or a mask, but they are {type(rows).__name__}."
-            )
-        if index.dtype.kind == "b" and index.size != len(self):
-            raise ParameterError(f"a mask of {index.size} values cannot choose among {len(self)} rows.")
-        return index if is_numpy(namespace(self._column)) else as_like(index, self._column).to(int)
-
-    def __iter__(self) -> Iterator[Self]:
-        return (self[row] for row in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n={len(self)})"
-
-    def blocks(self, rows: int) -> Iterator[Self]:
-        """Consecutive parts of at most ``rows`` rows, for answers too large to hold at once."""
-        if rows < 1:
-            raise ParameterError(f"rows must be at least 1, but is {rows}.")
-        return (self[start : start + rows] for start in range(0, len(self), rows))
-
-    @staticmethod
-    def concatenate(parts: Sequence[SurvivalDistribution]) -> SurvivalDistribution:
-        """One distribution with the rows of all parts, in order; the parts must be of one family."""
-        parts = list(parts)
-        if not parts:
-            raise ParameterError("concatenate needs at least one distribution, but got none.")
-        families = {type(part).__name__ for part in parts}
-        if len(families) > 1:
-            raise ParameterError(
-                f"only distributions of one family can be joined, but these are {', '.join(sorted(families))}. "
-                "Evaluate them apart, or make them of one family."
-            )
-        return parts[0] if len(parts) == 1 else parts[0]._join(parts[1:])
-
-    # ---- what a family provides -------------------------------------------------------------------------
 
     @abstractmethod
     def _log_survival(self, t: Array) -> Array: ...
@@ -154,9 +81,7 @@ class SurvivalDistribution(ABC):
         outer = xp.where(from_above, log_survival, log_cdf)
         inner = xp.where(from_above, self._log_survival(upper), self._log_cdf(lower))
         possible = outer > -math.inf
-        gap = xp.where(possible, inner, -xp.ones_like(inner)) - xp.where(
-            possible, outer, xp.zeros_like(outer)
-        )
+        gap = xp.where(possible, inner, -xp.ones_like(inner)) - xp.where(possible, outer, xp.zeros_like(outer))
         return xp.where(possible, outer + log1mexp(xp.clip(gap, None, 0.0)), outer)
 
     def _inverse_log_survival(self, log_survival: Array) -> Array:
@@ -167,6 +92,19 @@ class SurvivalDistribution(ABC):
         xp = namespace(log_survival)
         low, _ = xp.broadcast_arrays(self._lower(), log_survival)
         return low, xp.full_like(low, math.inf)
+
+    def _around(self, log_survival: Array) -> tuple[Array, Array]:
+        """Times close before and after the quantile, or twice the quantile itself where that is cheap."""
+        time = self._inverse_log_survival(log_survival)
+        return time, time
+
+    def _places(self) -> Array:
+        """Times ``(n, k)`` spread over the distribution, near one of which its density is highest."""
+        xp, column = namespace(self._column), self._column[:, :1]
+        grid = as_like(_SPREAD, column) + xp.zeros_like(column)
+        within, lower = self._inverse_log_survival(grid), self._lower()
+        lower = xp.where(xp.isfinite(lower), lower, within[:, :1])
+        return xp.concat([lower, within, self._kinks()], axis=-1)
 
     def _lower(self) -> Array:
         """Lower end of the support, as a column."""
@@ -182,13 +120,15 @@ class SurvivalDistribution(ABC):
         start, stop, _ = xp.broadcast_arrays(start, stop, self._column[:, :1])
         log_start = self._log_survival(start)[..., None, None]
         stops = None if bool(xp.all(stop == math.inf)) else stop
-        return numeric.upper_integral(self, lambda _, log_s: xp.exp(log_s - log_start), start, stops)
+        return numeric.upper_integral(
+            self, lambda _, log_s: xp.exp(log_s - log_start), self._log_survival, start, stops
+        )
 
     def _mean(self) -> Array:
         xp = namespace(self._column)
         middle = self._inverse_log_survival(xp.full_like(self._column[:, :1], math.log(0.5)))
-        above = numeric.upper_integral(self, lambda _, log_s: xp.exp(log_s), middle)
-        return middle + (above - numeric.lower_integral(self, lambda _, log_f: xp.exp(log_f), middle))
+        above = numeric.upper_integral(self, lambda _, s: s, self._survival, middle)
+        return middle + (above - numeric.lower_integral(self, lambda _, f: f, self._cdf, middle))
 
     def _variance(self) -> Array:
         # Around the mean both integrals are positive: nothing cancels.
@@ -196,8 +136,8 @@ class SurvivalDistribution(ABC):
         mean = self._mean()
         finite = xp.where(xp.isfinite(mean), mean, xp.zeros_like(mean))
         distance = finite[..., None, None]
-        above = numeric.upper_integral(self, lambda t, log_s: (t - distance) * xp.exp(log_s), finite)
-        below = numeric.lower_integral(self, lambda t, log_f: (distance - t) * xp.exp(log_f), finite)
+        above = numeric.upper_integral(self, lambda t, s: (t - distance) * s, self._survival, finite)
+        below = numeric.lower_integral(self, lambda t, f: (distance - t) * f, self._cdf, finite)
         return xp.where(xp.isfinite(mean), 2 * (above + below), xp.full_like(mean, math.inf))
 
     def _mode(self) -> Array:
@@ -205,11 +145,24 @@ class SurvivalDistribution(ABC):
 
     def _crps(self, lower: Array, upper: Array) -> Array:
         """``∫ F² dt`` up to lower plus ``∫ S² dt`` from upper."""
-        xp = namespace(lower)
-        below = numeric.lower_integral(self, lambda _, log_f: xp.exp(2 * log_f), lower)
-        return below + numeric.upper_integral(self, lambda _, log_s: xp.exp(2 * log_s), upper)
+        below = numeric.lower_integral(self, lambda _, f: f**2, self._cdf, lower)
+        return below + numeric.upper_integral(self, lambda _, s: s**2, self._survival, upper)
 
     # ---- what users call --------------------------------------------------------------------------------
+
+    @staticmethod
+    def concatenate(parts: Sequence[SurvivalDistribution]) -> SurvivalDistribution:
+        """One distribution with the rows of all parts, in order; the parts must be of one family."""
+        parts = list(parts)
+        if not parts:
+            raise ParameterError("concatenate needs at least one distribution, but got none.")
+        families = {type(part).__name__ for part in parts}
+        if len(families) > 1:
+            raise ParameterError(
+                f"only distributions of one family can be joined, but these are {', '.join(sorted(families))}. "
+                "Evaluate them apart, or make them of one family."
+            )
+        return parts[0] if len(parts) == 1 else parts[0]._join(parts[1:])
 
     def survival(self, times: Any) -> Array:
         """Probability to be event-free after ``times``: S(t) = P(T > t)."""
@@ -249,9 +202,7 @@ class SurvivalDistribution(ABC):
 
     def probability(self, lower: Any, upper: Any) -> Array:
         """``P(lower < T ≤ upper)``."""
-        return self._evaluate(
-            lambda d, a, b: namespace(a).exp(d._log_probability(a, b)), lower=lower, upper=upper
-        )
+        return self._evaluate(lambda d, a, b: namespace(a).exp(d._log_probability(a, b)), lower=lower, upper=upper)
 
     def probability_negative(self) -> Array:
         """``P(T < 0)``: what the family puts where no event time can be; 0 for positive families."""
@@ -370,58 +321,6 @@ class SurvivalDistribution(ABC):
         from aldsurv.distributions.shifted import Shifted
 
         return Shifted(self, offset)
-
-    # ---- shapes -----------------------------------------------------------------------------------------
-
-    def _as_column(self, value: Any, name: str) -> Array:
-        """``value`` as a column that broadcasts against the rows."""
-        array = self._as_array(value, name)
-        if array.ndim == 0 or (array.ndim == 1 and array.shape[0] in (1, len(self))):
-            return namespace(array).reshape(array, (-1, 1))
-        if array.ndim == 2 and array.shape[1] == 1 and array.shape[0] in (1, len(self)):
-            return array
-        raise ParameterError(
-            f"{name} must be a number or have one value for each of {len(self)} rows, but has shape {tuple(array.shape)}."
-        )
-
-    def _as_array(self, value: Any, name: str) -> Array:
-        try:
-            return as_like(value, self._column)
-        except (TypeError, ValueError) as error:
-            raise ParameterError(f"{name} must be numbers, but is {value!r:.60} ({error}).") from None
-
-    def _evaluate(self, formula: Formula, *, cost: int = 1, **arguments: Any) -> Array:
-        """Give ``formula`` two-dimensional arguments and its answer the documented shape.
-
-        On numpy the rows go through in blocks, so that what is needed in between stays in the cache and
-        memory holds little more than the answer.
-        """
-        arrays = [self._as_array(value, name) for name, value in arguments.items()]
-        scalar = all(array.ndim == 0 for array in arrays)
-        arrays = [self._two_axes(array, name) for array, name in zip(arrays, arguments, strict=True)]
-        width = max((array.shape[1] for array in arrays), default=1)
-        n = len(self)
-        with np.errstate(all="ignore"):
-            step = max(1, _BLOCK_VALUES // max(1, width * cost))
-            if n <= step or not is_numpy(namespace(self._column)):
-                answer = formula(self, *arrays) + namespace(self._column).zeros_like(self._column[:, :1])
-            else:
-                answer = np.empty((n, width), dtype=self._column.dtype)
-                for start in range(0, n, step):
-                    rows = slice(start, start + step)
-                    parts = (array if array.shape[0] == 1 else array[rows] for array in arrays)
-                    answer[rows] = formula(self[rows], *parts)
-        return answer[:, 0] if scalar else answer
-
-    def _two_axes(self, array: Array, name: str) -> Array:
-        if array.ndim < 2:
-            return namespace(array).reshape(array, (1, -1))
-        if array.ndim == 2 and array.shape[0] in (1, len(self)):
-            return array
-        raise ParameterError(
-            f"{name} must be a number, a vector (the same for every row) or an array with one row for each of "
-            f"{len(self)} individuals, but has shape {tuple(array.shape)}."
-        )
 
 
 def _quantile(distribution: SurvivalDistribution, levels: Array) -> Array:

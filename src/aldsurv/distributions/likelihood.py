@@ -22,16 +22,21 @@ def row_log_likelihood(distribution: SurvivalDistribution, data: SurvivalData) -
     rows it is meant for, so a bound at infinity never meets a gradient.
     """
     xp = namespace(distribution._column)
+    since = data.lower
+    if data.entry is not None:
+        # A left-censored row that entered late has its event between its entry and its bound.
+        since = np.where(data.left_censored, data.entry, data.lower)
+    left = data.left_censored & np.isneginf(since)
     parts, order = [], []
     for mask, formula in (
         (data.exact, _exact),
         (data.right_censored, _right_censored),
-        (data.left_censored, _left_censored),
-        (data.interval_censored, _interval_censored),
+        (left, _left_censored),
+        (data.interval_censored | (data.left_censored & ~left), _interval_censored),
     ):
         rows = np.flatnonzero(mask)
         if rows.size:
-            lower, upper = (_column(bound[rows], distribution) for bound in (data.lower, data.upper))
+            lower, upper = (_column(bound[rows], distribution) for bound in (since, data.upper))
             parts.append(formula(distribution[rows], lower, upper))
             order.append(rows)
     joined = xp.concat(parts, axis=0)[:, 0]

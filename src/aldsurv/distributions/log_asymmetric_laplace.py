@@ -20,8 +20,8 @@ __all__ = ["LogAsymmetricLaplace"]
 class LogAsymmetricLaplace(LogTime):
     """The logarithm of the time is asymmetric Laplace; no probability below zero.
 
-    Beyond ``exp(theta)`` survival falls as the power ``-1/right`` of time (``right = σ/(κ√2)``): the mean exists only for
-    right < 1, the variance only for right < ½; they are infinite otherwise, and the restricted mean always exists.
+    Beyond ``exp(theta)`` survival falls as the power ``-1/right`` of time (``right = σ/(κ√2)``): the mean exists only
+    for right < 1, the variance only for right < ½; they are infinite otherwise. The restricted mean always exists.
 
     Parameters
     ----------
@@ -93,11 +93,12 @@ class LogAsymmetricLaplace(LogTime):
         power = 1 - 1 / right
         within = power_integral(power, xp.where(endless, xp.zeros_like(last - first), last - first))
         exists = power < 0
-        forever = xp.where(exists, -1 / xp.where(exists, power, -xp.ones_like(power)), xp.full_like(power, math.inf))
+        forever = -1 / xp.where(exists, power, -xp.ones_like(power))
         tail = xp.exp(first) * xp.where(endless, forever, within)
-        since = self._log_survival(start)
-        at_tail = xp.exp(self._log_survival(xp.maximum(start, kink)) - since)
-        return below * xp.exp(-self._log_survival(early)) + tail * at_tail
+        at_tail = xp.exp(self._log_survival(xp.maximum(start, kink)) - self._log_survival(start))
+        value = below * xp.exp(-self._log_survival(early)) + tail * at_tail
+        # Infinite only now: a zero gradient times an infinite factor would not be zero.
+        return xp.where(endless & ~exists, xp.full_like(value, math.inf), value)
 
     def _below(self, t: Array, left: Array) -> Array:
         """``∫ S`` from 0 to t, for t up to exp(θ)."""
@@ -115,18 +116,14 @@ class LogAsymmetricLaplace(LogTime):
         ratio = self._log_ratio(early)
         rise = power_integral(xp.ones_like(ratio), ratio) - 2 * above * power_integral(1 - 1 / right, ratio)
         rise = kink * (rise + above**2 * power_integral(1 - 2 / right, ratio))
-        before = first * self._cdf(first) ** 2 / (1 + 2 / left) + xp.where(
-            early > kink, rise, xp.zeros_like(rise)
-        )
+        before = first * self._cdf(first) ** 2 / (1 + 2 / left) + xp.where(early > kink, rise, xp.zeros_like(rise))
 
         exists = right < 2
         power = 2 / xp.where(exists, right, xp.ones_like(right)) - 1
         last = xp.maximum(upper, kink)
         log_last = xp.where(last < math.inf, self._log_times(last)[0], xp.zeros_like(last))
         tail = xp.exp(2 * self._log_survival(last) + log_last) / power
-        tail = xp.where(
-            last < math.inf, xp.where(exists, tail, xp.full_like(tail, math.inf)), xp.zeros_like(tail)
-        )
+        tail = xp.where(last < math.inf, xp.where(exists, tail, xp.full_like(tail, math.inf)), xp.zeros_like(tail))
         late = xp.minimum(upper, kink)
         shrink = self._cdf(late) / below
         fall = (kink - late) - 2 * below * (kink - late * shrink) / (1 + 1 / left)
@@ -144,6 +141,4 @@ class LogAsymmetricLaplace(LogTime):
 
     def _scaled(self, factor: Array) -> LogAsymmetricLaplace:
         shift = namespace(factor).log(factor)
-        return self._trusted(
-            theta=self.theta + shift, sigma=self.sigma + 0 * shift, kappa=self.kappa + 0 * shift
-        )
+        return self._trusted(theta=self.theta + shift, sigma=self.sigma + 0 * shift, kappa=self.kappa + 0 * shift)

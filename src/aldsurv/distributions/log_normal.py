@@ -48,9 +48,7 @@ class LogNormal(LogTime):
         def parts(t: Array) -> tuple[Array, Array]:
             y, positive = self._log_times(xp.where(xp.isfinite(t), t, xp.ones_like(t)))
             z = (y - self.mu) / self.sigma
-            log_moment = (
-                self.mu + self.sigma**2 / 2 + xp.where(positive, log_ndtr(self.sigma - z), xp.zeros_like(z))
-            )
+            log_moment = self.mu + self.sigma**2 / 2 + xp.where(positive, log_ndtr(self.sigma - z), xp.zeros_like(z))
             moment = xp.exp(log_moment - since)
             finite = xp.where(t < math.inf, t, xp.zeros_like(t))
             product = finite * xp.exp(xp.where(positive, log_ndtr(-z), xp.zeros_like(z)) - since)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Mixture"]
 
 # Log survivals at which integrals over a mixture take a new start, in each component.
-_LANDMARKS = [[math.log1p(-1e-3), math.log(0.5), math.log(1e-2), math.log(1e-6)]]
+_LANDMARKS = [[math.log(0.5), math.log(1e-4)]]
 
 
 @final
@@ -75,12 +75,8 @@ class Mixture(SurvivalDistribution):
             raise ParameterError("mixtures with different numbers of components cannot be joined.")
         all_parts = [self.components, *(other.components for other in others)]
         return self._trusted(
-            components=tuple(
-                SurvivalDistribution.concatenate(parts) for parts in zip(*all_parts, strict=True)
-            ),
-            weights=namespace(self.weights).concat(
-                [self.weights, *(other.weights for other in others)], axis=0
-            ),
+            components=tuple(SurvivalDistribution.concatenate(parts) for parts in zip(*all_parts, strict=True)),
+            weights=namespace(self.weights).concat([self.weights, *(other.weights for other in others)], axis=0),
         )
 
     def _sum(self, value: Callable[[SurvivalDistribution], Array]) -> Array:
@@ -113,10 +109,10 @@ class Mixture(SurvivalDistribution):
         return self._log_sum(lambda part: part._log_density(t))
 
     def _survival(self, t: Array) -> Array:
-        return self._sum(lambda part: part._survival(t))
+        return namespace(t).clip(self._sum(lambda part: part._survival(t)), None, 1.0)
 
     def _cdf(self, t: Array) -> Array:
-        return self._sum(lambda part: part._cdf(t))
+        return namespace(t).clip(self._sum(lambda part: part._cdf(t)), None, 1.0)
 
     def _density(self, t: Array) -> Array:
         return self._sum(lambda part: part._density(t))
@@ -125,10 +121,17 @@ class Mixture(SurvivalDistribution):
         return self._log_sum(lambda part: part._log_probability(lower, upper))
 
     def _bracket(self, log_survival: Array) -> tuple[Array, Array]:
+        return self._around(log_survival)
+
+    def _around(self, log_survival: Array) -> tuple[Array, Array]:
         # The mixture's quantile lies between those of its components.
         xp = namespace(log_survival)
-        found = [part._inverse_log_survival(log_survival) for part in self.components]
-        return reduce(xp.minimum, found), reduce(xp.maximum, found)
+        found = [part._around(log_survival) for part in self.components]
+        return reduce(xp.minimum, [low for low, _ in found]), reduce(xp.maximum, [high for _, high in found])
+
+    def _places(self) -> Array:
+        xp = namespace(self.weights)
+        return xp.concat([*(part._places() for part in self.components), self._kinks()], axis=-1)
 
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(self.weights)
@@ -145,8 +148,12 @@ class Mixture(SurvivalDistribution):
         return self._sum(lambda part: part._mean())
 
     def _variance(self) -> Array:
+        xp = namespace(self.weights)
         mean = self._mean()
-        return self._sum(lambda part: part._variance() + (part._mean() - mean) ** 2)
+        endless = ~xp.isfinite(mean)
+        center = xp.where(endless, xp.zeros_like(mean), mean)
+        variance = self._sum(lambda part: part._variance() + (part._mean() - center) ** 2)
+        return xp.where(endless, xp.full_like(mean, math.inf), variance)
 
     def _lower(self) -> Array:
         return reduce(namespace(self.weights).minimum, [part._lower() for part in self.components])

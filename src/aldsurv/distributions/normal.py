@@ -107,7 +107,7 @@ def _squared_cdf(z: Array) -> Array:
 
 
 def _inverse_log_ndtr(log_p: Array) -> Array:
-    """z with ``log Φ(z) = log_p``."""
+    """Z with ``log Φ(z) = log_p``."""
     xp = namespace(log_p)
     if is_numpy(xp):
         return special(xp).ndtri_exp(log_p)

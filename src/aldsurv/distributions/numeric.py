@@ -20,17 +20,21 @@ if TYPE_CHECKING:
 
 __all__ = ["inverse_log_survival", "lower_integral", "mode", "upper_integral"]
 
+Function = Callable[[Array], Array]
 Integrand = Callable[[Array, Array], Array]
 
 _FURTHEST = 1e300
 _MOST_STEPS = 300
 # Panels end where survival (or the cdf) has fallen by these many e-folds since the start.
 _FOLDS = (1.0, 4.0, 16.0, 64.0, 350.0)
+# Further places where panels meet, by log survival: the body of the distribution is a sharp feature on the scale of a
+# start or stop far away from it.
+_BODY = [[float(np.log1p(-np.exp(-12.0))), float(np.log1p(-np.exp(-3.0))), -0.7, -3.0, -12.0]]
 # An integral whose last panel still holds this share of the whole has no finite value.
 _DIVERGENT_SHARE = 1e-3
 
 
-def _tanh_sinh(step: float = 0.1, reach: float = 3.9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tanh_sinh(step: float = 0.125, reach: float = 3.75) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distances from the left and the right end of the unit interval, and weights.
 
     The nodes crowd towards both ends, which integrates what is singular there (a Weibull of shape 0.1 at zero).
@@ -64,9 +68,7 @@ def inverse_log_survival(distribution: SurvivalDistribution, log_survival: Array
     return xp.where(usable, polished, found)
 
 
-def _log_hazard_equation(
-    distribution: SurvivalDistribution, times: Array, target: Array
-) -> tuple[Array, Array]:
+def _log_hazard_equation(distribution: SurvivalDistribution, times: Array, target: Array) -> tuple[Array, Array]:
     xp = namespace(times)
     log_survival = distribution._log_survival(times)
     cumulative = -log_survival
@@ -83,18 +85,23 @@ def _search(distribution: SurvivalDistribution, log_survival: Array, target: Arr
     times = _middle(low, high)
     precision = 2 * float(xp.finfo(low.dtype).eps)
     settled = xp.zeros_like(low, dtype=xp.bool)
-    for step in range(_MOST_STEPS):
+    moved = high - low
+    for _ in range(_MOST_STEPS):
         value, slope = _log_hazard_equation(distribution, times, target)
         before = value < 0
         low = xp.where(before, times, low)
         high = xp.where(before, high, times)
         newton = times - value / slope
         inside = (newton > low) & (newton < high)
-        # Every third step halves the bracket, whatever Newton thinks: jumps and flat stretches end too.
-        halved = _middle(low, high)
-        following = xp.where(inside, newton, halved) if step % 3 < 2 else halved
+        # A Newton step must be at most half the step before it, or else the bracket is halved: jumps and flat
+        # stretches come to an end too.
+        good = inside & (xp.abs(newton - times) <= moved / 2)
+        following = xp.where(good, newton, _middle(low, high))
+        moved = xp.abs(following - times)
         closed = high - low <= precision * xp.abs(high)
-        arrived = inside & (xp.abs(newton - times) <= precision * xp.abs(times))
+        # Rounding of the equation itself moves Newton's steps by this much: nothing is gained beyond.
+        noise = precision * (xp.abs(times) + (1 + xp.abs(target)) / slope)
+        arrived = (xp.abs(newton - times) <= noise) & (xp.abs(value) < 1e-6)
         done = settled | closed | arrived | (value == 0)
         times = xp.where(settled, times, xp.where(closed, high, xp.where(arrived, newton, times)))
         times = xp.where(done, times, following)
@@ -116,11 +123,16 @@ def _middle(low: Array, high: Array) -> Array:
 
 
 def upper_integral(
-    distribution: SurvivalDistribution, integrand: Integrand, start: Array, stop: Array | None = None
+    distribution: SurvivalDistribution,
+    integrand: Integrand,
+    of: Function,
+    start: Array,
+    stop: Array | None = None,
 ) -> Array:
-    """``∫ integrand(t, log S(t)) dt`` from ``start`` to ``stop`` (infinity if None), decaying at least like S.
+    """``∫ integrand(t, of(t)) dt`` from ``start`` to ``stop`` (infinity if None), decaying at least like S.
 
-    The integrand gets times and log survival of one shape ``(n, m, panels, nodes)``.
+    ``of`` is one of the distribution's own functions of time, survival or its logarithm. The integrand gets
+    times and values of one shape ``(n, m, panels, nodes)``.
     """
     xp = namespace(start)
     start, _ = xp.broadcast_arrays(start, distribution._column[:, :1])
@@ -128,8 +140,11 @@ def upper_integral(
     begin = xp.where(usable, start, xp.zeros_like(start))
     log_start = distribution._log_survival(begin)
     still = distribution._map_rows(without_gradient)
-    ends = [still._inverse_log_survival(without_gradient(log_start) - fold) for fold in _FOLDS]
-    panels = _panels(distribution, integrand, distribution._log_survival, begin, ends, stop)
+    ends = [still._around(without_gradient(log_start) - fold)[1] for fold in _FOLDS]
+    if stop is not None:
+        # Where survival never falls that far, the stop is the end.
+        ends = [xp.where(xp.isfinite(end), end, stop) for end in ends]
+    panels = _panels(distribution, integrand, of, begin, ends, stop, stretched_from=ends[0])
     total = xp.sum(panels, axis=-1)
     if stop is None:
         divergent = xp.abs(panels[..., -1]) > _DIVERGENT_SHARE * xp.abs(total)
@@ -137,17 +152,17 @@ def upper_integral(
     return xp.where(usable & (log_start > -math.inf), total, xp.zeros_like(total))
 
 
-def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, stop: Array) -> Array:
-    """``∫ integrand(t, log F(t)) dt`` from minus infinity to ``stop``, decaying at least like F."""
+def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, of: Function, stop: Array) -> Array:
+    """``∫ integrand(t, of(t)) dt`` from minus infinity to ``stop``, decaying at least like F."""
     xp = namespace(stop)
     stop, _ = xp.broadcast_arrays(stop, distribution._column[:, :1])
     usable = xp.isfinite(stop)
     end = xp.where(usable, stop, xp.zeros_like(stop))
     log_stop = distribution._log_cdf(end)
     still = distribution._map_rows(without_gradient)
-    starts = [still._inverse_log_survival(log1mexp(without_gradient(log_stop) - fold)) for fold in _FOLDS]
+    starts = [still._around(log1mexp(without_gradient(log_stop) - fold))[0] for fold in _FOLDS]
     lowest = xp.maximum(starts[-1], still._lower())
-    panels = _panels(distribution, integrand, distribution._log_cdf, lowest, [*starts[-2::-1], end], None)
+    panels = _panels(distribution, integrand, of, lowest, [*starts[-2::-1], end])
     total = xp.sum(panels, axis=-1)
     return xp.where(usable & (log_stop > -math.inf), total, xp.zeros_like(total))
 
@@ -155,16 +170,20 @@ def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, sto
 def _panels(
     distribution: SurvivalDistribution,
     integrand: Integrand,
-    log_probability: Callable[[Array], Array],
+    of: Function,
     begin: Array,
     ends: list[Array],
-    stop: Array | None,
+    stop: Array | None = None,
+    *,
+    stretched_from: Array | None = None,
 ) -> Array:
     xp = namespace(begin)
     n, m = begin.shape
     edges = xp.stack([begin, *(xp.where(xp.isfinite(end), end, begin) for end in ends)], axis=-1)
     # An integral does not depend on where its panels meet, so those places carry no gradient.
-    kinks = without_gradient(distribution._kinks())
+    still = distribution._map_rows(without_gradient)
+    body = still._around(as_like(_BODY, begin) + xp.zeros_like(still._column[:, :1]))[1]
+    kinks = xp.concat([still._kinks(), xp.where(xp.isfinite(body), body, xp.zeros_like(body))], axis=1)
     kinks = xp.broadcast_to(kinks[:, None, :], (n, m, kinks.shape[-1]))
     edges = xp.sort(
         xp.concat([edges, xp.clip(kinks, begin[..., None], xp.max(edges, axis=-1, keepdims=True))], axis=-1)
@@ -175,36 +194,32 @@ def _panels(
     width = right - left
     from_left, from_right = as_like(_FROM_LEFT, begin), as_like(_FROM_RIGHT, begin)
     times = xp.where(from_left < 0.5, left + width * from_left, right - width * from_right)
-    speed = width + xp.zeros_like(times)
-    # A panel that spans orders of magnitude is walked at constant ratio: power-law tails become exponentials.
-    origin = begin[..., None, None]
-    wide = (right - origin > 8 * (left - origin)) & (left > origin)
-    step = xp.where(wide, left - origin, xp.ones_like(left))
-    magnitude = xp.log(xp.where(wide, (right - origin) / step, xp.ones_like(left)))
-    by_ratio = step * xp.exp(magnitude * from_left)
-    times = xp.where(wide, origin + by_ratio, times)
-    speed = xp.where(wide, by_ratio * magnitude, speed)
+    speed = width
+    if stretched_from is not None:
+        # Far out, panels that span orders of magnitude are walked at constant ratio: power laws become exponentials.
+        origin = begin[..., None, None]
+        wide = (left >= stretched_from[..., None, None]) & (left > origin) & (right - origin > 8 * (left - origin))
+        step = xp.where(wide, left - origin, xp.ones_like(left))
+        magnitude = xp.log(xp.where(wide, (right - origin) / step, xp.ones_like(left)))
+        by_ratio = step * xp.exp(magnitude * from_left)
+        times = xp.where(wide, origin + by_ratio, times)
+        speed = xp.where(wide, by_ratio * magnitude, width)
     flat = xp.reshape(times, (n, -1))
-    values = integrand(times, xp.reshape(log_probability(flat), times.shape))
+    values = integrand(times, xp.reshape(of(flat), times.shape))
     return xp.sum(values * speed * as_like(_WEIGHTS, begin), axis=-1)
 
 
-def mode(distribution: SurvivalDistribution, levels: int = 257) -> Array:
-    """Time of the highest density: the best of kinks and quantiles, then a golden-section search around it."""
+def mode(distribution: SurvivalDistribution) -> Array:
+    """Time of the highest density: the best of many places, then a golden-section search around it."""
     xp = namespace(distribution._column)
-    column = distribution._column[:, :1]
-    grid = as_like(np.log1p(-np.linspace(0, 1, levels)[1:-1])[None, :], column) + 0 * column
-    within = distribution._inverse_log_survival(grid)
-    lower = distribution._lower()
-    lower = xp.where(xp.isfinite(lower), lower, within[:, :1])
-    places = xp.sort(xp.concat([lower, within, distribution._kinks()], axis=-1))
+    places = xp.sort(distribution._places())
     heights = distribution._log_density(places)
     best = xp.argmax(heights, axis=-1)[:, None]
     low = xp.take_along_axis(places, xp.clip(best - 1, 0, None), axis=-1)
     high = xp.take_along_axis(places, xp.clip(best + 1, None, places.shape[-1] - 1), axis=-1)
     start, top = xp.take_along_axis(places, best, axis=-1), xp.take_along_axis(heights, best, axis=-1)
     golden = (math.sqrt(5) - 1) / 2
-    for _ in range(80):
+    for _ in range(60):
         inner, outer = high - golden * (high - low), low + golden * (high - low)
         left_is_higher = distribution._log_density(inner) > distribution._log_density(outer)
         low, high = xp.where(left_is_higher, low, inner), xp.where(left_is_higher, outer, high)

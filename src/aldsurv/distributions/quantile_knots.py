@@ -27,7 +27,8 @@ class QuantileKnots(SurvivalDistribution):
 
     Below the first quantile the probability is spread evenly down to zero (where that quantile is not positive: as
     thinly as between the first two). Beyond the last quantile the tail is exponential and continues the
-    density of the last stretch, so that mean and variance exist. Quantiles that cross are sorted; ``crossed`` tells which rows had some.
+    density of the last stretch, so that mean and variance exist. Quantiles that cross are sorted; ``crossed`` tells
+    which rows had some.
 
     Parameters
     ----------
@@ -129,9 +130,7 @@ class QuantileKnots(SurvivalDistribution):
         start, stop = pick(self.values, index), pick(self.values, index + 1)
         low, high = pick(self.cdf_values, index), pick(self.cdf_values, index + 1)
         width = stop - start
-        share = xp.where(
-            width > 0, (t - start) / xp.where(width > 0, width, xp.ones_like(width)), xp.ones_like(width)
-        )
+        share = xp.where(width > 0, (t - start) / xp.where(width > 0, width, xp.ones_like(width)), xp.ones_like(width))
         return low + (high - low) * xp.clip(share, 0.0, 1.0)
 
     def _tail_start(self) -> tuple[Array, Array]:
@@ -176,9 +175,7 @@ class QuantileKnots(SurvivalDistribution):
         low, high = pick(self.cdf_values, index), pick(self.cdf_values, index + 1)
         start, stop = pick(self.values, index), pick(self.values, index + 1)
         rise = high - low
-        share = xp.where(
-            rise > 0, (q - low) / xp.where(rise > 0, rise, xp.ones_like(rise)), xp.zeros_like(rise)
-        )
+        share = xp.where(rise > 0, (q - low) / xp.where(rise > 0, rise, xp.ones_like(rise)), xp.zeros_like(rise))
         inner = start + (stop - start) * share
         some = rest > 0
         safe = xp.where(some, log_rest, xp.zeros_like(log_rest))
@@ -248,9 +245,7 @@ class QuantileKnots(SurvivalDistribution):
         early = xp.maximum(lower, self.values[:, :1])
         v = xp.clip(early - last, 0.0, None) / self.tail_scale
         reached = 1 - rest
-        risen = (
-            reached**2 * v + 2 * reached * rest * exponential_remainder(v) + rest**2 * squared_remainder(v)
-        )
+        risen = reached**2 * v + 2 * reached * rest * exponential_remainder(v) + rest**2 * squared_remainder(v)
         before = self._integral_to(xp.minimum(early, last), 2, of_cdf=True) + self.tail_scale * risen
         w = xp.clip(upper - last, 0.0, None) / self.tail_scale
         tail = self.tail_scale * rest**2 * xp.exp(-2 * w) / 2

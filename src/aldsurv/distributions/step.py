@@ -28,9 +28,9 @@ Tail = Literal["hold", "drop"]
 class Step(SurvivalDistribution):
     """All probability sits at the times of a grid: survival is 1 before the first and falls at each.
 
-    A discrete distribution has no density; ``density`` (and with it ``hazard`` and the likelihood of exact times) is that of
-    its linear interpolation, each jump spread evenly over the stretch before it. ``smoothed()`` gives that interpolation as a
-    distribution.
+    A discrete distribution has no density; ``density`` (and with it ``hazard`` and the likelihood of exact times) is
+    that of its linear interpolation, each jump spread evenly over the stretch before it. ``smoothed()`` gives that
+    interpolation as a distribution.
 
     Parameters
     ----------

@@ -39,9 +39,7 @@ def checked_curves(survival: Any, name: str) -> Array:
     xp = namespace(curves)
     _refuse((curves < -_ROUNDING) | (curves > 1 + _ROUNDING), curves, f"{name} must lie between 0 and 1")
     curves = xp.clip(curves, 0.0, 1.0)
-    rises = xp.concat(
-        [xp.zeros_like(curves[:, :1], dtype=xp.bool), curves[:, 1:] > curves[:, :-1] + _ROUNDING], axis=1
-    )
+    rises = xp.concat([xp.zeros_like(curves[:, :1], dtype=xp.bool), curves[:, 1:] > curves[:, :-1] + _ROUNDING], axis=1)
     _refuse(rises, curves, f"{name} must not rise with time")
     if is_numpy(xp):
         return np.minimum.accumulate(curves, axis=1)

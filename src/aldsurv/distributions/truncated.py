@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from aldsurv.distributions.asymmetric_laplace import AsymmetricLaplace
-from aldsurv.distributions.backend import Array, namespace
+from aldsurv.distributions.backend import Array, is_numpy, namespace
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.log_space import (
     exponential_remainder,
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["LeftTruncated", "PositiveAsymmetricLaplace", "Truncated"]
+
+# Below this a survival is too near the end of float64 to divide by.
+_UNDERFLOW = 1e-290
 
 
 class Truncated(SurvivalDistribution):
@@ -195,6 +198,13 @@ class PositiveAsymmetricLaplace(Truncated, Parametric):
         value = or_complement(log_survival, log_cdf)
         return namespace(t).where(after, value, namespace(t).zeros_like(value))
 
+    def _survival(self, t: Array) -> Array:
+        xp, base = namespace(t), self._base
+        positive = base._survival(self._since)
+        if is_numpy(xp) and bool((positive > _UNDERFLOW).all()):
+            return base._survival(xp.maximum(t, self._since)) / positive
+        return super()._survival(t)
+
     def _inverse_log_survival(self, log_survival: Array) -> Array:
         xp, base = namespace(self.theta), self._base
         peak = xp.clip(self.theta, 0.0, None)
@@ -252,6 +262,4 @@ class PositiveAsymmetricLaplace(Truncated, Parametric):
         return base._mass_left / (base._mass_left * -xp.expm1(-reach) + base._mass_right)
 
     def _scaled(self, factor: Array) -> PositiveAsymmetricLaplace:
-        return self._trusted(
-            theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor
-        )
+        return self._trusted(theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor)

@@ -75,9 +75,7 @@ def _no_weight(time: NDArray[np.float64], usable: NDArray[np.bool_], row: int, c
     end = float(censoring.times[np.argmin(censoring.survival)])
     remedy = "No event comes before that: estimate the censoring from more rows."
     if usable.any():
-        remedy = (
-            f"The largest usable horizon is {float(time[usable].max())!r}: give that, or drop later events."
-        )
+        remedy = f"The largest usable horizon is {float(time[usable].max())!r}: give that, or drop later events."
     return (
         f"the event of row {row} at time {float(time[row])!r} has no weight: by the estimate nobody is still "
         f"uncensored from time {end!r} on. {remedy}"

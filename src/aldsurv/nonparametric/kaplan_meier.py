@@ -40,7 +40,7 @@ class KaplanMeier:
         Estimated variance of the logarithm of survival, the running sum of ``d/(n(n - d))``. A time at which
         all at risk have the event adds nothing: survival is 0 from there on, its logarithm has no variance.
     entry_times, entered
-        Distinct times of delayed entry and the number that entered at each; empty without delayed entry.
+        Distinct positive times of delayed entry and the number that entered at each; may be empty.
 
     Examples
     --------
@@ -180,12 +180,10 @@ def departures(data: SurvivalData) -> Departures:
     if len(rows) == 0:
         raise DataError("a curve needs at least one row of positive weight, but the data have none.")
     numbers = _counts(rows) if rows.weight is None else _weight_sums(rows, rows.weight)
-    return Departures(*numbers, *_entries(rows, first_time=numbers[0][0]))
+    return Departures(*numbers, *_entries(rows))
 
 
-def product_limit(
-    found: Departures, events: FloatArray, censored: FloatArray, survivors: FloatArray
-) -> KaplanMeier:
+def product_limit(found: Departures, events: FloatArray, censored: FloatArray, survivors: FloatArray) -> KaplanMeier:
     """The curve whose survival falls by the factor ``survivors/(survivors + events)`` at each time."""
     at_risk = survivors + events
     # An empty risk set, as behind the last event for the curve of censorings, changes nothing.
@@ -195,24 +193,22 @@ def product_limit(
     product = at_risk * survivors
     ratio = np.divide(events, product, out=product, where=survivors > 0)
     greenwood: FloatArray = np.cumsum(ratio, out=ratio)
-    if found.entry_times.size and survival[:-1].size and survival[-2] == 0:
-        time = found.times[np.argmin(survival)]
+    if survival.size > 1 and survival[-2] == 0:  # without delayed entry the last to leave is the last time
+        time = float(found.times[np.argmin(survival)])
         warnings.warn(
-            f"survival falls to 0 at time {time:g}, where all at risk leave, and stays 0 although others enter "
-            f"later. To begin the curve later, use data[data.time > {time:g}].",
+            f"survival falls to 0 at time {time!r}, where all at risk leave, and stays 0 although others "
+            f"enter later. To begin the curve later, use data[data.time > {time!r}].",
             stacklevel=3,
         )
-    return KaplanMeier(
-        found.times, at_risk, events, censored, survival, greenwood, found.entry_times, found.entered
-    )
+    return KaplanMeier(found.times, at_risk, events, censored, survival, greenwood, found.entry_times, found.entered)
 
 
 def _counts(data: SurvivalData) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Times, events, censored and after of rows that count one each.
 
-    The bits of a float that is not negative are in the order of their integers, and its sign bit is free. With
-    the event in its place one sort of integers moves both, which takes half as long as sorting indices. Above
-    that, most of the time goes into touching new memory: hence the work in place.
+    The bits of a float that is not negative are in the order of their integers, and its sign bit is free.
+    With the event in its place one sort of integers moves both, which takes half as long as sorting indices.
+    Beyond that most of the time goes into touching new memory: hence the work in place.
     """
     keys = (data.time.view(np.uint64) << np.uint64(1)) | data.exact
     keys.sort()
@@ -228,16 +224,14 @@ def _counts(data: SurvivalData) -> tuple[FloatArray, FloatArray, FloatArray, Flo
     return times, events, censored, np.subtract(entered, ends, dtype=np.float64)
 
 
-def _weight_sums(
-    data: SurvivalData, weight: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _weight_sums(data: SurvivalData, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     order = np.argsort(data.time)
-    time, event = data.time[order], data.exact[order]
+    time, event, leaving = data.time[order], data.exact[order], weight[order]
     starts, ends = _groups(time)
     times = time[starts]
-    events, censored = (np.add.reduceat(weight[order] * kind, starts) for kind in (event, ~event))
+    events, censored = (np.add.reduceat(leaving * kind, starts) for kind in (event, ~event))
     if data.entry is None:
-        return times, events, censored, _sum_from(weight[order], ends)
+        return times, events, censored, _sum_from(leaving, ends)
     by_entry = np.argsort(data.entry)
     entered = np.searchsorted(data.entry[by_entry], times, side="left")
     coarse, fine = (
@@ -247,17 +241,20 @@ def _weight_sums(
     return times, events, censored, np.where(entered > ends, coarse + fine, 0.0)
 
 
-def _entries(data: SurvivalData, first_time: float) -> tuple[FloatArray, FloatArray]:
+def _entries(data: SurvivalData) -> tuple[FloatArray, FloatArray]:
     """Distinct times of delayed entry and the number that entered at each."""
-    # Whoever enters at 0 is there from the start, unless someone leaves at 0 already.
-    start = 0.0 if first_time > 0 else -np.inf
-    if data.entry is None or not (data.entry > start).any():
+    # Whoever enters at 0 is there from the start: the table under a plot begins with all of them.
+    if data.entry is None or not (data.entry > 0).any():
         return np.empty(0), np.empty(0)
-    delayed = data.entry > start
-    entry, weight = data.entry[delayed], data.weights[delayed]
-    order = np.argsort(entry)
-    starts, _ = _groups(entry[order])
-    return entry[order[starts]], np.add.reduceat(weight[order], starts)
+    rows = np.flatnonzero(data.entry > 0)
+    if data.weight is None:
+        entry = np.sort(data.entry[rows])
+        starts, ends = _groups(entry)
+        return entry[starts], np.subtract(ends, starts, dtype=np.float64)
+    rows = rows[np.argsort(data.entry[rows])]
+    entry = data.entry[rows]
+    starts, _ = _groups(entry)
+    return entry[starts], np.add.reduceat(data.weight[rows], starts)
 
 
 def _groups(values: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

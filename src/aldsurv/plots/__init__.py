@@ -1,0 +1,30 @@
+"""Pictures of distributions and estimates: functions that take axes and give them back.
+
+The only package that needs matplotlib. Nothing here touches pyplot: figures belong to whoever asked for them,
+and no display is needed.
+"""
+
+from aldsurv.errors import MissingDependencyError
+
+try:
+    import matplotlib as _matplotlib  # noqa: F401
+except ModuleNotFoundError as _error:
+    # A matplotlib that is there but lacks a part of its own is another story, and tells it better itself.
+    if _error.name != "matplotlib":
+        raise
+    raise MissingDependencyError(
+        'plots need matplotlib, which is not installed. Install it with: pip install "aldsurv[plots]"'
+    ) from None
+
+from aldsurv.plots.curves import distribution_figure, plot_density, plot_hazard, plot_survival
+from aldsurv.plots.kaplan_meier import plot_kaplan_meier
+from aldsurv.plots.saving import save_figure
+
+__all__ = [
+    "distribution_figure",
+    "plot_density",
+    "plot_hazard",
+    "plot_kaplan_meier",
+    "plot_survival",
+    "save_figure",
+]

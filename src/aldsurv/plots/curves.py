@@ -1,0 +1,153 @@
+"""Survival, density and hazard of a few individuals, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from aldsurv.distributions import SurvivalDistribution
+from aldsurv.plots.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes
+from aldsurv.plots.row_choice import choose_rows
+from aldsurv.plots.time_grid import FloatArray, as_numpy, curve_times
+
+__all__ = ["distribution_figure", "plot_density", "plot_hazard", "plot_survival"]
+
+# Density and hazard may have poles, and a hazard may grow without end where hardly anybody is left. The height
+# of the picture follows the values at times before and after which at least this share has the event.
+_SHARE = 0.05
+
+
+class _Curve(NamedTuple):
+    """What to draw: its name, its values for one row, and whether it is one per time."""
+
+    name: str
+    values: Callable[[SurvivalDistribution, FloatArray], Any]
+    rate: bool
+
+
+_SURVIVAL = _Curve("survival probability", lambda row, times: row.survival(times), rate=False)
+_DENSITY = _Curve("density", lambda row, times: row.density(times), rate=True)
+_HAZARD = _Curve("hazard", lambda row, times: row.hazard(times), rate=True)
+
+
+def plot_survival(
+    distribution: SurvivalDistribution,
+    times: Any = None,
+    *,
+    rows: Any = None,
+    labels: Sequence[str] | None = None,
+    unit: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the probability to be event-free over time; jumps are drawn as steps.
+
+    Parameters
+    ----------
+    distribution
+        Individuals to draw, at most ten.
+    times
+        Times at which the lines are computed, beside their corners and jumps. None: from 0 to where nearly all
+        events have happened.
+    rows
+        Which individuals to draw, as in ``distribution[rows]``; None for all.
+    labels
+        A name for each line. None: the numbers of the rows, when there is more than one.
+    unit
+        Unit of time, named at the axes.
+    ax
+        Where to draw; what is there stays. None: in a new figure, the ``figure`` of the axes given back.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> ax = plot_survival(Exponential([5.0, 20.0]), labels=["fast", "slow"], unit="years")
+    >>> ax.get_xlabel(), [line.get_label() for line in ax.lines]
+    ('time (years)', ['fast', 'slow'])
+    """
+    chosen, names = choose_rows(distribution, rows, labels)
+    return show_legend(_draw(_SURVIVAL, chosen, curve_times(chosen, times), names, unit, ax))
+
+
+def plot_density(
+    distribution: SurvivalDistribution,
+    times: Any = None,
+    *,
+    rows: Any = None,
+    labels: Sequence[str] | None = None,
+    unit: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the probability density over time; the parameters are those of `plot_survival`."""
+    chosen, names = choose_rows(distribution, rows, labels)
+    return show_legend(_draw(_DENSITY, chosen, curve_times(chosen, times), names, unit, ax))
+
+
+def plot_hazard(
+    distribution: SurvivalDistribution,
+    times: Any = None,
+    *,
+    rows: Any = None,
+    labels: Sequence[str] | None = None,
+    unit: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the event rate among those still event-free; the parameters are those of `plot_survival`.
+
+    The height of the picture suits the times at which an individual is likely to have the event; a line that
+    grows without end leaves it at the top.
+    """
+    chosen, names = choose_rows(distribution, rows, labels)
+    return show_legend(_draw(_HAZARD, chosen, curve_times(chosen, times), names, unit, ax))
+
+
+def distribution_figure(
+    distribution: SurvivalDistribution,
+    times: Any = None,
+    *,
+    rows: Any = None,
+    labels: Sequence[str] | None = None,
+    unit: str | None = None,
+) -> Figure:
+    """New figure with survival, density and hazard side by side; the parameters are those of `plot_survival`."""
+    chosen, names = choose_rows(distribution, rows, labels)
+    grid = curve_times(chosen, times)
+    figure = Figure(figsize=(11.0, 3.6), layout="constrained")
+    panels = figure.subplots(1, 3)
+    for curve, ax in zip((_SURVIVAL, _DENSITY, _HAZARD), panels, strict=True):
+        _draw(curve, chosen, grid, names, unit, ax)
+    handles, shown = panels[0].get_legend_handles_labels()
+    if shown:
+        figure.legend(handles, shown, loc="outside upper center", ncols=min(len(shown), 5), frameon=False)
+    return figure
+
+
+def _draw(
+    curve: _Curve,
+    chosen: SurvivalDistribution,
+    times: Sequence[FloatArray],
+    names: Sequence[str | None],
+    unit: str | None,
+    ax: Axes | None,
+) -> Axes:
+    ax = new_axes() if ax is None else ax
+    fresh = not ax.has_data()
+    top = 0.0
+    for row, x, name in zip(chosen, times, names, strict=True):
+        values = as_numpy(curve.values(row, x))[0]
+        values = np.where(np.isfinite(values), values, np.nan)
+        ax.plot(x, values, label=name, **line_look(ax))
+        top = max(top, 1.05 * _usual_height(row, x, values)) if curve.rate else 1.02
+    extend_limits(ax, (float(times[0][0]), float(times[0][-1])), top or 1.0, fresh=fresh)
+    tidy_axes(ax, curve.name, unit, rate=curve.rate)
+    return ax
+
+
+def _usual_height(row: SurvivalDistribution, times: FloatArray, values: FloatArray) -> float:
+    survival = as_numpy(row.survival(times))[0]
+    finite = np.isfinite(values)
+    usual = finite & (survival >= _SHARE) & (survival <= 1 - _SHARE)
+    return float(np.max(values[usual if usual.any() else finite], initial=0.0))
