@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -37,7 +39,8 @@ def test_moments_and_areas_by_quadrature(name, data):
     numeric = Stripped(d)
     mean, variance = d.mean(), d.variance()
     # Close to where a moment ceases to exist quadrature cannot tell huge from infinite.
-    tame = np.isfinite(variance) & (np.sqrt(variance) < 1e3 * (d.quantile(0.9) - d.quantile(0.1)))
+    low, high = np.nan_to_num(d.quantile([0.1, 0.9]), posinf=1e9).T
+    tame = np.isfinite(variance) & (np.sqrt(variance) < 2 * (high - low))
     assert_allclose(numeric.mean()[tame], mean[tame], rtol=1e-9, atol=1e-12)
     assert_allclose(numeric.variance()[tame], variance[tame], rtol=1e-9, atol=1e-12)
     agree(numeric.restricted_mean([0.3, 2.0, 9.0]), d.restricted_mean([0.3, 2.0, 9.0]), 1e-8)
@@ -55,6 +58,9 @@ def test_crps_by_quadrature(name, data):
     times = np.nan_to_num(d.quantile([0.05, 0.5, 0.9]), posinf=2.0)
     exact = d.crps(times)
     assume(np.all(np.isfinite(exact)))
+    if name == "log_asymmetric_laplace":
+        # A tail so heavy that S² hardly has an integral: quadrature calls it infinite.
+        assume(np.all(d.sigma / d.kappa < math.sqrt(2)))
     assert_allclose(numeric.crps(times), exact, rtol=1e-8, atol=1e-12)
     assert_allclose(numeric.crps(times, np.inf), d.crps(times, np.inf), rtol=1e-7, atol=1e-11)
     assert_allclose(numeric.crps(times - 0.1, times), d.crps(times - 0.1, times), rtol=1e-8, atol=1e-12)

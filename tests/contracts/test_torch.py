@@ -85,8 +85,10 @@ def test_torch_gives_the_numbers_of_numpy(name, data):
         assert isinstance(found, torch.Tensor)
         assert found.dtype == torch.float64
         assert tuple(found.shape) == expected.shape
-        # Where the numpy side has a closed form that torch lacks (incomplete gamma), both are near 1e-10.
-        assert_allclose(found.detach().numpy(), expected, rtol=1e-8, atol=1e-12, err_msg=method)
+        # Where numpy has a closed form that torch lacks (incomplete gamma) they differ by the quadrature's error; a
+        # mode that is searched for is known to the square root of the precision.
+        close = {"rtol": 1e-6, "atol": 1e-7} if method == "mode" else {"rtol": 1e-8, "atol": 1e-12}
+        assert_allclose(found.detach().numpy(), expected, **close, err_msg=method)
     assert_allclose(same.sample(4, random_state=3).detach(), d.sample(4, random_state=3), rtol=1e-9, atol=1e-12)
     rows = SurvivalData.interval([1.0, 2.0, -np.inf, 0.5], [1.0, np.inf, 3.0, 4.0], entry=[0.2, -np.inf, 0.1, 0.3])
     index = [0] * 4

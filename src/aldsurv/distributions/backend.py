@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from array_api_compat import is_numpy_namespace, is_torch_array
-from array_api_compat import numpy as numpy_namespace
+from array_api_compat import is_torch_array
 
 __all__ = [
     "Array",
@@ -34,12 +33,13 @@ def namespace(array: Array) -> Namespace:
         from array_api_compat import torch as torch_namespace
 
         return torch_namespace
-    return numpy_namespace
+    # numpy follows the array API standard itself; the compatible namespace would only add its import time.
+    return np
 
 
 def is_numpy(xp: Namespace) -> bool:
     """Whether ``xp`` works on numpy arrays."""
-    return bool(is_numpy_namespace(xp))
+    return xp is np
 
 
 def as_like(value: Any, like: Array) -> Array:

@@ -68,11 +68,8 @@ class Rows(ABC):
             )
         if index.dtype.kind == "b" and index.size != len(self):
             raise ParameterError(f"a mask of {index.size} values cannot choose among {len(self)} rows.")
-        return (
-            index
-            if is_numpy(namespace(self._column))
-            else namespace(self._column).asarray(index, device=self._column.device)
-        )
+        xp = namespace(self._column)
+        return index if is_numpy(xp) else xp.asarray(index, device=self._column.device)
 
     def __iter__(self) -> Iterator[Self]:
         return (self[row] for row in range(len(self)))

@@ -27,9 +27,6 @@ class _SameTicks(Locator):
         low, high = sorted(self._ax.get_xlim())
         return [float(tick) for tick in self._ax.get_xticks() if low <= tick <= high]
 
-    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        return self()
-
 
 def add_at_risk_row(ax: Axes, estimate: KaplanMeier, label: str | None, colour: str) -> None:
     """Write the number at risk at each tick below the name of the time axis, under the rows already there."""
@@ -48,8 +45,8 @@ def add_at_risk_row(ax: Axes, estimate: KaplanMeier, label: str | None, colour: 
     if not earlier:
         _write(ax, _NAME, (0.0, -heading), "0.4", "left")
     if label is not None:
-        # Beside the first number, half of which stands left of the axis.
-        digits = len(_number(float(estimate.at_risk.max())))
+        # Beside the first number, half of which stands left of the axis; names stand in line up to five digits.
+        digits = max(5, len(_number(float(estimate.at_risk.max()))))
         _write(ax, label, (-digits * _HALF_DIGIT * size - 8, -down), colour, "right")
 
 

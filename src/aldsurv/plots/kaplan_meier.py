@@ -11,6 +11,9 @@ from aldsurv.plots.at_risk_table import add_at_risk_row
 
 __all__ = ["plot_kaplan_meier"]
 
+# More ticks of censoring run into each other and hide the curve.
+_MOST_TICKS = 300
+
 
 def plot_kaplan_meier(
     estimate: KaplanMeier,
@@ -21,7 +24,7 @@ def plot_kaplan_meier(
     at_risk: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a Kaplan-Meier curve as steps, with a tick at each time of censoring.
+    """Draw a Kaplan-Meier curve as steps, with a tick at each time of censoring unless these are too many.
 
     Parameters
     ----------
@@ -56,15 +59,21 @@ def plot_kaplan_meier(
         ax.fill_between(times, lower, upper, step="post", color=look["color"], alpha=0.18, linewidth=0)
     ax.plot(times, np.append(1.0, estimate.survival), drawstyle="steps-post", label=label, **look)
     censored = estimate.censored > 0
-    # A collection, not a line: lines are counted to give each curve a colour of its own.
-    ax.scatter(
-        estimate.times[censored], estimate.survival[censored], marker="|", s=45, color=look["color"], linewidths=1
-    )
+    notes = [] if band is None else [f"shaded: {100 * band:g} % confidence"]
+    if 0 < censored.sum() <= _MOST_TICKS:
+        # A collection, not a line: lines are counted to give each curve a colour of its own.
+        ticks = estimate.times[censored], estimate.survival[censored]
+        ax.scatter(*ticks, marker="|", s=45, color=look["color"], linewidths=1, zorder=2)
+        notes.append("ticks: censored")
     extend_limits(ax, (0.0, 1.02 * float(times[-1]) or 1.0), 1.02, fresh=fresh)
     tidy_axes(ax, "survival probability", unit)
-    notes = [] if band is None else [f"shaded: {100 * band:g} % confidence"]
-    notes += ["ticks: censored"] if censored.any() else []
-    ax.set_title(", ".join(notes), loc="right", fontsize="small", color="0.4")
+    _explain(ax, notes)
     if at_risk:
         add_at_risk_row(ax, estimate, label, look["color"])
     return show_legend(ax)
+
+
+def _explain(ax: Axes, notes: list[str]) -> None:
+    """Say what band and ticks mean, beside what was said of curves drawn before."""
+    earlier = [note for note in ax.get_title(loc="right").split(", ") if note]
+    ax.set_title(", ".join(dict.fromkeys([*earlier, *notes])), loc="right", fontsize="small", color="0.4")

@@ -1,0 +1,141 @@
+"""Survival curves of a million rows, against numpy.exp on as many values and against scipy's distribution."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing import get_context
+
+import numpy as np
+
+from aldsurv.distributions import (
+    AsymmetricLaplace,
+    LogAsymmetricLaplace,
+    LogNormal,
+    Mixture,
+    PositiveAsymmetricLaplace,
+    Weibull,
+)
+
+ROWS, TIMES, REPEATS = 1_000_000, 100, 5
+
+
+def seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def parameters(rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.normal(50, 20, rows), rng.gamma(5, 4, rows), np.exp(rng.normal(0, 0.4, rows))
+
+
+def peak_megabytes() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+
+
+def run_survival() -> None:
+    """The yardstick is numpy.exp into a new array, interleaved with the rest so that noise falls on all alike."""
+    theta, sigma, kappa = parameters(ROWS)
+    grid = np.linspace(1, 150, TIMES)
+    exponents = np.broadcast_to(-grid / 50, (ROWS, TIMES)).copy()
+    d = AsymmetricLaplace(theta, sigma, kappa)
+    candidates = {
+        "AsymmetricLaplace.survival": lambda: d.survival(grid),
+        "AsymmetricLaplace.cdf": lambda: d.cdf(grid),
+        "AsymmetricLaplace.density": lambda: d.density(grid),
+        "AsymmetricLaplace.survival in blocks of 10,000": lambda: [b.survival(grid) for b in d.blocks(10_000)],
+    }
+    ratios: dict[str, list[float]] = {name: [] for name in candidates}
+    absolute: dict[str, list[float]] = {name: [] for name in candidates}
+    yardstick = []
+    for _ in range(REPEATS):
+        for name, action in candidates.items():
+            base = seconds(lambda: np.exp(exponents))
+            took = seconds(action)
+            yardstick.append(base)
+            absolute[name].append(took)
+            ratios[name].append(took / base)
+    print(f"{ROWS:,} rows at {TIMES} times, {REPEATS} repeats; ratio to numpy.exp on as many values, median (range)")
+    print(f"  {'numpy.exp':<48}{min(yardstick):8.3f} s")
+    for name, values in ratios.items():
+        spread = f"{statistics.median(values):5.2f} ({min(values):.2f}–{max(values):.2f})"
+        print(f"  {name:<48}{min(absolute[name]):8.3f} s  {spread}")
+
+
+def run_families() -> None:
+    """Other families and scipy, on fewer rows: the interest is in the order of magnitude."""
+    from scipy import stats
+
+    rows = ROWS // 10
+    theta, sigma, kappa = parameters(rows)
+    grid = np.linspace(1, 150, TIMES)
+    exponents = np.broadcast_to(-grid / 50, (rows, TIMES)).copy()
+    columns = [column[:, None] for column in (kappa, theta, sigma / np.sqrt(2))]
+    parts = [AsymmetricLaplace(theta + shift, sigma, kappa) for shift in (-10, 0, 10, 20, 30)]
+    actions = {
+        "AsymmetricLaplace": lambda: AsymmetricLaplace(theta, sigma, kappa).survival(grid),
+        "PositiveAsymmetricLaplace": lambda: PositiveAsymmetricLaplace(theta, sigma, kappa).survival(grid),
+        "LogAsymmetricLaplace": lambda: LogAsymmetricLaplace(theta / 20, sigma / 40, kappa).survival(grid),
+        "LogNormal": lambda: LogNormal(theta / 20, sigma / 40).survival(grid),
+        "Weibull": lambda: Weibull(sigma, kappa).survival(grid),
+        "Mixture of 5 AsymmetricLaplace": lambda: Mixture(parts).survival(grid),
+        "scipy.stats.laplace_asymmetric.sf": lambda: stats.laplace_asymmetric.sf(grid, *columns),
+    }
+    print(f"\nsurvival of {rows:,} rows at {TIMES} times, best of 3; ratio to numpy.exp")
+    base = min(seconds(lambda: np.exp(exponents)) for _ in range(3))
+    with np.errstate(over="ignore"):
+        for name, action in actions.items():
+            took = min(seconds(action) for _ in range(3))
+            print(f"  {name:<48}{took:8.3f} s  {took / base:5.2f}")
+
+
+def _peak_of(kind: str) -> float:
+    """Growth of this process's memory while it computes all survival curves in one way."""
+    theta, sigma, kappa = parameters(ROWS)
+    grid = np.linspace(1, 150, TIMES)
+    d = AsymmetricLaplace(theta, sigma, kappa)
+    before = peak_megabytes()
+    if kind == "whole":
+        d.survival(grid)
+    else:
+        for block in d.blocks(10_000):
+            block.survival(grid)
+    return peak_megabytes() - before
+
+
+def run_memory() -> None:
+    print(f"\nmemory beyond the parameters; the answer itself has {ROWS * TIMES * 8 / 1e6:.0f} MB")
+    for kind in ("whole", "blocks of 10,000"):
+        with get_context("spawn").Pool(1) as pool:
+            print(f"  {kind:<48}{pool.apply(_peak_of, (kind,)):8.0f} MB")
+
+
+def run_mixture() -> None:
+    rows = 2000
+    theta, sigma, kappa = parameters(rows)
+    d = Mixture([AsymmetricLaplace(theta + shift, sigma, kappa) for shift in (-10, 0, 10, 20, 30)])
+    outcome = np.abs(theta)[:, None]
+    print(f"\nmixture of 5 asymmetric Laplace distributions, {rows:,} rows: microseconds a row")
+    for name, action in {
+        "three quantiles by root search": lambda: d.quantile([0.1, 0.5, 0.9]),
+        "CRPS by quadrature": lambda: d.crps(outcome),
+        "mode by search": d.mode,
+    }.items():
+        print(f"  {name:<48}{min(seconds(action) for _ in range(3)) / rows * 1e6:8.0f}")
+
+
+def run() -> None:
+    run_survival()
+    run_families()
+    run_memory()
+    run_mixture()
+
+
+if __name__ == "__main__":
+    run()
