@@ -53,7 +53,9 @@ def imports(tree: ast.AST) -> list[tuple[str, bool]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the direction"
             module = node.module or ""
-            found.extend((f"{module}.{alias.name}" if module == "aldsurv" else module, at_start) for alias in node.names)
+            found.extend(
+                (f"{module}.{alias.name}" if module == "aldsurv" else module, at_start) for alias in node.names
+            )
         inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for child in ast.iter_child_nodes(node):
@@ -68,7 +70,7 @@ def violations(path: Path, tree: ast.AST) -> list[str]:
     for module, at_start in imports(tree):
         package = module.split(".")[0]
         if package == "aldsurv" and room != "__init__":
-            other = (module.split(".") + ["__init__"])[1]
+            other = ([*module.split("."), "__init__"])[1]
             if other in {"__init__", "__version__"} or other == room:
                 continue
             allowed = LEVEL[other] < LEVEL[room] or (room, other) in WITHIN_A_LAYER

@@ -38,9 +38,10 @@ def test_moments_and_areas_by_quadrature(name, data):
     d = data.draw(members(name))
     numeric = Stripped(d)
     mean, variance = d.mean(), d.variance()
-    # Close to where a moment ceases to exist quadrature cannot tell huge from infinite.
-    low, high = np.nan_to_num(d.quantile([0.1, 0.9]), posinf=1e9).T
-    tame = np.isfinite(variance) & (np.sqrt(variance) < 2 * (high - low))
+    tame = np.isfinite(variance)
+    if name == "log_asymmetric_laplace":
+        # Close to where a moment ceases to exist quadrature cannot tell huge from infinite.
+        tame &= (d.sigma / d.kappa)[:, 0] < 0.35 * math.sqrt(2)
     assert_allclose(numeric.mean()[tame], mean[tame], rtol=1e-9, atol=1e-12)
     assert_allclose(numeric.variance()[tame], variance[tame], rtol=1e-9, atol=1e-12)
     agree(numeric.restricted_mean([0.3, 2.0, 9.0]), d.restricted_mean([0.3, 2.0, 9.0]), 1e-8)

@@ -59,9 +59,7 @@ class Lines:
 
     def cdf(self, t):
         beyond = np.clip(np.asarray(t) - self.times[-1], 0.0, None)
-        return np.where(
-            beyond > 0, 1 - self.rest * np.exp(-self.rate * beyond), np.interp(t, self.times, self.levels)
-        )
+        return np.where(beyond > 0, 1 - self.rest * np.exp(-self.rate * beyond), np.interp(t, self.times, self.levels))
 
 
 class OfLogTime:
@@ -378,7 +376,9 @@ def area(function, *places):
 @SHAPES
 def test_restricted_mean_and_residual_life_against_quadrature(name):
     d, reference = both(*SMOOTH[name])
-    inner = list(d.quantile([0.05, 0.25, 0.5, 0.75, 0.95])[0]) + [float(p._kinks()[0, 0]) for p in d.components if p._kinks().size]
+    inner = list(d.quantile([0.05, 0.25, 0.5, 0.75, 0.95])[0]) + [
+        float(p._kinks()[0, 0]) for p in d.components if p._kinks().size
+    ]
     for horizon in (0.5, 4.0, 30.0):
         counted = area(reference.sf, 0.0, horizon, *(p for p in inner if 0 < p < horizon))
         assert_allclose(d.restricted_mean(horizon), counted, rtol=1e-9)
@@ -468,9 +468,7 @@ def test_crps_where_some_never_have_the_event_is_infinite():
     d = Mixture([Step([1.0, 2.0], [0.5, 0.2]), Exponential(1.0)])
     assert_array_equal(d.crps([0.5, 1.5, 3.0]), math.inf)
     # What comes before the outcome still counts.
-    counted = area(
-        lambda t: (0.5 * (0.5 * (t >= 1) + 0.3 * (t >= 2)) + 0.5 * -math.expm1(-t)) ** 2, 0.0, 1.0, 2.0, 3.0
-    )
+    counted = area(lambda t: (0.5 * (0.5 * (t >= 1) + 0.3 * (t >= 2)) + 0.5 * -math.expm1(-t)) ** 2, 0.0, 1.0, 2.0, 3.0)
     assert_allclose(d.crps(3.0, math.inf), counted, rtol=1e-9)
 
 
@@ -495,10 +493,11 @@ def test_mode_of_two_peaks_is_the_higher():
 
 
 @pytest.mark.parametrize("place", [0.0, 0.5, -7.0])
-def test_mode_of_overlapping_peaks_lies_between_them(place):
-    d = Mixture([Normal(place, 1.0), Normal(place + 2.5, 1.0)], [0.6, 0.4])
+@pytest.mark.parametrize("distance", [2.5, 4.0])
+def test_mode_of_overlapping_peaks_lies_between_them(place, distance):
+    d = Mixture([Normal(place, 1.0), Normal(place + distance, 1.0)], [0.6, 0.4])
     found = optimize.minimize_scalar(
-        lambda t: -0.6 * stats.norm.pdf(t, place) - 0.4 * stats.norm.pdf(t, place + 2.5),
+        lambda t: -0.6 * stats.norm.pdf(t, place) - 0.4 * stats.norm.pdf(t, place + distance),
         bounds=(place - 0.5, place + 1.0),
         method="bounded",
         options={"xatol": 1e-10},
@@ -516,7 +515,9 @@ def test_conditional_is_the_mixture_of_those_still_event_free(name):
     assert_allclose(later.density(times[1:])[0], reference.pdf(times[1:]) / reference.sf(since), rtol=1e-10)
     assert_array_equal(later.survival([since - 1.0, since]), 1.0)
     levels = np.array([0.1, 0.5, 0.9])
-    expected = [root(reference, 1 - reference.sf(since) * (1 - q), since, float(d.quantile(1 - 1e-9)[0])) for q in levels]
+    expected = [
+        root(reference, 1 - reference.sf(since) * (1 - q), since, float(d.quantile(1 - 1e-9)[0])) for q in levels
+    ]
     assert_allclose(later.quantile(levels)[0], expected, rtol=1e-8)
     assert_allclose(later.mean(), since + d.mean_residual_life(since), rtol=1e-9)
 
@@ -588,6 +589,33 @@ def test_mixtures_of_different_size_cannot_be_joined():
     one, two = Mixture([Exponential(1.0)]), Mixture([Exponential(1.0), Exponential(2.0)])
     with pytest.raises(ParameterError, match="numbers of components"):
         SurvivalDistribution.concatenate([one, two])
+
+
+# ---- single precision
+
+
+def in_both_precisions():
+    def build(values):
+        return Mixture([AsymmetricLaplace(values, 1.0, 0.5), Weibull(values, 1.5)], [0.3, 0.7])
+
+    return build(torch.tensor([1.0, 4.0], dtype=torch.float32)), build(np.array([1.0, 4.0]))
+
+
+@pytest.mark.parametrize("method", ["survival", "mean_residual_life", "restricted_mean", "crps"])
+def test_functions_of_time_in_single_precision(method):
+    single, double = in_both_precisions()
+    found = getattr(single, method)([0.0, 1.0, 10.0])
+    assert found.dtype == torch.float32
+    assert_allclose(found.numpy(), getattr(double, method)([0.0, 1.0, 10.0]), rtol=2e-3)
+
+
+def test_quantiles_in_single_precision():
+    single, double = in_both_precisions()
+    levels = [1e-4, 0.1, 0.5, 0.9, 0.999]
+    assert_allclose(single.quantile(levels).numpy(), double.quantile(levels), rtol=2e-3)
+    assert_allclose(single.mode().numpy(), double.mode(), rtol=2e-2)
+    never = Mixture([Exponential(torch.tensor([1.0])), Step(torch.tensor([1.0, 2.0]), torch.tensor([0.6, 0.4]))])
+    assert never.quantile([0.5, 0.9]).isinf().tolist() == [[False, True]]
 
 
 # ---- gradients

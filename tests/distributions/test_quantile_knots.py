@@ -24,10 +24,8 @@ class Drawn:
 
     def __init__(self, levels, quantiles) -> None:
         times = sorted(float(q) for q in quantiles)
-        if times[0] > 0:
-            bottom = 0.0
-        else:
-            bottom = times[0] - levels[0] * (times[1] - times[0]) / (levels[1] - levels[0])
+        thin = levels[0] * (times[1] - times[0]) / (levels[1] - levels[0])
+        bottom = 0.0 if times[0] > 0 else times[0] - thin
         self.times, self.levels = [bottom, *times], [0.0, *levels]
         slope = (levels[-1] - levels[-2]) / (times[-1] - times[-2]) if times[-1] > times[-2] else math.inf
         self.rest, self.rate = 1 - levels[-1], slope / (1 - levels[-1])
@@ -36,9 +34,7 @@ class Drawn:
         if t > self.times[-1]:
             return 1 - self.rest * math.exp(-self.rate * (t - self.times[-1]))
         value = 0.0
-        for (a, b), (low, high) in zip(
-            itertools.pairwise(self.times), itertools.pairwise(self.levels), strict=True
-        ):
+        for (a, b), (low, high) in zip(itertools.pairwise(self.times), itertools.pairwise(self.levels), strict=True):
             if t >= b:
                 value = high
             elif t > a:
@@ -53,9 +49,7 @@ class Drawn:
     def density(self, t):
         if t > self.times[-1]:
             return self.rest * self.rate * math.exp(-self.rate * (t - self.times[-1]))
-        for (a, b), (low, high) in zip(
-            itertools.pairwise(self.times), itertools.pairwise(self.levels), strict=True
-        ):
+        for (a, b), (low, high) in zip(itertools.pairwise(self.times), itertools.pairwise(self.levels), strict=True):
             if a < t < b:
                 return (high - low) / (b - a)
         return 0.0
@@ -185,6 +179,18 @@ def test_ties_at_a_first_quantile_that_is_not_positive(first):
     assert_allclose(d.crps(first - 2.0), at_start + 2.0, rtol=1e-13)
 
 
+def test_mode_is_the_largest_jump():
+    d = QuantileKnots([0.1, 0.2, 0.5, 0.9], [[1.0, 1.0, 5.0, 5.0], [1.0, 2.0, 5.0, 5.0]])
+    assert_array_equal(d.mode(), 5.0)
+
+
+def test_a_first_stretch_too_short_for_the_spacing_of_numbers():
+    d = QuantileKnots([1e-9, 0.5, 0.9], [[-1e6, -1e6 + 1.0, 1e6]])
+    assert_array_equal(d.cdf([-2e6, -1e6 - 1.0]), 0.0)
+    assert_array_equal(d.survival([-2e6, -1e6 - 1.0]), 1.0)
+    assert_allclose(d.mode(), -1e6 + 0.5, rtol=1e-9)
+
+
 def test_all_quantiles_tied():
     d = QuantileKnots([0.25, 0.5], [[3.0, 3.0]])
     assert_allclose(d.cdf([1.5, 3.0, 3.0001]), [[0.125, 0.5, 1.0]], rtol=1e-12)
@@ -223,6 +229,14 @@ def test_restricted_mean_and_residual_life_against_quadrature():
             expected = row.area(row.survival, since, row.end) / row.survival(since)
             assert_allclose(one.mean_residual_life(since), expected, rtol=1e-9)
         assert_allclose(one.mean_residual_life(row.times[0] - 3.0), row.mean() - row.times[0] + 3.0, rtol=1e-9)
+
+
+def test_the_few_who_live_long_keep_their_digits():
+    levels = [0.5, 1 - 1e-9, 1 - 1e-11]
+    d, (row,) = pairs(levels, np.array([[1000.0, 4000.0, 4010.0]]))
+    for since in (4000.0, 4003.0, 4010.0):
+        expected = row.area(row.survival, since, row.end) / row.survival(since)
+        assert_allclose(d.mean_residual_life(since), expected, rtol=1e-5)
 
 
 def test_every_form_of_crps_against_quadrature():

@@ -550,12 +550,12 @@ def test_log_ald_moments_against_50_digits(theta, left, right):
     d = log_ald(theta, left, right)
     mp.dps = 30
     sigma, kappa = mpf(float(d.sigma[0, 0])), mpf(float(d.kappa[0, 0]))
-    l, r = sigma * kappa / mp.sqrt(2), sigma / (kappa * mp.sqrt(2))
+    left, right = sigma * kappa / mp.sqrt(2), sigma / (kappa * mp.sqrt(2))
 
     def moment(order):
-        below = mp.quad(lambda u: mp.exp(order * (theta - l * u) - u), [0, 1, 5, 20, 100])
-        above = mp.quad(lambda u: mp.exp(order * theta - (1 - order * r) * u), [0, 10, 100, 1000, mp.inf])
-        return (l * below + r * above) / (l + r)
+        below = mp.quad(lambda u: mp.exp(order * (theta - left * u) - u), [0, 1, 5, 20, 100])
+        above = mp.quad(lambda u: mp.exp(order * theta - (1 - order * right) * u), [0, 10, 100, 1000, mp.inf])
+        return (left * below + right * above) / (left + right)
 
     mean = moment(1)
     assert relative_error(d.mean()[0], mean) < 1e-11
@@ -615,7 +615,9 @@ def test_log_ald_residual_life_against_quadrature_in_logs(parameters):
         assert_allclose(found * d.survival(t)[0], counted, rtol=1e-8)
 
 
-@pytest.mark.parametrize(("left", "mode"), [(0.5, math.exp(0.7)), (0.999999, math.exp(0.7)), (1.000001, 0.0), (3.0, 0.0)])
+@pytest.mark.parametrize(
+    ("left", "mode"), [(0.5, math.exp(0.7)), (0.999999, math.exp(0.7)), (1.000001, 0.0), (3.0, 0.0)]
+)
 def test_log_ald_mode_is_the_kink_unless_the_density_falls_from_zero(left, mode):
     d = log_ald(0.7, left, 0.4)
     assert_allclose(d.mode(), mode, rtol=1e-12)

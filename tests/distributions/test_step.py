@@ -175,6 +175,17 @@ def test_mean_residual_life(tail):
     assert_allclose(d.mean_residual_life(times), expected, rtol=1e-11, atol=1e-300)
 
 
+def test_the_few_who_live_long_keep_their_digits():
+    # What is left of the area under the curve is tiny beside what has gone before.
+    times, curve = [100.0, 1000.0, 1500.0, 1700.0, 3000.0], [0.5, 1e-9, 1e-12, 2e-14, 0.0]
+    d, (row,) = both(times, curve, "hold")
+    for since in (1000.0, 1200.0, 1500.0, 1699.0, 1700.0, 2999.0):
+        counted = [s * (b - max(a, since)) for s, a, b in zip(curve, times, times[1:], strict=False) if b > since]
+        expected = math.fsum(counted) / row.survival(since)
+        assert_allclose(d.mean_residual_life(since), expected, rtol=1e-9)
+        assert_allclose(d.conditional(since).mean(), since + expected, rtol=1e-9)
+
+
 @tails
 @pytest.mark.parametrize("curve", CURVES)
 def test_crps_in_all_its_forms(tail, curve):

@@ -296,13 +296,15 @@ def test_a_change_of_unit_and_origin_moves_since_along():
     d = Normal([1.0, 2.0, 3.0], [1.0, 2.0, 0.5]).conditional([-math.inf, 2.5, 4.0])
     assert_allclose(d.scaled(10.0).median(), 10 * d.median(), rtol=1e-12)
     assert_allclose(d.scaled(10.0).survival(26.0), d.survival(2.6), rtol=1e-12)
-    assert_allclose(d.shifted([1.0, 2.0, 3.0]).median(), d.median() + [1.0, 2.0, 3.0], rtol=1e-12)
+    assert_allclose(d.shifted([1.0, 2.0, 3.0]).median(), d.median() + np.array([1.0, 2.0, 3.0]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("since", [math.inf, math.nan, [1.0, math.nan], [1.0, 2.0, 3.0], "noon", [[1.0, 2.0]]])
 def test_impossible_since(since):
     with pytest.raises(ParameterError, match="since"):
         Exponential([1.0, 2.0]).conditional(since)
+    with pytest.raises(ParameterError, match="since"):
+        LeftTruncated(Exponential([1.0, 2.0]), since)
 
 
 # ---- conditions on conditions
@@ -353,6 +355,27 @@ def test_closed_forms_of_the_ald_equal_the_numeric_ones(theta, sigma, kappa, sin
     assert_allclose(closed.mean_residual_life(time), numeric.mean_residual_life(time), rtol=1e-9)
     assert_allclose(closed.restricted_mean(time), numeric.restricted_mean(time), rtol=1e-9)
     assert_allclose(closed.mode(), numeric.mode(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kappa", [1e-4, 0.5, 1.0, 50.0, 1e4])
+@pytest.mark.parametrize("distance", [10.0, 1e4])
+def test_far_beyond_theta_the_ald_is_exponential(kappa, distance):
+    right = 1 / (kappa * SQRT2)
+    for d, since in (
+        (PositiveAsymmetricLaplace(-distance, 1.0, kappa), 0.0),
+        (AsymmetricLaplace(0.0, 1.0, kappa).conditional(distance), distance),
+    ):
+        # Few enough digits for the sum with `since` to be exact.
+        wait = 2.0 ** np.round(np.log2(right * np.array([1e-3, 0.1, 1.0, 10.0])))
+        times = since + wait
+        assert_array_equal(times - since, wait)
+        assert_allclose(d.survival(times)[0], np.exp(-wait / right), rtol=1e-10)
+        assert_allclose(d.cdf(times)[0], -np.expm1(-wait / right), rtol=1e-10)
+        assert_allclose(d.log_cdf(times)[0], np.log(-np.expm1(-wait / right)), rtol=1e-10, atol=1e-12)
+        assert_allclose(d.density(times)[0], np.exp(-wait / right) / right, rtol=1e-10)
+        assert_allclose(d.quantile([0.1, 0.9])[0] - since, -right * np.log([0.9, 0.1]), rtol=1e-10, atol=4e-16 * since)
+        assert_allclose(d.variance(), right**2, rtol=1e-10)
+        assert_allclose(d.mean_residual_life(times), right, rtol=1e-10)
 
 
 def test_the_ald_conditional_on_a_negative_time():

@@ -115,11 +115,12 @@ def _search(distribution: SurvivalDistribution, log_survival: Array, target: Arr
 
 
 def _middle(low: Array, high: Array) -> Array:
-    """Halfway between: arithmetically when close, by order of magnitude when far apart."""
+    """Halfway between: arithmetically when close; when orders of magnitude apart, by sign first, then geometrically."""
     xp = namespace(low)
-    far = high - low > 1e3 * (1 + xp.minimum(xp.abs(low), xp.abs(high)))
-    by_magnitude = xp.sinh((xp.asinh(low) + xp.asinh(high)) / 2)
-    return xp.where(far, by_magnitude, low + (high - low) / 2)
+    small, large = xp.minimum(xp.abs(low), xp.abs(high)), xp.maximum(xp.abs(low), xp.abs(high))
+    geometric = xp.sqrt(xp.clip(small, 1 / _FURTHEST, None)) * xp.sqrt(large)
+    signed = xp.where(low >= 0, geometric, xp.where(high <= 0, -geometric, xp.zeros_like(low)))
+    return xp.where(large > 1e3 * small, signed, low + (high - low) / 2)
 
 
 def upper_integral(
@@ -140,11 +141,11 @@ def upper_integral(
     begin = xp.where(usable, start, xp.zeros_like(start))
     log_start = distribution._log_survival(begin)
     still = distribution._map_rows(without_gradient)
-    ends = [still._around(without_gradient(log_start) - fold)[1] for fold in _FOLDS]
+    ends = _times_around(still, without_gradient(log_start)[..., None] - as_like(_FOLDS, start), 1)
     if stop is not None:
         # Where survival never falls that far, the stop is the end.
-        ends = [xp.where(xp.isfinite(end), end, stop) for end in ends]
-    panels = _panels(distribution, integrand, of, begin, ends, stop, stretched_from=ends[0])
+        ends = xp.where(xp.isfinite(ends), ends, stop[..., None])
+    panels = _panels(distribution, integrand, of, begin, ends, stop, stretched_from=ends[..., 0])
     total = xp.sum(panels, axis=-1)
     if stop is None:
         divergent = xp.abs(panels[..., -1]) > _DIVERGENT_SHARE * xp.abs(total)
@@ -160,11 +161,18 @@ def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, of:
     end = xp.where(usable, stop, xp.zeros_like(stop))
     log_stop = distribution._log_cdf(end)
     still = distribution._map_rows(without_gradient)
-    starts = [still._around(log1mexp(without_gradient(log_stop) - fold))[0] for fold in _FOLDS]
-    lowest = xp.maximum(starts[-1], still._lower())
-    panels = _panels(distribution, integrand, of, lowest, [*starts[-2::-1], end])
+    starts = _times_around(still, log1mexp(without_gradient(log_stop)[..., None] - as_like(_FOLDS, stop)), 0)
+    lowest = xp.maximum(starts[..., -1], still._lower())
+    panels = _panels(distribution, integrand, of, lowest, xp.concat([starts[..., :-1], end[..., None]], axis=-1))
     total = xp.sum(panels, axis=-1)
     return xp.where(usable & (log_stop > -math.inf), total, xp.zeros_like(total))
+
+
+def _times_around(distribution: SurvivalDistribution, log_survivals: Array, side: int) -> Array:
+    """Times close before (side 0) or after (side 1) those quantiles ``(n, m, k)``, in one search."""
+    xp = namespace(log_survivals)
+    flat = xp.reshape(log_survivals, (log_survivals.shape[0], -1))
+    return xp.reshape(distribution._around(flat)[side], log_survivals.shape)
 
 
 def _panels(
@@ -172,22 +180,21 @@ def _panels(
     integrand: Integrand,
     of: Function,
     begin: Array,
-    ends: list[Array],
+    ends: Array,
     stop: Array | None = None,
     *,
     stretched_from: Array | None = None,
 ) -> Array:
     xp = namespace(begin)
     n, m = begin.shape
-    edges = xp.stack([begin, *(xp.where(xp.isfinite(end), end, begin) for end in ends)], axis=-1)
+    first = begin[..., None]
+    edges = xp.concat([first, xp.where(xp.isfinite(ends), ends, first)], axis=-1)
     # An integral does not depend on where its panels meet, so those places carry no gradient.
     still = distribution._map_rows(without_gradient)
     body = still._around(as_like(_BODY, begin) + xp.zeros_like(still._column[:, :1]))[1]
     kinks = xp.concat([still._kinks(), xp.where(xp.isfinite(body), body, xp.zeros_like(body))], axis=1)
     kinks = xp.broadcast_to(kinks[:, None, :], (n, m, kinks.shape[-1]))
-    edges = xp.sort(
-        xp.concat([edges, xp.clip(kinks, begin[..., None], xp.max(edges, axis=-1, keepdims=True))], axis=-1)
-    )
+    edges = xp.sort(xp.concat([edges, xp.clip(kinks, first, xp.max(edges, axis=-1, keepdims=True))], axis=-1))
     if stop is not None:
         edges = xp.minimum(edges, xp.maximum(stop, begin)[..., None])
     left, right = edges[..., :-1, None], edges[..., 1:, None]
@@ -197,7 +204,7 @@ def _panels(
     speed = width
     if stretched_from is not None:
         # Far out, panels that span orders of magnitude are walked at constant ratio: power laws become exponentials.
-        origin = begin[..., None, None]
+        origin = first[..., None]
         wide = (left >= stretched_from[..., None, None]) & (left > origin) & (right - origin > 8 * (left - origin))
         step = xp.where(wide, left - origin, xp.ones_like(left))
         magnitude = xp.log(xp.where(wide, (right - origin) / step, xp.ones_like(left)))
