@@ -124,6 +124,13 @@ class SurvivalDistribution(Rows):
             self, lambda _, log_s: xp.exp(log_s - log_start), self._log_survival, start, stops
         )
 
+    def _or_by_quadrature(self, value: Array, doubtful: Array, start: Array, stop: Array) -> Array:
+        """``_residual`` by a closed form, but where that subtracts nearly equal numbers by quadrature."""
+        xp = namespace(value)
+        if not bool(xp.any(doubtful)):
+            return value
+        return xp.where(doubtful, SurvivalDistribution._residual(self, start, stop), value)
+
     def _mean(self) -> Array:
         xp = namespace(self._column)
         middle = self._inverse_log_survival(xp.full_like(self._column[:, :1], math.log(0.5)))
@@ -346,16 +353,24 @@ def residual_anywhere(distribution: SurvivalDistribution, start: Array, stop: Ar
     """``_residual`` from a start that may lie below the support, where survival is one."""
     xp = namespace(start)
     lower = distribution._lower()
+    forever = start == -math.inf
+    start = xp.where(forever, xp.zeros_like(start), start)
     inside = xp.maximum(start, lower)
     waiting = xp.minimum(inside, stop) - start
-    return waiting + distribution._residual(inside, xp.maximum(stop, inside))
+    residual = waiting + distribution._residual(inside, xp.maximum(stop, inside))
+    return xp.where(forever, xp.full_like(residual, math.inf), residual)
 
 
 def _crps_anywhere(distribution: SurvivalDistribution, lower: Array, upper: Array) -> Array:
-    """``_crps`` of outcomes that may lie below the support, where survival is one."""
+    """``_crps`` of outcomes that may lie below the support, where survival is one, or never come."""
     xp = namespace(lower)
+    if bool(xp.any(upper < lower)):
+        raise ParameterError("upper must not be before times: the outcome is known to lie between them.")
+    never = lower == math.inf
+    lower = xp.where(never, xp.zeros_like(lower), lower)
     bound = distribution._lower()
     below = xp.clip(xp.maximum(upper, bound) - upper, 0.0, None)
     below = xp.where(xp.isnan(below), xp.zeros_like(below), below)
     known = xp.where(lower > bound, lower, xp.full_like(lower, -math.inf))
-    return below + distribution._crps(known, xp.maximum(upper, bound))
+    score = below + distribution._crps(known, xp.maximum(upper, bound))
+    return xp.where(never, xp.full_like(score, math.inf), score)

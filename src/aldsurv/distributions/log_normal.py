@@ -57,7 +57,8 @@ class LogNormal(LogTime):
 
         moment_from, product_from = parts(start)
         moment_to, product_to = parts(stop)
-        return (moment_from - moment_to) + (product_to - product_from)
+        value = (moment_from - moment_to) + (product_to - product_from)
+        return self._or_by_quadrature(value, value < 1e-3 * (moment_from + product_from), start, stop)
 
     def _mean(self) -> Array:
         return namespace(self.mu).exp(self.mu + self.sigma**2 / 2)

@@ -66,8 +66,12 @@ def log_sum_exp(x: Array, axis: int = -1) -> Array:
     """``log Σ exp(x)`` along ``axis``, which is dropped; -inf where all terms are."""
     xp = namespace(x)
     top = xp.max(x, axis=axis, keepdims=True)
+    impossible = top == -math.inf
     top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    return xp.squeeze(top, axis=axis) + xp.log(xp.sum(xp.exp(x - top), axis=axis))
+    total = xp.sum(xp.exp(x - top), axis=axis)
+    impossible, top = xp.squeeze(impossible, axis=axis), xp.squeeze(top, axis=axis)
+    value = top + xp.log(xp.where(impossible, xp.ones_like(total), total))
+    return xp.where(impossible, xp.full_like(value, -math.inf), value)
 
 
 def exponential_remainder(x: Array) -> Array:
@@ -102,7 +106,7 @@ def growth_remainder(x: Array) -> Array:
     xp = namespace(x)
     small = x < _SERIES_BELOW
     near = xp.where(small, x, xp.zeros_like(x))
-    far = xp.where(small, xp.ones_like(x), x)
+    far = xp.clip(xp.where(small, xp.ones_like(x), x), None, 1e4)
     decay = xp.exp(-far)
     closed = -xp.expm1(-2 * far) / 2 + 2 * decay * xp.expm1(-far) + xp.exp(xp.log(far) - 2 * far)
     return xp.where(small, near**3 * _horner(_GROWTH, near) * xp.exp(-2 * near), closed)

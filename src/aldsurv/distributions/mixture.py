@@ -85,13 +85,20 @@ class Mixture(SurvivalDistribution):
         total: Array = 0.0
         for k, part in enumerate(self.components):
             weight, term = self.weights[:, k : k + 1], value(part)
-            total = total + xp.where(weight > 0, weight * term, xp.zeros_like(weight))
+            some = weight > 0
+            total = total + weight * xp.where(some, term, xp.zeros_like(term))
         return total
 
     def _log_sum(self, value: Callable[[SurvivalDistribution], Array]) -> Array:
         xp = namespace(self.weights)
-        log_weights = xp.log(self.weights)
-        terms = [log_weights[:, k : k + 1] + value(part) for k, part in enumerate(self.components)]
+        terms = []
+        for k, part in enumerate(self.components):
+            weight = self.weights[:, k : k + 1]
+            some, term = weight > 0, value(part)
+            log_weight = xp.log(xp.where(some, weight, xp.ones_like(weight)))
+            # A component of weight 0 does not count, not even where its density is infinite.
+            term = xp.where(some, term, xp.zeros_like(term)) + log_weight
+            terms.append(xp.where(some, term, xp.full_like(term, -math.inf)))
         return log_sum_exp(xp.stack(xp.broadcast_arrays(*terms), axis=-1))
 
     def _log_tails(self, t: Array) -> tuple[Array, Array]:
@@ -126,8 +133,13 @@ class Mixture(SurvivalDistribution):
     def _around(self, log_survival: Array) -> tuple[Array, Array]:
         # The mixture's quantile lies between those of its components.
         xp = namespace(log_survival)
-        found = [part._around(log_survival) for part in self.components]
-        return reduce(xp.minimum, [low for low, _ in found]), reduce(xp.maximum, [high for _, high in found])
+        lows, highs = [], []
+        for k, part in enumerate(self.components):
+            low, high = part._around(log_survival)
+            some = self.weights[:, k : k + 1] > 0
+            lows.append(xp.where(some, low, xp.full_like(low, math.inf)))
+            highs.append(xp.where(some, high, xp.full_like(high, -math.inf)))
+        return reduce(xp.minimum, lows), reduce(xp.maximum, highs)
 
     def _places(self) -> Array:
         xp = namespace(self.weights)
@@ -139,9 +151,10 @@ class Mixture(SurvivalDistribution):
         total: Array = 0.0
         for k, part in enumerate(self.components):
             # Who is still event-free at the start mixes anew: components that live longer weigh more.
-            share = xp.exp(xp.log(self.weights[:, k : k + 1]) + part._log_survival(start) - log_survival)
-            some = share > 0
-            total = total + xp.where(some, share * residual_anywhere(part, start, stop), xp.zeros_like(share))
+            weight = self.weights[:, k : k + 1]
+            share = weight * xp.exp(part._log_survival(start) - log_survival)
+            residual = residual_anywhere(part, start, stop)
+            total = total + share * xp.where(share > 0, residual, xp.zeros_like(residual))
         return total
 
     def _mean(self) -> Array:
@@ -185,7 +198,7 @@ def _normalised(weights: Any, parts: tuple[SurvivalDistribution, ...]) -> Array:
     xp = namespace(column)
     if weights is None:
         return xp.full_like(xp.broadcast_to(column, (n, k)), 1.0 / k)
-    table = as_like(weights, column)
+    table = parts[0]._as_array(weights, "weights")
     table = table[None, :] if table.ndim == 1 else table
     if table.ndim != 2 or table.shape[0] not in (1, n) or table.shape[1] != k:
         raise ParameterError(

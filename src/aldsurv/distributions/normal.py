@@ -67,7 +67,9 @@ class Normal(Parametric):
             value = xp.exp(_log_phi(z) - since) - z * xp.exp(log_ndtr(-z) - since)
             return xp.where(t == math.inf, xp.zeros_like(value), value)
 
-        return self.sigma * (beyond(start) - beyond(stop))
+        first = beyond(start)
+        value = first - beyond(stop)
+        return self._or_by_quadrature(self.sigma * value, value < 1e-3 * first, start, stop)
 
     def _mean(self) -> Array:
         return self.mu

@@ -23,7 +23,6 @@ __all__ = ["inverse_log_survival", "lower_integral", "mode", "upper_integral"]
 Function = Callable[[Array], Array]
 Integrand = Callable[[Array, Array], Array]
 
-_FURTHEST = 1e300
 _MOST_STEPS = 300
 # Panels end where survival (or the cdf) has fallen by these many e-folds since the start.
 _FOLDS = (1.0, 4.0, 16.0, 64.0, 350.0)
@@ -80,8 +79,9 @@ def _search(distribution: SurvivalDistribution, log_survival: Array, target: Arr
     xp = namespace(log_survival)
     low, high = distribution._bracket(log_survival)
     lowest, highest = low, high
-    low = xp.clip(low, -_FURTHEST, _FURTHEST)
-    high = xp.clip(high, -_FURTHEST, _FURTHEST)
+    furthest = _furthest(low)
+    low = xp.clip(low, -furthest, furthest)
+    high = xp.clip(high, -furthest, furthest)
     times = _middle(low, high)
     precision = 2 * float(xp.finfo(low.dtype).eps)
     settled = xp.zeros_like(low, dtype=xp.bool)
@@ -108,17 +108,22 @@ def _search(distribution: SurvivalDistribution, log_survival: Array, target: Arr
         settled = done
         if bool(xp.all(settled)):
             break
-    never = times >= _FURTHEST / 2
+    never = times >= furthest / 2
     times = xp.where(never, xp.full_like(times, math.inf), times)
     times = xp.where(log_survival == 0, lowest, times)
     return xp.where(log_survival == -math.inf, highest, times)
+
+
+def _furthest(like: Array) -> float:
+    """A time as good as infinite whose square root, and whose difference with another, can still be computed."""
+    return float(namespace(like).finfo(like.dtype).max) / 1e8
 
 
 def _middle(low: Array, high: Array) -> Array:
     """Halfway between: arithmetically when close; when orders of magnitude apart, by sign first, then geometrically."""
     xp = namespace(low)
     small, large = xp.minimum(xp.abs(low), xp.abs(high)), xp.maximum(xp.abs(low), xp.abs(high))
-    geometric = xp.sqrt(xp.clip(small, 1 / _FURTHEST, None)) * xp.sqrt(large)
+    geometric = xp.sqrt(xp.clip(small, 1 / _furthest(low), None)) * xp.sqrt(large)
     signed = xp.where(low >= 0, geometric, xp.where(high <= 0, -geometric, xp.zeros_like(low)))
     return xp.where(large > 1e3 * small, signed, low + (high - low) / 2)
 
@@ -142,13 +147,14 @@ def upper_integral(
     log_start = distribution._log_survival(begin)
     still = distribution._map_rows(without_gradient)
     ends = _times_around(still, without_gradient(log_start)[..., None] - as_like(_FOLDS, start), 1)
+    endless = ~xp.isfinite(ends[..., -1])
     if stop is not None:
         # Where survival never falls that far, the stop is the end.
         ends = xp.where(xp.isfinite(ends), ends, stop[..., None])
     panels = _panels(distribution, integrand, of, begin, ends, stop, stretched_from=ends[..., 0])
     total = xp.sum(panels, axis=-1)
     if stop is None:
-        divergent = xp.abs(panels[..., -1]) > _DIVERGENT_SHARE * xp.abs(total)
+        divergent = endless | (xp.abs(panels[..., -1]) > _DIVERGENT_SHARE * xp.abs(total))
         total = xp.where(divergent, xp.full_like(total, math.inf), total)
     return xp.where(usable & (log_start > -math.inf), total, xp.zeros_like(total))
 
@@ -162,8 +168,10 @@ def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, of:
     log_stop = distribution._log_cdf(end)
     still = distribution._map_rows(without_gradient)
     starts = _times_around(still, log1mexp(without_gradient(log_stop)[..., None] - as_like(_FOLDS, stop)), 0)
-    lowest = xp.maximum(starts[..., -1], still._lower())
-    panels = _panels(distribution, integrand, of, lowest, xp.concat([starts[..., :-1], end[..., None]], axis=-1))
+    # Probabilities too small for a float have no quantile: what lies below them counts for nothing.
+    starts = xp.where(xp.isfinite(starts), starts, end[..., None])
+    lowest = xp.maximum(xp.min(starts, axis=-1), still._lower())
+    panels = _panels(distribution, integrand, of, lowest, xp.concat([starts, end[..., None]], axis=-1))
     total = xp.sum(panels, axis=-1)
     return xp.where(usable & (log_stop > -math.inf), total, xp.zeros_like(total))
 
@@ -171,7 +179,8 @@ def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, of:
 def _times_around(distribution: SurvivalDistribution, log_survivals: Array, side: int) -> Array:
     """Times close before (side 0) or after (side 1) those quantiles ``(n, m, k)``, in one search."""
     xp = namespace(log_survivals)
-    flat = xp.reshape(log_survivals, (log_survivals.shape[0], -1))
+    n, m, k = log_survivals.shape
+    flat = xp.reshape(log_survivals, (n, m * k))
     return xp.reshape(distribution._around(flat)[side], log_survivals.shape)
 
 
@@ -211,7 +220,7 @@ def _panels(
         by_ratio = step * xp.exp(magnitude * from_left)
         times = xp.where(wide, origin + by_ratio, times)
         speed = xp.where(wide, by_ratio * magnitude, width)
-    flat = xp.reshape(times, (n, -1))
+    flat = xp.reshape(times, (n, math.prod(times.shape[1:])))
     values = integrand(times, xp.reshape(of(flat), times.shape))
     return xp.sum(values * speed * as_like(_WEIGHTS, begin), axis=-1)
 

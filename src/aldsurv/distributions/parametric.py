@@ -75,7 +75,7 @@ def as_parameter(value: Any, name: str) -> Array:
     xp = namespace(value)
     if is_numpy(xp):
         try:
-            array = np.asarray(value, dtype=np.float64)
+            array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ParameterError(f"{name} must be numbers, but is {value!r:.60} ({error}).") from None
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from aldsurv.distributions.backend import Array, as_like, namespace
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.log_space import exponential_remainder, saturation, squared_remainder
-from aldsurv.distributions.rows import count_below, pick, shared_or_mapped
+from aldsurv.distributions.rows import count_below, pick, shared_or_mapped, stacked
 from aldsurv.distributions.tables import checked_levels, checked_table
 from aldsurv.errors import ParameterError
 
@@ -93,10 +93,9 @@ class QuantileKnots(SurvivalDistribution):
         return self.tail_scale
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        n = len(self)
         return self._trusted(
-            values=shared_or_mapped(self.values, n, change),
-            cdf_values=shared_or_mapped(self.cdf_values, n, change),
+            values=shared_or_mapped(self.values, change),
+            cdf_values=shared_or_mapped(self.cdf_values, change),
             tail_scale=change(self.tail_scale),
             crossed=change(self.crossed),
         )
@@ -106,14 +105,13 @@ class QuantileKnots(SurvivalDistribution):
         parts: list[Self] = [self, *others]
         if len({part.values.shape[1] for part in parts}) > 1:
             raise ParameterError("quantile distributions with different numbers of knots cannot be joined.")
-        joined = {}
-        for name in ("values", "cdf_values", "tail_scale", "crossed"):
-            pieces = []
-            for part in parts:
-                piece = getattr(part, name)
-                pieces.append(xp.broadcast_to(piece, (len(part), *piece.shape[1:])))
-            joined[name] = xp.concat(pieces, axis=0)
-        return self._trusted(**joined)
+        lengths = [len(part) for part in parts]
+        return self._trusted(
+            values=stacked([part.values for part in parts], lengths),
+            cdf_values=stacked([part.cdf_values for part in parts], lengths),
+            tail_scale=xp.concat([part.tail_scale for part in parts], axis=0),
+            crossed=xp.concat([part.crossed for part in parts], axis=0),
+        )
 
     # ---- places: the stretch a time lies on
 
@@ -130,7 +128,9 @@ class QuantileKnots(SurvivalDistribution):
         start, stop = pick(self.values, index), pick(self.values, index + 1)
         low, high = pick(self.cdf_values, index), pick(self.cdf_values, index + 1)
         width = stop - start
-        share = xp.where(width > 0, (t - start) / xp.where(width > 0, width, xp.ones_like(width)), xp.ones_like(width))
+        inside = xp.where(width > 0, (t - start) / xp.where(width > 0, width, xp.ones_like(width)), xp.ones_like(width))
+        # Before the first knot there is nothing, even where the first stretch is a jump.
+        share = xp.where(t < self.values[:, :1], xp.zeros_like(inside), inside)
         return low + (high - low) * xp.clip(share, 0.0, 1.0)
 
     def _tail_start(self) -> tuple[Array, Array]:
@@ -184,34 +184,44 @@ class QuantileKnots(SurvivalDistribution):
 
     # ---- integrals: polynomials on the stretches, exponentials in the tail
 
-    def _integral_to(self, t: Array, power: int, *, of_cdf: bool) -> Array:
-        """``∫ F^power`` (or ``S^power``) from the first knot to t, for t up to the last knot; power 1 or 2."""
+    def _squared_cdf_integral_to(self, t: Array) -> Array:
+        """``∫ F²`` from the first knot to t, for t up to the last knot."""
         xp = namespace(self.values)
-        edge = self.cdf_values if of_cdf else 1 - self.cdf_values
+        edge = self.cdf_values
+        stretches = (self.values[:, 1:] - self.values[:, :-1]) * _mean_power(edge[:, :-1], edge[:, 1:], 2)
+        sums = xp.cumulative_sum(stretches, axis=1)
+        sums = xp.concat([xp.zeros_like(sums[:, :1]), sums], axis=1)
+        index = self._stretch(t)
+        inside = xp.minimum(xp.maximum(t, self.values[:, :1]), self.values[:, -1:])
+        part = (inside - pick(self.values, index)) * _mean_power(pick(edge, index), self._inner_cdf(t), 2)
+        return pick(sums, index) + part
+
+    def _survival_integral_from(self, t: Array, power: int) -> Array:
+        """``∫ S^power`` from t (up to the last knot) to the last knot, summed from the end: see `Step._area_from`."""
+        xp = namespace(self.values)
+        edge = 1 - self.cdf_values
         widths = self.values[:, 1:] - self.values[:, :-1]
         stretches = widths * _mean_power(edge[:, :-1], edge[:, 1:], power)
-        sums = xp.cumulative_sum(stretches, axis=1)
-        sums = xp.concat([0 * sums[:, :1], sums], axis=1)
+        sums = xp.flip(xp.cumulative_sum(xp.flip(stretches, axis=1), axis=1), axis=1)
+        sums = xp.concat([sums, xp.zeros_like(sums[:, :1])], axis=1)
         index = self._stretch(t)
-        here = self._inner_cdf(t) if of_cdf else 1 - self._inner_cdf(t)
         inside = xp.minimum(xp.maximum(t, self.values[:, :1]), self.values[:, -1:])
-        part = (inside - pick(self.values, index)) * _mean_power(pick(edge, index), here, power)
-        return pick(sums, index) + part
+        part = (pick(self.values, index + 1) - inside) * _mean_power(
+            1 - self._inner_cdf(t), pick(edge, index + 1), power
+        )
+        return pick(sums, index + 1) + part
 
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(self.values)
         last, rest = self._tail_start()
         early, late = xp.minimum(start, last), xp.minimum(stop, last)
-        inner = self._integral_to(late, 1, of_cdf=False) - self._integral_to(early, 1, of_cdf=False)
+        inner = self._survival_integral_from(early, 1) - self._survival_integral_from(late, 1)
         begin = xp.maximum(start, last)
         tail = self.tail_scale * saturation(xp.clip(stop - begin, 0.0, None), self.tail_scale)
         at_start = 1 - self._inner_cdf(early)
         some = at_start > 0
-        return xp.where(
-            some,
-            (inner + rest * tail) / xp.where(some, at_start, xp.ones_like(at_start)),
-            xp.zeros_like(inner),
-        )
+        safe = xp.where(some, at_start, xp.ones_like(at_start))
+        return xp.where(some, (inner + rest * tail) / safe, xp.zeros_like(inner))
 
     def _mean(self) -> Array:
         xp = namespace(self.values)
@@ -231,12 +241,15 @@ class QuantileKnots(SurvivalDistribution):
         return inner + rest * ((last + self.tail_scale - mean) ** 2 + self.tail_scale**2)
 
     def _mode(self) -> Array:
-        # The density is constant on a stretch: the middle of the densest one.
+        # The largest jump if there is one, else the middle of the densest stretch, on which the density is constant.
         xp = namespace(self.values)
-        widths = self.values[:, 1:] - self.values[:, :-1]
-        density = (self.cdf_values[:, 1:] - self.cdf_values[:, :-1]) / widths
-        density = xp.where(xp.isnan(density), xp.zeros_like(density), density)
-        index = xp.argmax(density, axis=1)[:, None]
+        widths = self.values[:, 1:] - self.values[:, :-1] + xp.zeros_like(self.tail_scale)
+        masses = self.cdf_values[:, 1:] - self.cdf_values[:, :-1] + xp.zeros_like(self.tail_scale)
+        jump = widths <= 0
+        jumps = xp.where(jump, masses, xp.zeros_like(masses))
+        density = xp.where(jump, xp.zeros_like(masses), masses / xp.where(jump, xp.ones_like(widths), widths))
+        has_jump = xp.any(jumps > 0, axis=1, keepdims=True)
+        index = xp.argmax(xp.where(has_jump, jumps, density), axis=1)[:, None]
         return (pick(self.values, index) + pick(self.values, index + 1)) / 2
 
     def _crps(self, lower: Array, upper: Array) -> Array:
@@ -246,11 +259,10 @@ class QuantileKnots(SurvivalDistribution):
         v = xp.clip(early - last, 0.0, None) / self.tail_scale
         reached = 1 - rest
         risen = reached**2 * v + 2 * reached * rest * exponential_remainder(v) + rest**2 * squared_remainder(v)
-        before = self._integral_to(xp.minimum(early, last), 2, of_cdf=True) + self.tail_scale * risen
+        before = self._squared_cdf_integral_to(xp.minimum(early, last)) + self.tail_scale * risen
         w = xp.clip(upper - last, 0.0, None) / self.tail_scale
         tail = self.tail_scale * rest**2 * xp.exp(-2 * w) / 2
-        late = xp.minimum(upper, last)
-        inner = self._integral_to(last, 2, of_cdf=False) - self._integral_to(late, 2, of_cdf=False)
+        inner = self._survival_integral_from(xp.minimum(upper, last), 2)
         return before + tail + inner
 
     def _lower(self) -> Array:

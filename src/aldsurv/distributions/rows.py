@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from aldsurv.distributions.backend import Array, namespace
 
-__all__ = ["count_below", "pick", "shared_or_mapped"]
+__all__ = ["count_below", "pick", "shared_or_mapped", "stacked"]
 
 
 def count_below(rows: Array, values: Array, *, inclusive: bool) -> Array:
@@ -43,6 +45,16 @@ def pick(rows: Array, index: Array) -> Array:
     return xp.take_along_axis(rows, index, axis=1)
 
 
-def shared_or_mapped(array: Array, n: int, change: object) -> Array:
-    """``change(array)`` if it has a row for each of n individuals; itself if one row stands for all."""
-    return array if array.shape[0] == 1 and n != 1 else change(array)  # type: ignore[operator]
+def shared_or_mapped(array: Array, change: Callable[[Array], Array]) -> Array:
+    """``change(array)`` if it has a row for each individual; itself if one row stands for all."""
+    return array if array.shape[0] == 1 else change(array)
+
+
+def stacked(arrays: Sequence[Array], lengths: Sequence[int]) -> Array:
+    """Rows of all arrays, of ``lengths`` individuals; one row for all stays so where it is the same everywhere."""
+    xp = namespace(arrays[0])
+    first = arrays[0]
+    if all(array.shape == first.shape and array.shape[0] == 1 and bool(xp.all(array == first)) for array in arrays):
+        return first
+    rows = zip(arrays, lengths, strict=True)
+    return xp.concat([xp.broadcast_to(array, (n, *array.shape[1:])) for array, n in rows], axis=0)

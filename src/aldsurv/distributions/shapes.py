@@ -60,7 +60,7 @@ class Rows(ABC):
         if not is_numpy(namespace(rows)):
             return rows
         index = np.asarray(rows)
-        if index.size == 0:
+        if index.size == 0 and index.dtype.kind == "f":
             index = index.astype(np.intp)
         if index.ndim != 1 or index.dtype.kind not in "biu":
             raise ParameterError(

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from aldsurv.distributions.backend import Array, as_like, namespace
+from aldsurv.distributions.backend import Array, namespace
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.rows import count_below, pick, shared_or_mapped
+from aldsurv.distributions.rows import count_below, pick, shared_or_mapped, stacked
 from aldsurv.distributions.tables import checked_curves, checked_grid
 from aldsurv.errors import ParameterError
 
@@ -59,7 +59,7 @@ class Step(SurvivalDistribution):
         if tail not in ("hold", "drop"):
             raise ParameterError(f"tail must be 'hold' or 'drop', but is {tail!r}.")
         values = checked_curves(survival, "survival")
-        grid = checked_grid(as_like(times, values), values)
+        grid = checked_grid(times, values)
         if tail == "drop":
             xp = namespace(values)
             values = xp.concat([values[:, :-1], 0 * values[:, -1:]], axis=1)
@@ -75,7 +75,7 @@ class Step(SurvivalDistribution):
         return self.values
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        times = shared_or_mapped(self.times, len(self), change)
+        times = shared_or_mapped(self.times, change)
         return self._trusted(times=times, values=change(self.values), tail=self.tail)
 
     def _join(self, others: Sequence[Self]) -> Self:
@@ -83,13 +83,14 @@ class Step(SurvivalDistribution):
         if len({part.tail for part in parts}) > 1:
             raise ParameterError("step distributions with different tails ('hold', 'drop') cannot be joined.")
         xp = namespace(self.values)
-        grid = self.times
-        if any(part.times.shape != grid.shape or bool(xp.any(part.times != grid)) for part in others):
-            if any(part.times.shape[0] > 1 for part in parts):
-                raise ParameterError("step distributions with a grid of times for each row cannot be joined.")
-            grid = xp.unique_values(xp.concat([part.times[0, :] for part in parts]))[None, :]
-            parts = [part._trusted(values=part._survival(grid), times=grid, tail=part.tail) for part in parts]
-        return self._trusted(times=grid, values=xp.concat([p.values for p in parts], axis=0), tail=self.tail)
+        if len({part.times.shape[1] for part in parts}) == 1 and not _differ([part.times for part in parts]):
+            times = stacked([part.times for part in parts], [len(part) for part in parts])
+        elif any(part.times.shape[0] > 1 for part in parts):
+            raise ParameterError("step distributions with different grids for each row cannot be joined.")
+        else:
+            times = xp.unique_values(xp.concat([part.times[0, :] for part in parts]))[None, :]
+            parts = [part._trusted(values=part._survival(times), times=times, tail=part.tail) for part in parts]
+        return self._trusted(times=times, values=xp.concat([p.values for p in parts], axis=0), tail=self.tail)
 
     # ---- the grid with its edge: what holds before the first time
 
@@ -139,7 +140,8 @@ class Step(SurvivalDistribution):
     def _inverse_log_survival(self, log_survival: Array) -> Array:
         xp = namespace(self.values)
         # A level that equals a value of the curve up to rounding counts as reached there.
-        reached = xp.exp(log_survival) * (1 + 8 * float(xp.finfo(self.values.dtype).eps))
+        level, rounding = xp.exp(log_survival), float(xp.finfo(self.values.dtype).eps)
+        reached = level + rounding * (8 * level + 4 * (1 - level))
         index = count_below(-self.values, -reached + 0 * self.values[:, :1], inclusive=False)
         never = index >= self.values.shape[1]
         found = pick(self.times, xp.where(never, xp.zeros_like(index), index))
@@ -161,11 +163,28 @@ class Step(SurvivalDistribution):
         rest = xp.where(height > 0, (t - pick(times, index)) * height, xp.zeros_like(height))
         return pick(self._areas(heights), index) + rest
 
+    def _area_from(self, t: Array, heights: Array) -> Array:
+        """The same from any time to the last of the grid, negative beyond it.
+
+        Summed from the end, so that small heights late in time are not lost among large early ones.
+        """
+        xp = namespace(heights)
+        times, _ = self._with_edge()
+        areas = (times[:, 1:] - times[:, :-1]) * heights[:, :-1]
+        areas = xp.flip(xp.cumulative_sum(xp.flip(areas, axis=1), axis=1), axis=1)
+        areas = xp.concat([areas, xp.zeros_like(areas[:, :1])], axis=1)
+        last = times.shape[1] - 1
+        index = xp.clip(count_below(times, t, inclusive=True) - 1, 0, None)
+        following = xp.clip(index + 1, None, last)
+        height = pick(heights, index)
+        rest = xp.where(height > 0, (pick(times, following) - t) * height, xp.zeros_like(height))
+        return pick(areas, following) + rest
+
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(self.values)
         _, survival = self._with_edge()
         at_start = self._survival(start)
-        area = self._area_to(stop, survival) - self._area_to(start, survival)
+        area = self._area_from(start, survival) - self._area_from(stop, survival)
         some = at_start > 0
         return xp.where(some, area / xp.where(some, at_start, xp.ones_like(at_start)), xp.zeros_like(area))
 
@@ -192,13 +211,11 @@ class Step(SurvivalDistribution):
     def _crps(self, lower: Array, upper: Array) -> Array:
         xp = namespace(self.values)
         _, survival = self._with_edge()
-        squared = survival**2
-        end = xp.full_like(upper, math.inf)
         before = self._area_to(lower, (1 - survival) ** 2)
-        after = self._area_to(end, squared) - self._area_to(
-            xp.where(upper == math.inf, self.times[:, -1:], upper), squared
-        )
-        return before + xp.where(upper == math.inf, xp.zeros_like(after), after)
+        never = upper == math.inf
+        after = self._area_from(xp.where(never, self.times[:, -1:], upper), survival**2)
+        after = xp.where(self.values[:, -1:] > 0, xp.full_like(after, math.inf), after)
+        return before + xp.where(never, xp.zeros_like(after), after)
 
     def _kinks(self) -> Array:
         xp = namespace(self.values)
@@ -212,3 +229,10 @@ class Step(SurvivalDistribution):
 
     def _repeated(self, column: Array) -> Array:
         return self.values + 0 * column
+
+
+def _differ(grids: Sequence[Array]) -> bool:
+    """Whether grids that stand for all rows are not the same; grids by row may be what they like."""
+    xp = namespace(grids[0])
+    shared = [grid for grid in grids if grid.shape[0] == 1]
+    return len(shared) == len(grids) and any(bool(xp.any(grid != shared[0])) for grid in shared[1:])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aldsurv.distributions.backend import Array, is_numpy, namespace
+from aldsurv.distributions.backend import Array, as_like, is_numpy, namespace
 from aldsurv.errors import ParameterError
 
 __all__ = ["checked_curves", "checked_grid", "checked_levels", "checked_table"]
@@ -18,13 +18,7 @@ _ROUNDING = 1e-9
 def checked_table(values: Any, name: str) -> Array:
     """``values`` as an array (n, m) of finite numbers with m ≥ 1."""
     xp = namespace(values)
-    if is_numpy(xp):
-        try:
-            table = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ParameterError(f"{name} must be numbers in rows of one length ({error}).") from None
-    else:
-        table = values if xp.isdtype(values.dtype, "real floating") else xp.astype(values, xp.float64)
+    table = _numbers(values, name)
     if table.ndim == 1:
         table = table[None, :]
     if table.ndim != 2 or table.shape[1] == 0:
@@ -46,8 +40,9 @@ def checked_curves(survival: Any, name: str) -> Array:
     return curves.cummin(dim=1).values
 
 
-def checked_grid(times: Array, curves: Array) -> Array:
+def checked_grid(given: Any, curves: Array) -> Array:
     """Times of a grid as (1, m) or (n, m), strictly increasing."""
+    times = as_like(_numbers(given, "times"), curves)
     xp = namespace(times)
     grid = times[None, :] if times.ndim == 1 else times
     n, m = curves.shape
@@ -63,7 +58,7 @@ def checked_grid(times: Array, curves: Array) -> Array:
 
 def checked_levels(levels: Any, count: int) -> np.ndarray:
     """Probabilities strictly between 0 and 1, strictly increasing, ``count`` of them."""
-    array = np.asarray(levels, dtype=np.float64)
+    array = np.asarray(_numbers(levels, "levels"))
     if array.ndim != 1 or array.size != count:
         raise ParameterError(
             f"levels must be a vector with one level for each of {count} columns, but has shape {array.shape}."
@@ -71,6 +66,17 @@ def checked_levels(levels: Any, count: int) -> np.ndarray:
     if not (np.all((array > 0) & (array < 1)) and np.all(np.diff(array) > 0)):
         raise ParameterError("levels must be strictly increasing and between 0 and 1, as in [0.1, 0.5, 0.9].")
     return array
+
+
+def _numbers(values: Any, name: str) -> Array:
+    """A copy as float64, or the tensor itself in a floating precision."""
+    xp = namespace(values)
+    if not is_numpy(xp):
+        return values if xp.isdtype(values.dtype, "real floating") else xp.astype(values, xp.float64)
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name} must be numbers in rows of one length, but: {error}.") from None
 
 
 def _refuse(bad: Array, table: Array, rule: str) -> None:

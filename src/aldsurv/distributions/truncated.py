@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from aldsurv.distributions.asymmetric_laplace import AsymmetricLaplace
 from aldsurv.distributions.backend import Array, is_numpy, namespace
 from aldsurv.distributions.base import SurvivalDistribution
@@ -20,6 +22,7 @@ from aldsurv.distributions.log_space import (
     truncated_exponential_moments,
 )
 from aldsurv.distributions.parametric import POSITIVE, REAL, Parametric
+from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -75,8 +78,11 @@ class Truncated(SurvivalDistribution):
         return self._base._residual(xp.maximum(start, lower), xp.maximum(stop, lower))
 
     def _mean(self) -> Array:
+        xp = namespace(self._since)
         lower = self._lower()
-        return lower + self._residual(lower, namespace(lower).full_like(lower, math.inf))
+        mean = lower + self._residual(lower, xp.full_like(lower, math.inf))
+        # Where nothing is cut off, it is the mean of the base, which need not be measured from far away.
+        return xp.where(self._base._log_cdf(lower) < -40.0, self._base._mean(), mean)
 
     def _mode(self) -> Array:
         return namespace(self._since).maximum(self._base._mode(), self._lower())
@@ -111,9 +117,18 @@ class LeftTruncated(Truncated):
     def __init__(self, base: SurvivalDistribution, since: Any) -> None:
         column = base._as_column(since, "since")
         xp = namespace(column)
+        if bool(xp.any(column == math.inf)):
+            raise ParameterError(f"since must be a time before infinity, but is {since}.")
         lowest = xp.full_like(column, -float(xp.finfo(column.dtype).max))
         object.__setattr__(self, "base", base)
-        object.__setattr__(self, "since", xp.maximum(column, lowest) + 0 * base._column[:, :1])
+        object.__setattr__(self, "since", xp.maximum(column, lowest) + xp.zeros_like(base._column[:, :1]))
+        with np.errstate(all="ignore"):
+            gone = base._log_survival(self.since) == -math.inf
+        if bool(xp.any(gone)):
+            row = int(xp.argmax(xp.astype(gone, xp.int64)[:, 0]))
+            raise ParameterError(
+                f"nobody can be event-free at since in row {row} ({float(self.since[row, 0]):g}): survival is 0 there."
+            )
 
     @property
     def _base(self) -> SurvivalDistribution:

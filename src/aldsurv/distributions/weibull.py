@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import final
 
+from aldsurv.distributions import numeric
 from aldsurv.distributions.backend import Array, is_numpy, namespace, special
 from aldsurv.distributions.log_space import log1mexp
 from aldsurv.distributions.parametric import POSITIVE, Parametric
@@ -117,6 +118,10 @@ class Weibull(Parametric):
         early = xp.clip(lower, 0.0, None)
         h = -self._log_survival(early)
         before = early - 2 * mean * gammainc(order, h) + squared * gammainc(order, 2 * h)
+        # Where hardly anybody has had the event the three parts cancel.
+        few = h < 0.1
+        if bool(few.any()):
+            before = xp.where(few, numeric.lower_integral(self, lambda _, f: f**2, self._cdf, early), before)
         return before + squared * gammaincc(order, -2 * self._log_survival(upper))
 
     def _lower(self) -> Array:
