@@ -579,7 +579,7 @@ def test_a_mixture_of_mixtures():
         ([Exponential(1.0), Exponential(2.0)], [1.0, -0.1], ["weights", "not negative"]),
         ([Exponential(1.0), Exponential(2.0)], [0.0, 0.0], ["weights", "zero"]),
         ([Exponential([1.0, 2.0])] * 2, [[1.0, 1.0], [0.0, 0.0]], ["weights", "zero"]),
-        ([Exponential(1.0), Exponential(2.0)], [1.0, np.nan], ["weights", "finite"]),
+        ([Exponential(1.0), Exponential(2.0)], [1.0, np.nan], ["weights", "NaN"]),
         ([Exponential(1.0), Exponential(2.0)], [1.0, np.inf], ["weights", "finite"]),
         ([Exponential(1.0), Exponential(2.0)], ["much", "little"], ["weights", "numbers"]),
     ],

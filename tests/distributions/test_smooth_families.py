@@ -200,8 +200,10 @@ class ExactWeibull:
         return self.scale * order * mp.gammainc(order, self.hazard_integral(t))
 
     def restricted(self, t):
-        order = 1 / self.shape
-        return self.scale * order * mp.gammainc(order, 0, self.hazard_integral(t))
+        order, hazard = 1 / self.shape, self.hazard_integral(t)
+        if hazard > 1000:  # e^-1000 is beyond all digits asked for, and the series would never end
+            return self.scale * mp.gamma(1 + order)
+        return self.scale * order * mp.gammainc(order, 0, hazard)
 
 
 EXACT = [

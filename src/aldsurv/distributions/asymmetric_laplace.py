@@ -85,11 +85,12 @@ class AsymmetricLaplace(Parametric):
     def _cdf(self, t: Array) -> Array:
         return _tail(self.theta - t, self._left, self._right, self._mass_left, self._mass_right)
 
-    def _hazard(self, t: Array) -> Array:
+    def _log_hazard(self, t: Array) -> Array:
+        # Beyond θ a constant; as a difference of two logarithms it would lose digits with the distance.
         xp = namespace(self.theta)
         before = xp.minimum(t, self.theta)
-        rising = xp.exp(self._log_density(before) - self._log_survival(before))
-        return xp.where(t < self.theta, rising, 1 / self._right)
+        rising = self._log_density(before) - self._log_survival(before)
+        return xp.where(t < self.theta, rising, -xp.log(self._right))
 
     def _log_survival_ratio(self, t: Array, since: Array) -> Array:
         xp = namespace(self.theta)

@@ -66,8 +66,11 @@ class SurvivalDistribution(Rows):
     def _density(self, t: Array) -> Array:
         return namespace(t).exp(self._log_density(t))
 
+    def _log_hazard(self, t: Array) -> Array:
+        return self._log_density(t) - self._log_survival(t)
+
     def _hazard(self, t: Array) -> Array:
-        return namespace(t).exp(self._log_density(t) - self._log_survival(t))
+        return namespace(t).exp(self._log_hazard(t))
 
     def _log_survival_ratio(self, t: Array, since: Array) -> Array:
         """``log S(t) - log S(since)``; a family may know it without the cancellation."""
@@ -307,14 +310,16 @@ class SurvivalDistribution(Rows):
         column = self._as_column(factor, "factor")
         if not bool(namespace(column).all((column > 0) & (column < math.inf))):
             raise ParameterError(f"factor must be positive and finite, but is {factor}.")
-        return self._scaled(column)
+        with np.errstate(over="ignore"):
+            return self._scaled(column)
 
     def shifted(self, offset: Any) -> SurvivalDistribution:
         """Distribution of ``T + offset``; offset a number or one a row."""
         column = self._as_column(offset, "offset")
         if not bool(namespace(column).all(namespace(column).isfinite(column))):
             raise ParameterError(f"offset must be finite, but is {offset}.")
-        return self._shifted(column)
+        with np.errstate(over="ignore"):
+            return self._shifted(column)
 
     def _conditional(self, since: Array) -> SurvivalDistribution:
         from aldsurv.distributions.truncated import LeftTruncated
@@ -357,7 +362,9 @@ def residual_anywhere(distribution: SurvivalDistribution, start: Array, stop: Ar
     start = xp.where(forever, xp.zeros_like(start), start)
     inside = xp.maximum(start, lower)
     waiting = xp.minimum(inside, stop) - start
-    residual = waiting + distribution._residual(inside, xp.maximum(stop, inside))
+    residual = distribution._residual(inside, xp.maximum(stop, inside))
+    # Probability may sit at the very start of the support: then not all who wait get past it.
+    residual = waiting + xp.where(start < lower, distribution._survival(inside), xp.ones_like(residual)) * residual
     return xp.where(forever, xp.full_like(residual, math.inf), residual)
 
 
@@ -373,4 +380,7 @@ def _crps_anywhere(distribution: SurvivalDistribution, lower: Array, upper: Arra
     below = xp.where(xp.isnan(below), xp.zeros_like(below), below)
     known = xp.where(lower > bound, lower, xp.full_like(lower, -math.inf))
     score = below + distribution._crps(known, xp.maximum(upper, bound))
-    return xp.where(never, xp.full_like(score, math.inf), score)
+    # Only a distribution that says "never" is right about an outcome that does not come.
+    expected = distribution._log_cdf(xp.full_like(score, math.inf)) > -math.inf
+    missed = xp.where(expected, xp.full_like(score, math.inf), xp.zeros_like(score))
+    return xp.where(never, missed, score)

@@ -99,11 +99,11 @@ def _search(distribution: SurvivalDistribution, log_survival: Array, target: Arr
         following = xp.where(good, newton, _middle(low, high))
         moved = xp.abs(following - times)
         closed = high - low <= precision * xp.abs(high)
-        # Rounding of the equation itself moves Newton's steps by this much: nothing is gained beyond.
-        noise = precision * (xp.abs(times) + (1 + xp.abs(target)) / slope)
-        arrived = (xp.abs(newton - times) <= noise) & (xp.abs(value) < 1e-6)
+        # Where the equation holds to rounding, or Newton stands still, nothing more is gained.
+        solved = xp.abs(value) <= 2 * precision * (1 + xp.abs(target))
+        arrived = solved | (inside & (xp.abs(newton - times) <= precision * xp.abs(times)))
         done = settled | closed | arrived | (value == 0)
-        times = xp.where(settled, times, xp.where(closed, high, xp.where(arrived, newton, times)))
+        times = xp.where(settled, times, xp.where(closed, high, xp.where(arrived & inside, newton, times)))
         times = xp.where(done, times, following)
         settled = done
         if bool(xp.all(settled)):
@@ -231,9 +231,10 @@ def mode(distribution: SurvivalDistribution) -> Array:
     places = xp.sort(distribution._places())
     heights = distribution._log_density(places)
     best = xp.argmax(heights, axis=-1)[:, None]
-    low = xp.take_along_axis(places, xp.clip(best - 1, 0, None), axis=-1)
-    high = xp.take_along_axis(places, xp.clip(best + 1, None, places.shape[-1] - 1), axis=-1)
     start, top = xp.take_along_axis(places, best, axis=-1), xp.take_along_axis(heights, best, axis=-1)
+    # The next different places on either side: several may coincide.
+    low = xp.max(xp.where(places < start, places, xp.min(places, axis=-1, keepdims=True)), axis=-1, keepdims=True)
+    high = xp.min(xp.where(places > start, places, xp.max(places, axis=-1, keepdims=True)), axis=-1, keepdims=True)
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(60):
         inner, outer = high - golden * (high - low), low + golden * (high - low)

@@ -86,7 +86,9 @@ class Step(SurvivalDistribution):
         if len({part.times.shape[1] for part in parts}) == 1 and not _differ([part.times for part in parts]):
             times = stacked([part.times for part in parts], [len(part) for part in parts])
         elif any(part.times.shape[0] > 1 for part in parts):
-            raise ParameterError("step distributions with different grids for each row cannot be joined.")
+            raise ParameterError(
+                "step distributions with a grid of times for each row and of different lengths cannot be joined."
+            )
         else:
             times = xp.unique_values(xp.concat([part.times[0, :] for part in parts]))[None, :]
             parts = [part._trusted(values=part._survival(times), times=times, tail=part.tail) for part in parts]

@@ -12,7 +12,7 @@ import numpy as np
 
 from aldsurv.distributions.asymmetric_laplace import AsymmetricLaplace
 from aldsurv.distributions.backend import Array, is_numpy, namespace
-from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.base import SurvivalDistribution, residual_anywhere
 from aldsurv.distributions.log_space import (
     exponential_remainder,
     growth_remainder,
@@ -60,7 +60,7 @@ class Truncated(SurvivalDistribution):
     def _log_density(self, t: Array) -> Array:
         xp = namespace(t)
         inside = xp.maximum(t, self._since)
-        density = self._base._log_density(inside) - self._base._log_survival(self._since)
+        density = self._base._log_hazard(inside) + self._base._log_survival_ratio(inside, self._since)
         return xp.where(t >= self._since, density, xp.full_like(density, -math.inf))
 
     def _log_survival_ratio(self, t: Array, since: Array) -> Array:
@@ -78,11 +78,10 @@ class Truncated(SurvivalDistribution):
         return self._base._residual(xp.maximum(start, lower), xp.maximum(stop, lower))
 
     def _mean(self) -> Array:
-        xp = namespace(self._since)
-        lower = self._lower()
-        mean = lower + self._residual(lower, xp.full_like(lower, math.inf))
+        xp, since = namespace(self._since), self._since
+        mean = since + residual_anywhere(self._base, since, xp.full_like(since, math.inf))
         # Where nothing is cut off, it is the mean of the base, which need not be measured from far away.
-        return xp.where(self._base._log_cdf(lower) < -40.0, self._base._mean(), mean)
+        return xp.where(self._base._log_cdf(since) < -40.0, self._base._mean(), mean)
 
     def _mode(self) -> Array:
         return namespace(self._since).maximum(self._base._mode(), self._lower())
@@ -200,8 +199,10 @@ class PositiveAsymmetricLaplace(Truncated, Parametric):
         xp = namespace(t)
         after = t > 0
         safe = xp.where(after, t, xp.ones_like(t))
+        log_survival = self._base._log_survival_ratio(safe, self._since)
         log_cdf = self._base._log_probability(self._since, safe) - self._base._log_survival(self._since)
-        return log_cdf, self._base._log_survival_ratio(safe, self._since), after
+        # A peak below zero leaves an exponential distribution, whose cdf needs no difference of large logarithms.
+        return xp.where(self.theta < 0, log1mexp(log_survival), log_cdf), log_survival, after
 
     def _log_cdf(self, t: Array) -> Array:
         log_cdf, log_survival, after = self._log_parts(t)

@@ -87,9 +87,9 @@ class Weibull(Parametric):
         late = gammaincc(order, near) - gammaincc(order, h_stop)
         between = xp.where(gammainc(order, near) < 0.5, early, late)
         value = self._mean() * between * xp.exp(near)
-        if bool((h < _FAR).all()):
-            return value
-        return xp.where(h < _FAR, value, super()._residual(start, stop))
+        # So early that the cumulative hazard is lost in rounding, everybody is still event-free.
+        value = xp.where(self._log_hazard_integral(stop)[0] < -40.0, stop - start, value)
+        return self._or_by_quadrature(value, ~((h < _FAR) & xp.isfinite(value)), start, stop)
 
     def _mean(self) -> Array:
         xp = namespace(self.scale)
