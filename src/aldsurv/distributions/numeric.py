@@ -71,7 +71,7 @@ def _log_hazard_equation(distribution: SurvivalDistribution, times: Array, targe
     xp = namespace(times)
     log_survival = distribution._log_survival(times)
     cumulative = -log_survival
-    slope = xp.exp(distribution._log_density(times) - log_survival) / cumulative
+    slope = xp.exp(distribution._log_hazard(times)) / cumulative
     return xp.log(cumulative) - target, slope
 
 
