@@ -232,6 +232,12 @@ def test_restricted_mean_and_residual_life_against_quadrature():
         assert_allclose(one.mean_residual_life(row.times[0] - 3.0), row.mean() - row.times[0] + 3.0, rtol=1e-9)
 
 
+@pytest.mark.parametrize("horizon", [1e-12, 1e-6, 1e-3])
+def test_a_short_horizon_keeps_its_digits(horizon):
+    d = QuantileKnots([0.1, 0.5, 0.9], [[1000.0, 2000.0, 1e7]])
+    assert_allclose(d.restricted_mean(horizon), horizon * (1 - 0.1 * horizon / 2000.0), rtol=1e-12)
+
+
 def test_the_few_who_live_long_keep_their_digits():
     levels, times = [0.5, 1 - 1e-9, 1 - 1e-11], [1000.0, 4000.0, 4010.0]
     d = QuantileKnots(levels, [times])

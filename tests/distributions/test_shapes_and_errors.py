@@ -247,6 +247,17 @@ def test_impossible_offsets(name, offset):
         make(name, 2).shifted(offset)
 
 
+@pytest.mark.parametrize(("action", "wrong"), [("scaled", 0.0), ("shifted", math.inf), ("conditional", math.inf)])
+def test_messages_about_many_rows_name_one(action, wrong):
+    values = np.ones(1000)
+    values[[700, 800]] = wrong
+    with pytest.raises(ParameterError) as caught:
+        getattr(Exponential(np.ones(1000)), action)(values)
+    assert "row 700" in str(caught.value)
+    assert f"{wrong:g}" in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
 # ---- rows
 
 

@@ -175,6 +175,15 @@ def test_mean_residual_life(tail):
     assert_allclose(d.mean_residual_life(times), expected, rtol=1e-11, atol=1e-300)
 
 
+@pytest.mark.parametrize("horizon", [1e-12, 1e-6, 1e-3])
+def test_a_short_horizon_keeps_its_digits(horizon):
+    # What comes after must not round away the little that is counted.
+    d = Step([1000.0, 2000.0, 1e7], [[0.5, 0.25, 0.0], [1.0, 1.0, 0.5]])
+    assert_allclose(d.restricted_mean(horizon), horizon, rtol=1e-12)
+    by_row = Step([[1000.0, 2000.0], [1e6, 1e7]], [[0.5, 0.25], [1.0, 0.5]])
+    assert_allclose(by_row.restricted_mean(horizon), horizon, rtol=1e-12)
+
+
 def test_the_few_who_live_long_keep_their_digits():
     # What is left of the area under the curve is tiny beside what has gone before.
     times, curve = [100.0, 1000.0, 1500.0, 1700.0, 3000.0], [0.5, 1e-9, 1e-12, 2e-14, 0.0]

@@ -84,6 +84,16 @@ def test_functions_of_time_are_ratios(name, level):
 
 
 @every_family
+def test_at_the_end_of_time(name):
+    d = LeftTruncated(FAMILIES[name], float(FAMILIES[name].quantile(0.4)[0]))
+    assert_array_equal(d.cdf(math.inf), 1.0)
+    assert_array_equal(d.log_survival(math.inf), -math.inf)
+    assert_array_equal(d.density([1e200, math.inf]), 0.0)
+    assert_array_equal(d.log_density(math.inf), -math.inf)
+    assert_array_equal(d.crps(math.inf), math.inf)
+
+
+@every_family
 @pytest.mark.parametrize("level", [0.02, 0.97])
 def test_quantiles_are_those_of_the_base_at_a_higher_level(name, level):
     base = FAMILIES[name]
@@ -144,6 +154,10 @@ def test_a_step_function_among_survivors():
     assert_allclose(d.quantile([0.3, 0.5, 0.6]), [[2.0, 2.0, 4.0]])
     assert_allclose(d.crps(3.0), 0.25 + 0.25, rtol=1e-9)
     assert_allclose(d.mean_residual_life([0.0, 2.5]), [[3.0, 1.5]], rtol=1e-13)
+    # Nobody is left at 4, but the density of those who had the event just before is still there.
+    times = [0.5, 1.5, 2.0, 3.0, 4.0, 4.5, math.inf]
+    assert_allclose(d.density(times), [[0.0, 0.5, 0.5, 0.25, 0.25, 0.0, 0.0]], rtol=1e-13)
+    assert_allclose(d.log_density([1.5, 4.0, 4.5]), [[math.log(0.5), math.log(0.25), -math.inf]], rtol=1e-13)
 
 
 def test_survivors_of_a_step_function_that_holds():

@@ -275,8 +275,7 @@ class SurvivalDistribution(Rows):
     def conditional(self, since: Any) -> SurvivalDistribution:
         """Distribution of the event time of those known to be event-free at ``since`` (a number, or one a row)."""
         column = self._as_column(since, "since")
-        if bool(namespace(column).any(namespace(column).isnan(column) | (column == math.inf))):
-            raise ParameterError(f"since must be a time before infinity, but is {since}.")
+        self._refuse(column == math.inf, column, "since must be a time before infinity")
         return self._conditional(column)
 
     def sample(self, size: int | None = None, *, random_state: Any = None) -> Array:
@@ -308,16 +307,14 @@ class SurvivalDistribution(Rows):
     def scaled(self, factor: Any) -> SurvivalDistribution:
         """Distribution of ``factor · T``: the same times in another unit; factor > 0, a number or one a row."""
         column = self._as_column(factor, "factor")
-        if not bool(namespace(column).all((column > 0) & (column < math.inf))):
-            raise ParameterError(f"factor must be positive and finite, but is {factor}.")
+        self._refuse((column <= 0) | (column == math.inf), column, "factor must be positive and finite")
         with np.errstate(over="ignore"):
             return self._scaled(column)
 
     def shifted(self, offset: Any) -> SurvivalDistribution:
         """Distribution of ``T + offset``; offset a number or one a row."""
         column = self._as_column(offset, "offset")
-        if not bool(namespace(column).all(namespace(column).isfinite(column))):
-            raise ParameterError(f"offset must be finite, but is {offset}.")
+        self._refuse(~namespace(column).isfinite(column), column, "offset must be finite")
         with np.errstate(over="ignore"):
             return self._shifted(column)
 

@@ -184,38 +184,33 @@ class QuantileKnots(SurvivalDistribution):
 
     # ---- integrals: polynomials on the stretches, exponentials in the tail
 
-    def _squared_cdf_integral_to(self, t: Array) -> Array:
-        """``∫ F²`` from the first knot to t, for t up to the last knot."""
-        xp = namespace(self.values)
-        edge = self.cdf_values
-        stretches = (self.values[:, 1:] - self.values[:, :-1]) * _mean_power(edge[:, :-1], edge[:, 1:], 2)
-        sums = xp.cumulative_sum(stretches, axis=1)
-        sums = xp.concat([xp.zeros_like(sums[:, :1]), sums], axis=1)
-        index = self._stretch(t)
-        inside = xp.minimum(xp.maximum(t, self.values[:, :1]), self.values[:, -1:])
-        part = (inside - pick(self.values, index)) * _mean_power(pick(edge, index), self._inner_cdf(t), 2)
-        return pick(sums, index) + part
+    def _integrals(self, t: Array, edge: Array, here: Array, power: int) -> tuple[Array, Array]:
+        """Integral of ``edge^power``, linear between the knots, from the first knot to t and from t to the last.
 
-    def _survival_integral_from(self, t: Array, power: int) -> Array:
-        """``∫ S^power`` from t (up to the last knot) to the last knot, summed from the end: see `Step._area_from`."""
+        Each is summed from its own end: a small part is not lost among large ones. ``here`` is the value at t.
+        """
         xp = namespace(self.values)
-        edge = 1 - self.cdf_values
-        widths = self.values[:, 1:] - self.values[:, :-1]
-        stretches = widths * _mean_power(edge[:, :-1], edge[:, 1:], power)
-        sums = xp.flip(xp.cumulative_sum(xp.flip(stretches, axis=1), axis=1), axis=1)
-        sums = xp.concat([sums, xp.zeros_like(sums[:, :1])], axis=1)
+        stretches = (self.values[:, 1:] - self.values[:, :-1]) * _mean_power(edge[:, :-1], edge[:, 1:], power)
+        nothing = xp.zeros_like(stretches[:, :1])
+        front = xp.concat([nothing, xp.cumulative_sum(stretches, axis=1)], axis=1)
+        back = xp.concat([xp.flip(xp.cumulative_sum(xp.flip(stretches, axis=1), axis=1), axis=1), nothing], axis=1)
         index = self._stretch(t)
         inside = xp.minimum(xp.maximum(t, self.values[:, :1]), self.values[:, -1:])
-        part = (pick(self.values, index + 1) - inside) * _mean_power(
-            1 - self._inner_cdf(t), pick(edge, index + 1), power
-        )
-        return pick(sums, index + 1) + part
+        before = (inside - pick(self.values, index)) * _mean_power(pick(edge, index), here, power)
+        after = (pick(self.values, index + 1) - inside) * _mean_power(here, pick(edge, index + 1), power)
+        return pick(front, index) + before, pick(back, index + 1) + after
+
+    def _survival_integrals(self, t: Array, power: int) -> tuple[Array, Array]:
+        return self._integrals(t, 1 - self.cdf_values, 1 - self._inner_cdf(t), power)
 
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(self.values)
         last, rest = self._tail_start()
         early, late = xp.minimum(start, last), xp.minimum(stop, last)
-        inner = self._survival_integral_from(early, 1) - self._survival_integral_from(late, 1)
+        front_early, back_early = self._survival_integrals(early, 1)
+        front_late, back_late = self._survival_integrals(late, 1)
+        # Either difference is as exact as what it is taken from: the smaller one, early or late in time.
+        inner = xp.where(front_late < back_early, front_late - front_early, back_early - back_late)
         begin = xp.maximum(start, last)
         tail = self.tail_scale * saturation(xp.clip(stop - begin, 0.0, None), self.tail_scale)
         at_start = 1 - self._inner_cdf(early)
@@ -259,10 +254,11 @@ class QuantileKnots(SurvivalDistribution):
         v = xp.clip(early - last, 0.0, None) / self.tail_scale
         reached = 1 - rest
         risen = reached**2 * v + 2 * reached * rest * exponential_remainder(v) + rest**2 * squared_remainder(v)
-        before = self._squared_cdf_integral_to(xp.minimum(early, last)) + self.tail_scale * risen
+        first = xp.minimum(early, last)
+        before = self._integrals(first, self.cdf_values, self._inner_cdf(first), 2)[0] + self.tail_scale * risen
         w = xp.clip(upper - last, 0.0, None) / self.tail_scale
         tail = self.tail_scale * rest**2 * xp.exp(-2 * w) / 2
-        inner = self._survival_integral_from(xp.minimum(upper, last), 2)
+        inner = self._survival_integrals(xp.minimum(upper, last), 2)[1]
         return before + tail + inner
 
     def _lower(self) -> Array:

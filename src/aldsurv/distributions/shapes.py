@@ -95,6 +95,18 @@ class Rows(ABC):
             f"but has shape {tuple(array.shape)}."
         )
 
+    def _refuse(self, bad: Array, column: Array, rule: str) -> None:
+        """Raise if any value of a column is bad, naming how many and the first."""
+        xp = namespace(bad)
+        count = int(xp.sum(xp.astype(bad, xp.int64)))
+        if not count:
+            return
+        row = int(xp.argmax(xp.astype(bad, xp.int64)[:, 0]))
+        found = f"is {float(column[row, 0]):g}"
+        if len(column) > 1:
+            found = f"{count} of {len(column)} values are not (first: row {row}, {float(column[row, 0]):g})"
+        raise ParameterError(f"{rule}, but {found}.")
+
     def _as_array(self, value: Any, name: str) -> Array:
         try:
             array = as_like(value, self._column)

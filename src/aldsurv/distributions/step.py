@@ -186,7 +186,10 @@ class Step(SurvivalDistribution):
         xp = namespace(self.values)
         _, survival = self._with_edge()
         at_start = self._survival(start)
-        area = self._area_from(start, survival) - self._area_from(stop, survival)
+        # Either difference is as exact as what it is taken from: the smaller one, early or late in time.
+        front, back = self._area_to(stop, survival), self._area_from(start, survival)
+        early, late = front - self._area_to(start, survival), back - self._area_from(stop, survival)
+        area = xp.where(xp.abs(front) < xp.abs(back), early, late)
         some = at_start > 0
         return xp.where(some, area / xp.where(some, at_start, xp.ones_like(at_start)), xp.zeros_like(area))
 

@@ -60,7 +60,12 @@ class Truncated(SurvivalDistribution):
     def _log_density(self, t: Array) -> Array:
         xp = namespace(t)
         inside = xp.maximum(t, self._since)
-        density = self._base._log_hazard(inside) + self._base._log_survival_ratio(inside, self._since)
+        # Hazard times survival since then: beyond what logarithms can hold, and where nobody is left, the plain ratio.
+        gone = self._base._log_survival(inside) == -math.inf
+        safe = xp.where(gone, self._since, inside)
+        density = self._base._log_hazard(safe) + self._base._log_survival_ratio(safe, self._since)
+        plain = self._base._log_density(inside) - self._base._log_survival(self._since)
+        density = xp.where(gone, plain, density)
         return xp.where(t >= self._since, density, xp.full_like(density, -math.inf))
 
     def _log_survival_ratio(self, t: Array, since: Array) -> Array:
@@ -116,8 +121,7 @@ class LeftTruncated(Truncated):
     def __init__(self, base: SurvivalDistribution, since: Any) -> None:
         column = base._as_column(since, "since")
         xp = namespace(column)
-        if bool(xp.any(column == math.inf)):
-            raise ParameterError(f"since must be a time before infinity, but is {since}.")
+        base._refuse(column == math.inf, column, "since must be a time before infinity")
         lowest = xp.full_like(column, -float(xp.finfo(column.dtype).max))
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "since", xp.maximum(column, lowest) + xp.zeros_like(base._column[:, :1]))
