@@ -400,3 +400,11 @@ def test_where_figures_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"folder\.png"):
         save_figure(figure, tmp_path / "folder.png")
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder.png"]
+
+
+def test_a_second_curve_keeps_the_unit_named_by_the_first():
+    d = AsymmetricLaplace([10.0, 20.0], 4.0, 0.8)
+    ax = plot_hazard(d[:1], unit="weeks", labels=["first"])
+    plot_hazard(d[1:], ax=ax, labels=["second"])
+    assert ax.get_xlabel() == "time (weeks)"
+    assert ax.get_ylabel() == "hazard (1/weeks)"

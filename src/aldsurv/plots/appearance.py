@@ -35,12 +35,14 @@ def tidy_axes(ax: Axes, quantity: str, unit: str | None, *, rate: bool = False) 
     quantity
         What the vertical axis shows.
     unit
-        Unit of time, such as ``"months"``; None when unknown.
+        Unit of time, such as ``"months"``; None when unknown, or named before.
     rate
         Whether the quantity is one per time, so that its unit is the inverse of that of time.
     """
-    ax.set_xlabel("time" if unit is None else f"time ({unit})")
-    ax.set_ylabel(f"{quantity} (1/{unit})" if rate and unit is not None else quantity)
+    # A second curve in the same axes need not say the unit again.
+    if unit is not None or not ax.get_xlabel():
+        ax.set_xlabel("time" if unit is None else f"time ({unit})")
+        ax.set_ylabel(f"{quantity} (1/{unit})" if rate and unit is not None else quantity)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(visible=True, color="0.9", linewidth=0.7)
     ax.set_axisbelow(True)
