@@ -82,7 +82,7 @@ def _left_truncated(draw: st.DrawFn, n: int) -> LeftTruncated:
 
 
 def _shifted(draw: st.DrawFn, n: int) -> Shifted:
-    return Shifted(_smooth_weibull(draw, n), _column(draw, n, _REAL))
+    return Shifted(_smooth_weibull(draw, n), np.round(_column(draw, n, _REAL), 6))
 
 
 BUILDERS = {

@@ -16,7 +16,10 @@ _LEVELS = np.unique(np.concatenate([_TAILS, 1 - _TAILS]))
 def edges(row: SurvivalDistribution, *extra: float) -> np.ndarray:
     """Places between which one row is smooth, from its far left to its far right."""
     found = np.concatenate([row.quantile(_LEVELS)[0], row._kinks()[0], row._lower()[0], extra])
-    return np.unique(found[np.isfinite(found)])
+    found = np.unique(found[np.isfinite(found)])
+    # Each stretch in four: a mixture may have sharp features between its quantiles.
+    parts = found[:-1, None] + np.diff(found)[:, None] * np.array([0.0, 0.25, 0.5, 0.75])
+    return np.unique(np.append(parts.ravel(), found[-1]))
 
 
 def panels(function, places: np.ndarray, origin: float = -math.inf) -> np.ndarray:
@@ -27,7 +30,7 @@ def panels(function, places: np.ndarray, origin: float = -math.inf) -> np.ndarra
     left, right = places[:-1, None], places[1:, None]
     half = (right - left) / 2
     nodes, speed = left + half * (1 + _NODES), half + 0 * _NODES
-    powers = (left > origin) & math.isfinite(origin)
+    powers = (left - origin > 1e-100 * (right - left)) & math.isfinite(origin)
     start, stop = (np.log(np.where(powers, place - origin, 1.0)) for place in (left, right))
     stretched = np.exp(start + (stop - start) / 2 * (1 + _NODES))
     nodes = np.where(powers, origin + stretched, nodes)

@@ -100,7 +100,7 @@ def test_density_is_the_slope_of_the_cdf_and_integrates_to_one(name, data):
     assert_allclose(
         mass[accurate].sum() + expected[~accurate].sum(),
         d.cdf(places[-1])[0] - d.cdf(places[0])[0],
-        rtol=1e-8,
+        rtol=1e-7,
     )
 
 
@@ -207,7 +207,7 @@ def test_restricted_mean_and_residual_life_are_areas_under_survival(name, data):
     d = data.draw(members(name, rows=1))
     horizon = float(np.clip(d.quantile(0.8)[0], 0.5, 50.0))
     area = integral(d, lambda t: d.survival(t)[0], 0.0, horizon)
-    assert_allclose(d.restricted_mean(horizon), area, rtol=1e-6)
+    assert_allclose(d.restricted_mean(horizon), area, rtol=1e-6, atol=1e-12)
     assert d.restricted_mean(0.0)[0] == 0
     since = float(d.quantile(0.3)[0])
     far = float(d.quantile(1 - 1e-12)[0])
