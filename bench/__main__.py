@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-ALL = ["distributions", "kaplan_meier", "imports"]
+ALL = ["distributions", "kaplan_meier", "imports", "fit"]
 
 
 def main(names: list[str]) -> int:

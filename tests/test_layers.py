@@ -15,7 +15,7 @@ SOURCE = Path(aldsurv.__file__).parent
 # survival_data is made of.
 LAYERS = [
     ["errors", "registry"],
-    ["column_reading", "row_splitting"],
+    ["column_reading", "row_splitting", "feature_columns", "model_file"],
     ["survival_data", "features"],
     ["distributions"],
     ["nonparametric"],

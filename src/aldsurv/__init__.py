@@ -9,26 +9,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aldsurv import distributions, nonparametric, plots
+    from aldsurv import distributions, metrics, models, nonparametric, plots
     from aldsurv.distributions import SurvivalDistribution
     from aldsurv.errors import AldsurvError
+    from aldsurv.models import ALDSurvival, load
     from aldsurv.survival_data import SurvivalData
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALDSurvival",
     "AldsurvError",
     "SurvivalData",
     "SurvivalDistribution",
     "distributions",
+    "load",
+    "metrics",
+    "models",
     "nonparametric",
     "plots",
 ]
 
 _HOMES = {
+    "ALDSurvival": "aldsurv.models.ald",
     "AldsurvError": "aldsurv.errors",
     "SurvivalData": "aldsurv.survival_data",
     "SurvivalDistribution": "aldsurv.distributions",
+    "load": "aldsurv.models.saving",
 }
 
 

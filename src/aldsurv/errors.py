@@ -5,7 +5,10 @@ __all__ = [
     "CensoringError",
     "DataError",
     "MissingDependencyError",
+    "ModelFileError",
+    "NotFittedError",
     "ParameterError",
+    "TrainingError",
     "UnknownNameError",
 ]
 
@@ -22,8 +25,20 @@ class CensoringError(AldsurvError, ValueError):
     """Valid data whose kind of censoring the requested computation has no definition for."""
 
 
+class ModelFileError(AldsurvError, ValueError):
+    """A file that is no saved model, or a damaged, foreign or newer one."""
+
+
+class NotFittedError(AldsurvError, ValueError, AttributeError):
+    """An estimator was asked to predict before it was fitted."""
+
+
 class ParameterError(AldsurvError, ValueError):
     """A parameter or argument outside its allowed range or shape."""
+
+
+class TrainingError(AldsurvError, ArithmeticError):
+    """Training cannot go on: the loss is no longer a number; the message names the epoch and the likely cause."""
 
 
 class UnknownNameError(AldsurvError, KeyError):

@@ -9,7 +9,7 @@ from typing import Any
 
 from aldsurv.errors import UnknownNameError
 
-__all__ = ["FAMILIES", "Registry"]
+__all__ = ["FAMILIES", "MODELS", "Registry"]
 
 
 class Registry:
@@ -76,3 +76,5 @@ FAMILIES = Registry(
         "shifted": "aldsurv.distributions.shifted:Shifted",
     },
 )
+
+MODELS = Registry("model", {"ald": "aldsurv.models.ald:ALDSurvival"})

@@ -245,6 +245,9 @@ class SurvivalData:
 
     def __getitem__(self, rows: Any) -> SurvivalData:
         """Rows by slice, integer (one row), integers or bool mask, in the order of numpy."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            # How scikit-learn asks for rows of anything that has a shape.
+            rows = rows[0]
         if not isinstance(rows, slice):
             rows = np.asarray(rows)
             if rows.size == 0 and rows.dtype.kind == "f":
@@ -256,6 +259,11 @@ class SurvivalData:
             rows = np.atleast_1d(rows)
         columns = (self.lower, self.upper, self.entry, self.weight)
         return SurvivalData._trusted(*(None if column is None else column[rows] for column in columns))
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n,)``: by this scikit-learn knows that rows can be chosen by their numbers."""
+        return (len(self),)
 
     @property
     def exact(self) -> BoolArray:

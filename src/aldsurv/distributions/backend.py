@@ -49,8 +49,8 @@ def as_like(value: Any, like: Array) -> Array:
         return np.asarray(value, dtype=like.dtype)
     if is_torch_array(value):
         return value.to(dtype=like.dtype, device=like.device)
-    # Through float64: torch would copy a nested list number by number.
-    return xp.asarray(np.asarray(value, dtype=np.float64), dtype=like.dtype, device=like.device)
+    # Through float64: torch would copy a nested list number by number. A copy: torch warns of read-only arrays.
+    return xp.asarray(np.array(value, dtype=np.float64), dtype=like.dtype, device=like.device)
 
 
 def without_gradient(array: Array) -> Array:

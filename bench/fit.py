@@ -1,0 +1,234 @@
+"""Training: time beside a plain PyTorch loop, time and likelihood beside peers, memory on a million rows."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from aldsurv import SurvivalData, metrics
+from aldsurv.distributions import LogNormal, Step
+from aldsurv.models import ALDSurvival
+from bench.paper_data import Table, available, split, synthetic
+
+EPOCHS, BATCH, REPEATS = 30, 128, 5
+MEMBERS = 10
+SQRT2 = math.sqrt(2.0)
+BIG_ROWS, BIG_COLUMNS = 1_000_000, 20
+
+
+class PlainNetwork(nn.Module):
+    """The paper's network as most people would write it."""
+
+    def __init__(self, inputs: int) -> None:
+        super().__init__()
+        self.shared = nn.Linear(inputs, 32)
+        self.projection = nn.Linear(inputs, 32, bias=False)
+        self.dropout = nn.Dropout(0.1)
+        self.heads = nn.ModuleList(
+            nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 1)) for _ in range(3)
+        )
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """Location, scale and asymmetry."""
+        h = self.dropout(torch.relu(self.shared(x)) + self.projection(x))
+        return [torch.exp(head(h)).squeeze(-1) for head in self.heads]
+
+
+def plain_loss(parameters: list[Tensor], y: Tensor, event: Tensor) -> Tensor:
+    theta, sigma, kappa = parameters
+    z = y - theta
+    above = torch.exp(-SQRT2 * kappa / sigma * z.clamp(min=0)) / (1 + kappa**2)
+    below = 1 - kappa**2 / (1 + kappa**2) * torch.exp(SQRT2 / (sigma * kappa) * z.clamp(max=0))
+    slope = torch.where(z >= 0, -SQRT2 * kappa / sigma, SQRT2 / (sigma * kappa))
+    log_density = torch.log(SQRT2 / sigma * kappa / (1 + kappa**2)) + slope * z
+    log_survival = torch.log(torch.where(z >= 0, above, below) + 1e-8)
+    return -(event * log_density + (1 - event) * log_survival).mean()
+
+
+def plain_fit(table: Table) -> None:
+    """Autograd loss, default Adam, DataLoader; a validation loss after each epoch."""
+    torch.manual_seed(0)
+    x = (table.x - table.x.mean(0)) / table.x.std(0)
+    columns = (x, table.time / table.time.std(), table.event)
+    tensors = [torch.tensor(column, dtype=torch.float32) for column in columns]
+    n = round(0.8 * len(table.time))
+    loader = DataLoader(TensorDataset(*(t[:n] for t in tensors)), batch_size=BATCH, shuffle=True)
+    network = PlainNetwork(x.shape[1])
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
+    for _ in range(EPOCHS):
+        network.train()
+        for xb, yb, eb in loader:
+            optimizer.zero_grad()
+            loss = plain_loss(network(xb), yb, eb)
+            loss.backward()
+            optimizer.step()
+        network.eval()
+        with torch.no_grad():
+            plain_loss(network(tensors[0][n:]), tensors[1][n:], tensors[2][n:]).item()
+
+
+def our_fit(table: Table, members: int, recipe: str = "paper") -> None:
+    """Everything that ``fit`` does, the preparation of columns among it."""
+    model = ALDSurvival(recipe, members=members, batch_size=BATCH, max_epochs=EPOCHS, patience=0, random_state=0)
+    model.fit(table.x, (table.time, table.event))
+
+
+def epochs() -> None:
+    print(
+        f"milliseconds an epoch, batch {BATCH}, one thread, best of {REPEATS} taken in turn; whole fits, all included"
+    )
+    print(f"{'rows':>6} {'columns':>8} {'plain loop':>11} {'1 member':>9} {'ratio':>6}", end=" ")
+    print(f"{f'{MEMBERS} members':>11} {'a member':>9} {'ratio':>6}")
+    for name in ("exponential", "norm_med", "lognorm_med"):
+        table, n = synthetic(name, 0)
+        table = table.rows(np.arange(n))
+        actions: dict[str, Callable[[], None]] = {
+            "plain": lambda table=table: plain_fit(table),
+            "one": lambda table=table: our_fit(table, 1),
+            "ten": lambda table=table: our_fit(table, MEMBERS),
+        }
+        best = dict.fromkeys(actions, math.inf)
+        for _ in range(REPEATS):
+            for key, action in actions.items():
+                start = time.perf_counter()
+                action()
+                best[key] = min(best[key], (time.perf_counter() - start) / EPOCHS * 1000)
+        each = best["ten"] / MEMBERS
+        ratios = best["plain"] / best["one"], best["plain"] / each
+        print(
+            f"{n:>6} {table.x.shape[1]:>8} {best['plain']:>11.2f} {best['one']:>9.2f} {ratios[0]:>6.1f}"
+            f" {best['ten']:>11.2f} {each:>9.2f} {ratios[1]:>6.1f}"
+        )
+
+
+def pycox_cox(train: Table, test: Table) -> Step:
+    """DeepSurv of pycox as in its own examples, with its Breslow baseline."""
+    import torchtuples as tt
+    from pycox.models import CoxPH
+
+    torch.manual_seed(0)
+    mean, spread = train.x.mean(0), train.x.std(0)
+    x = ((train.x - mean) / spread).astype("float32")
+    order = np.random.default_rng(0).permutation(len(x))
+    learn, held = order[: round(0.8 * len(x))], order[round(0.8 * len(x)) :]
+    y = (train.time.astype("float32"), train.event.astype("float32"))
+    network = tt.practical.MLPVanilla(x.shape[1], [32, 32], 1, True, 0.1, output_bias=False)
+    model = CoxPH(network, tt.optim.Adam(0.01))
+    model.fit(
+        x[learn],
+        (y[0][learn], y[1][learn]),
+        256,
+        512,
+        [tt.callbacks.EarlyStopping()],
+        verbose=False,
+        val_data=(x[held], (y[0][held], y[1][held])),
+        val_batch_size=256,
+    )
+    model.compute_baseline_hazards()
+    curves = model.predict_surv_df(((test.x - mean) / spread).astype("float32"))
+    later = curves.index.to_numpy(float) > 0
+    return Step(curves.index.to_numpy(float)[later], curves.to_numpy(float).T[:, later])
+
+
+def xgboost_aft(train: Table, test: Table) -> LogNormal:
+    """Accelerated failure time by boosting, 100 rounds, all else as XGBoost has it."""
+    import xgboost
+
+    rows = xgboost.DMatrix(train.x)
+    rows.set_float_info("label_lower_bound", train.time)
+    rows.set_float_info("label_upper_bound", np.where(train.event, train.time, np.inf))
+    scale = 1.0
+    settings = {"objective": "survival:aft", "aft_loss_distribution_scale": scale, "nthread": 1, "verbosity": 0}
+    model = xgboost.train(settings, rows, num_boost_round=100)
+    return LogNormal(np.log(model.predict(xgboost.DMatrix(test.x))), scale)
+
+
+def ours(recipe: str) -> Callable[[Table, Table], object]:
+    def fitted(train: Table, test: Table) -> object:
+        model = ALDSurvival(recipe, random_state=0).fit(train.x, (train.time, train.event))
+        return model.predict_distribution(test.x)
+
+    return fitted
+
+
+def peers() -> None:
+    print("\nseconds to fit and predict at default settings, one thread, and what it gives on held-out rows")
+    print("(a step function gives an event after the last training event no density: log-likelihood -inf)")
+    print(f"{'dataset':>14} {'model':>22} {'seconds':>8} {'log-likelihood':>15} {'IBS':>6} {'C':>6}")
+    models: dict[str, Callable[[Table, Table], object]] = {
+        "ALDSurvival()": ours("default"),
+        "ALDSurvival('paper')": ours("paper"),
+        "pycox CoxPH": pycox_cox,
+        "XGBoost survival:aft": xgboost_aft,
+    }
+    names = ["lognorm_light", "norm_med"] + (["metabric", "gbsg", "support"] if available() else [])
+    for name in names:
+        train, test = split(name, 0)
+        train, test = (table.rows(np.flatnonzero(table.time > 0)) for table in (train, test))
+        data = SurvivalData.right(test.time, test.event)
+        for title, model in models.items():
+            start = time.perf_counter()
+            predicted = model(train, test)
+            seconds = time.perf_counter() - start
+            # A step function has no density: its linear interpolation has, up to the last event.
+            smooth = predicted.smoothed() if isinstance(predicted, Step) else predicted
+            likelihood = metrics.log_likelihood(smooth, data)
+            c = metrics.concordance_harrell(predicted, data)
+            ibs = metrics.integrated_brier_score(predicted, data, train=(train.time, train.event))
+            print(f"{name:>14} {title:>22} {seconds:>8.2f} {likelihood:>15.3f} {ibs:>6.3f} {c:>6.3f}")
+
+
+def memory() -> None:
+    """Peak of a fit in a process of its own, above what the process held when it began."""
+    code = (
+        "import resource, sys, numpy as np, warnings\n"
+        "import torch, scipy.optimize\n"
+        "from aldsurv.models import ALDSurvival\n"
+        "torch.set_num_threads(1)\n"
+        "rng = np.random.default_rng(0)\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        f"x = rng.normal(size=({BIG_ROWS}, {BIG_COLUMNS})); time = rng.exponential(1, len(x)); event = time < 1.5\n"
+        "ALDSurvival(members=1, max_epochs=1).fit(x[:1000], (time[:1000], event[:1000]))\n"
+        "before = peak()\n"
+        "ALDSurvival(sys.argv[1], members=int(sys.argv[2]), max_epochs=2, random_state=0).fit(x, (time, event))\n"
+        "print(before, peak(), x.nbytes / 2**20)\n"
+    )
+    print(f"\nmemory of a fit on {BIG_ROWS} rows x {BIG_COLUMNS} columns, MB (2 epochs)")
+    print(f"{'recipe':>9} {'members':>8} {'the data':>9} {'with data, before':>18} {'peak':>7} {'fit / data':>11}")
+    for recipe, members in (("paper", 1), ("default", 1), ("default", 5)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, recipe, str(members)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ,
+        )
+        before, peak, data = map(float, done.stdout.split())
+        print(f"{recipe:>9} {members:>8} {data:>9.0f} {before:>18.0f} {peak:>7.0f} {(peak - before) / data:>11.2f}")
+
+
+def run() -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            epochs()
+            peers()
+        memory()
+    finally:
+        torch.set_num_threads(threads)
+
+
+if __name__ == "__main__":
+    run()

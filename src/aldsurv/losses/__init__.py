@@ -1,0 +1,6 @@
+"""Losses: pure functions of network outputs (members, rows, k) and what is known of each row."""
+
+from aldsurv.losses.likelihood import likelihood_objective
+from aldsurv.losses.objective import Objective
+
+__all__ = ["Objective", "likelihood_objective"]

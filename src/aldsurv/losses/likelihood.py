@@ -1,0 +1,137 @@
+"""Maximum likelihood for any parametric family, under every kind of censoring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from aldsurv.distributions.likelihood import EXACT, RIGHT, log_likelihood_of_bounds, row_kinds
+from aldsurv.distributions.links import linked_columns
+from aldsurv.distributions.parametric import Parametric
+from aldsurv.errors import DataError
+from aldsurv.losses.asymmetric_laplace import ald_log_likelihood, ald_log_likelihood_and_slopes
+from aldsurv.losses.objective import FloatArray, Objective, weighted_mean
+from aldsurv.registry import FAMILIES
+from aldsurv.survival_data import SurvivalData
+
+__all__ = ["likelihood_objective"]
+
+_ALD_FAMILIES = ("asymmetric_laplace", "positive_asymmetric_laplace", "log_asymmetric_laplace")
+
+
+def likelihood_objective(
+    family: str, links: Sequence[str], data: SurvivalData, *, unit: Any = 1.0, device: torch.device | str = "cpu"
+) -> Objective:
+    """Mean negative censored log-likelihood of `data` under a registered family.
+
+    Parameters
+    ----------
+    family
+        Name of a parametric family.
+    links
+        For each of its parameters the link from the network's output.
+    data
+        The rows; their weights are the loop's business.
+    unit
+        How many of the user's units of time one unit of `data` has, a number or one a row. The loss is that of the
+        user's times: a density is per unit of time.
+    device
+        Where the tensors live.
+    """
+    kinds, since = row_kinds(data)
+    simple = bool(((kinds == EXACT) | (kinds == RIGHT)).all())
+    if simple and family in _ALD_FAMILIES and links[0] in ("exp", "identity") and list(links[1:]) == ["exp", "exp"]:
+        return _AldLikelihood(family, links[0] == "exp", data, kinds == EXACT, np.log(unit), device)
+    return _FamilyLikelihood(FAMILIES.load(family), links, data, kinds, since, np.log(unit), device)
+
+
+@final
+class _AldLikelihood(Objective):
+    """Exact and right-censored rows of the three ALD families, by the closed form."""
+
+    outputs = 3
+    has_closed_form = True
+
+    def __init__(
+        self, family: str, exp_theta: bool, data: SurvivalData, event: Any, log_unit: Any, device: Any
+    ) -> None:
+        if family == "log_asymmetric_laplace" and bool((event & (data.lower <= 0)).any()):
+            raise DataError(
+                "an event at time 0 has no logarithm. Give it as left-censored: (-inf, the first later time]."
+            )
+        self._exp_theta = exp_theta
+        time, entry = data.lower, data.entry
+        offset = np.where(event, log_unit, 0.0)
+        if family == "log_asymmetric_laplace":
+            with np.errstate(divide="ignore"):
+                # T has the density of log T divided by T; a row censored at 0 says nothing: log S(-inf) = 0.
+                time, entry = np.log(time), None if entry is None else np.log(np.maximum(entry, 0.0))
+            offset = offset + np.where(event, time, 0.0)
+            time = np.maximum(time, _LEAST_LOG_TIME)
+        elif family == "positive_asymmetric_laplace":
+            entry = np.zeros(len(data)) if entry is None else np.maximum(entry, 0.0)
+        self._delayed = entry is not None
+        columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
+        self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
+
+    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+        time, event, offset = fields[:3]
+        since = fields[3] if self._delayed else None
+        rows = ald_log_likelihood(raw, time, event, since, exp_theta=self._exp_theta)
+        return weighted_mean(offset - rows, weight)
+
+    def losses_and_slopes(
+        self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        rows, slopes = ald_log_likelihood_and_slopes(raw, *fields[:2], *fields[3:], exp_theta=self._exp_theta)
+        losses = fields[2] - rows
+        if weight is None:
+            slopes *= np.float32(-1 / losses.shape[1])
+            return losses.mean(axis=1), slopes
+        share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
+        slopes *= -share[..., None]
+        return (losses * share).sum(axis=1), slopes
+
+
+@final
+class _FamilyLikelihood(Objective):
+    """Any family and any kind of row, by automatic differentiation of the family's own formulas."""
+
+    def __init__(
+        self,
+        family: type[Parametric],
+        links: Sequence[str],
+        data: SurvivalData,
+        kinds: Any,
+        since: Any,
+        log_unit: Any,
+        device: Any,
+    ) -> None:
+        self._family, self._links = family, list(links)
+        self._names = list(family.parameters())
+        self.outputs = len(self._names)
+        offset = np.where(kinds == EXACT, log_unit, 0.0)
+        bounds = [_float(column, device) for column in (since, data.upper, offset)]
+        self._delayed = data.entry is not None
+        entry = [_float(data.entry, device)] if data.entry is not None else []
+        self.fields = (*bounds, torch.from_numpy(np.array(kinds)).to(device), *entry)
+
+    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+        lower, upper, offset, kinds = (field.reshape(-1) for field in fields[:4])
+        entry = fields[4].reshape(-1) if self._delayed else None
+        columns = linked_columns(raw.reshape(-1, self.outputs), self._names, self._links)
+        rows = log_likelihood_of_bounds(self._family._trusted(**columns), lower, upper, kinds, entry)
+        return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
+
+
+# Survival at this logarithm of time is 1 under any distribution that float32 can tell from a point.
+_LEAST_LOG_TIME = -1e6
+_LEAST_WEIGHT = np.float32(1e-30)
+
+
+def _float(column: Any, device: Any) -> Tensor:
+    return torch.from_numpy(np.array(column, np.float32)).to(device)

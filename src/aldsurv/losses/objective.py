@@ -1,0 +1,60 @@
+"""What the training loop asks of a loss."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+__all__ = ["Objective", "weighted_mean"]
+
+FloatArray = NDArray[np.float32]
+
+
+class Objective(ABC):
+    """A loss together with what it needs to know of each row.
+
+    Attributes
+    ----------
+    outputs
+        How many numbers a row the network has to give.
+    fields
+        Tensors (n,) of what is known of each row; the loop hands their values for a batch to `losses`.
+    has_closed_form
+        Whether `losses_and_slopes` is there, which saves the automatic differentiation.
+    """
+
+    outputs: int
+    fields: tuple[Tensor, ...]
+    has_closed_form: bool = False
+
+    @abstractmethod
+    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+        """Loss of each member (members,).
+
+        Parameters
+        ----------
+        raw
+            Network outputs (members, rows, outputs).
+        fields
+            Values (members, rows) of each of the objective's fields.
+        weight
+            Weight of each row (members, rows), or None when all count the same.
+        """
+
+    def losses_and_slopes(
+        self, raw: FloatArray, fields: Sequence[NDArray[Any]], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same losses (members,) and their slopes by `raw`, on numpy; where `has_closed_form` is True."""
+        raise NotImplementedError
+
+
+def weighted_mean(values: Tensor, weight: Tensor | None) -> Tensor:
+    """Mean of each member's rows (members,); 0 where no row has any weight."""
+    if weight is None:
+        return values.mean(1)
+    return (values * weight).sum(1) / weight.sum(1).clamp_min(1e-30)

@@ -1,0 +1,52 @@
+"""One predicted time for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from aldsurv.distributions.backend import Array
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, number_column
+from aldsurv.survival_data import SurvivalData
+
+__all__ = ["Point", "point_estimate"]
+
+Point: TypeAlias = Literal["mean", "median", "mode", "restricted_mean"]
+
+_POINTS: dict[str, Callable[[SurvivalDistribution, float], Array]] = {
+    "mean": lambda predicted, _: predicted.mean(),
+    "median": lambda predicted, _: predicted.median(),
+    "mode": lambda predicted, _: predicted.mode(),
+    "restricted_mean": lambda predicted, horizon: predicted.restricted_mean(horizon),
+}
+
+
+def point_estimate(predicted: SurvivalDistribution | Any, data: SurvivalData, *, point: Point = "median") -> FloatArray:
+    """Predicted time of each row (n,).
+
+    Parameters
+    ----------
+    predicted
+        A distribution, or times (n,) that are handed back once checked.
+    data
+        The rows predicted; the restricted mean is restricted to their largest time.
+    point
+        What stands for a distribution: ``"mean"``, ``"median"``, ``"mode"`` or ``"restricted_mean"``. A mean,
+        or a median beyond the end of a curve that never reaches 0.5, may be infinite.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([1, 4], [True, False])
+    >>> point_estimate(Exponential([1.0, 2.0]), data, point="restricted_mean").round(3)
+    array([0.982, 1.729])
+    """
+    if point not in _POINTS:
+        raise ParameterError(f"point must be one of {', '.join(map(repr, _POINTS))}, but is {point!r}.")
+    if not isinstance(predicted, SurvivalDistribution):
+        return number_column(predicted, "predicted", len(SurvivalData.of(data)))
+    rows = matched_data(predicted, data)
+    largest = float(rows.time.max()) if point == "restricted_mean" and len(rows) else 0.0
+    return number_column(as_numbers(_POINTS[point](predicted, largest)), "predicted", len(rows))

@@ -1,0 +1,218 @@
+"""The model of the paper: a network gives every individual an asymmetric Laplace distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, final
+
+from aldsurv.errors import ParameterError
+from aldsurv.models.neural import NeuralSurvival
+from aldsurv.models.preparation import with_log_times
+from aldsurv.survival_data import SurvivalData
+
+__all__ = ["ALDSurvival"]
+
+_FAMILIES = {
+    "real": "asymmetric_laplace",
+    "positive": "positive_asymmetric_laplace",
+    "log": "log_asymmetric_laplace",
+}
+_PAPER: dict[str, Any] = {
+    "support": "real",
+    "theta_link": "exp",
+    "hidden": (32,),
+    "head_hidden": (32,),
+    "activation": "relu",
+    "residual": True,
+    "batch_norm": False,
+    "dropout": 0.1,
+    "members": 1,
+    "optimizer": "adam",
+    "learning_rate": 0.01,
+    "schedule": "constant",
+    "warmup": 0,
+    "batch_size": 128,
+    "max_epochs": 200,
+    "patience": 10,
+    "weight_decay": 0.0,
+    "clip_norm": 0.0,
+    "validation": 0.2,
+    "start": "random",
+    "time_scale": "std",
+    "clip_features": 5.0,
+    "point": "mean",
+}
+_DEFAULT: dict[str, Any] = {
+    **_PAPER,
+    "support": "log",
+    "theta_link": "identity",
+    "dropout": 0.2,
+    "members": 5,
+    "optimizer": "adamw",
+    "learning_rate": 0.003,
+    "batch_size": "auto",
+    "patience": 15,
+    "weight_decay": 0.1,
+    "clip_norm": 1.0,
+    "start": "marginal",
+    "time_scale": "median",
+    "point": "median",
+}
+
+
+@final
+class ALDSurvival(NeuralSurvival):
+    """Individual survival distributions by an asymmetric Laplace distribution whose parameters a network gives.
+
+    A parameter that is None has the value of the recipe; ``settings_`` shows all of them after ``fit``.
+
+    Parameters
+    ----------
+    recipe
+        ``"default"``, or ``"paper"`` for the network and training of Sheng & Henao (2025).
+    support
+        ``"real"`` (the paper's: some mass below 0), ``"positive"`` (the same cut off at 0) or ``"log"`` (the
+        logarithm of time has the asymmetric Laplace distribution).
+    theta_link
+        How θ comes from its output: ``"exp"`` or ``"identity"``.
+    hidden, head_hidden
+        Sizes of the layers that θ, σ and κ share, and of those that each has for itself.
+    activation, residual, batch_norm, dropout
+        Kind of the units, whether shared layers pass on a projection of their input, normalisation, share dropped.
+    encoder
+        A torch module, or a function that makes one, in place of the shared layers: it gets X as it is, of any
+        shape ``(n, ...)``, and gives ``(n, numbers)``. A module's weights are where every member starts.
+    members
+        Networks of the ensemble; the prediction is the mixture of theirs. Each has validation rows of its own.
+    optimizer, learning_rate, schedule, warmup, batch_size, max_epochs, patience, weight_decay, clip_norm
+        As in `aldsurv.training.TrainingSettings`; 0 switches patience, decay or clipping off.
+    validation
+        Share of the rows that decides when to stop; 0 for none. Under ten rows none are held out.
+    start
+        ``"marginal"``: begin at the best distribution without covariates; ``"random"``.
+    time_scale
+        What is one unit of time inside: ``"median"`` or ``"std"`` of the times, ``"none"`` or a number.
+        Answers are in the unit of the data in any case.
+    clip_features
+        Largest absolute value of a standardised column; 0 for no limit.
+    point
+        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+    categorical
+        Columns, by name or number, whose numbers are categories.
+    device
+        ``"auto"`` (a CUDA device if there is one), ``"cpu"``, …
+    random_state
+        Seed: the same seed gives the same bits on the same machine.
+    progress
+        Whether to show a progress bar; ``"auto"``: in a terminal.
+    callbacks
+        Functions that are called with an `EpochReport` after each epoch; True ends training.
+    checkpoint
+        A file from which a killed fit goes on.
+
+    Attributes
+    ----------
+    settings_
+        Every setting that was used.
+    history_
+        Losses of each epoch and member, as mean negative log-likelihood in the unit of the data.
+    features_
+        How columns become numbers.
+    trained_on_
+        Rows, events, range of time, fingerprint of the data, versions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(300, 2))
+    >>> event_time, censoring = np.exp(x[:, 0] + rng.normal(size=300) / 2), rng.exponential(5, 300)
+    >>> y = np.minimum(event_time, censoring), event_time <= censoring
+    >>> model = ALDSurvival(random_state=0).fit(x, y)
+    >>> d = model.predict_distribution([[-1.0, 0.0], [1.0, 0.0]])
+    >>> bool(d.median()[0] < d.median()[1]), d.survival([1.0, 2.0, 4.0]).shape
+    (True, (2, 3))
+    """
+
+    _NAME: ClassVar[str] = "ald"
+    _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
+
+    def __init__(
+        self,
+        recipe: str = "default",
+        *,
+        support: str | None = None,
+        theta_link: str | None = None,
+        hidden: Sequence[int] | None = None,
+        head_hidden: Sequence[int] | None = None,
+        activation: str | None = None,
+        residual: bool | None = None,
+        batch_norm: bool | None = None,
+        dropout: float | None = None,
+        encoder: Any = None,
+        members: int | None = None,
+        optimizer: str | None = None,
+        learning_rate: float | None = None,
+        schedule: str | None = None,
+        warmup: int | None = None,
+        batch_size: int | str | None = None,
+        max_epochs: int | None = None,
+        patience: int | None = None,
+        weight_decay: float | None = None,
+        clip_norm: float | None = None,
+        validation: float | None = None,
+        start: str | None = None,
+        time_scale: str | float | None = None,
+        clip_features: float | None = None,
+        point: str | None = None,
+        categorical: Sequence[str | int] | None = None,
+        device: str = "auto",
+        random_state: Any = None,
+        progress: bool | str = "auto",
+        callbacks: Sequence[Any] | None = None,
+        checkpoint: Any = None,
+    ) -> None:
+        self.recipe = recipe
+        self.support = support
+        self.theta_link = theta_link
+        self.hidden = hidden
+        self.head_hidden = head_hidden
+        self.activation = activation
+        self.residual = residual
+        self.batch_norm = batch_norm
+        self.dropout = dropout
+        self.encoder = encoder
+        self.members = members
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.warmup = warmup
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.weight_decay = weight_decay
+        self.clip_norm = clip_norm
+        self.validation = validation
+        self.start = start
+        self.time_scale = time_scale
+        self.clip_features = clip_features
+        self.point = point
+        self.categorical = categorical
+        self.device = device
+        self.random_state = random_state
+        self.progress = progress
+        self.callbacks = callbacks
+        self.checkpoint = checkpoint
+
+    def _family(self, settings: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+        return _FAMILIES[settings["support"]], (settings["theta_link"], "exp", "exp")
+
+    def _check_settings(self, settings: dict[str, Any]) -> None:
+        super()._check_settings(settings)
+        if settings["support"] not in _FAMILIES:
+            raise ParameterError(f"support must be one of {', '.join(_FAMILIES)}, but is {settings['support']!r}.")
+        if settings["theta_link"] not in ("exp", "identity"):
+            raise ParameterError(f"theta_link must be 'exp' or 'identity', but is {settings['theta_link']!r}.")
+
+    def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
+        return with_log_times(data) if settings["support"] == "log" else data

@@ -1,0 +1,165 @@
+"""What every estimator offers once it can answer with a distribution."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import DataError, ParameterError
+from aldsurv.models.habits import EstimatorHabits
+from aldsurv.models.survival_function import row_functions
+from aldsurv.survival_data import SurvivalData
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["SurvivalEstimator", "read_target"]
+
+FloatArray = NDArray[np.float64]
+
+
+class SurvivalEstimator(EstimatorHabits, ABC):
+    """An estimator whose prediction for each row is a `SurvivalDistribution`.
+
+    Attributes
+    ----------
+    n_features_in_
+        Number of columns of X.
+    feature_names_in_
+        Their names, if they had any.
+    unique_times_
+        Times seen in training, at which the functions of `predict_survival_function` are tabulated; at most 512.
+    """
+
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    unique_times_: FloatArray
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from covariates and times.
+
+        Parameters
+        ----------
+        X
+            Covariates: array, pandas or polars frame, one row a subject.
+        y
+            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
+            array, or a frame of two columns.
+        sample_weight
+            A weight for each row; multiplies those of `y`.
+        """
+
+    @abstractmethod
+    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+        """The distribution of the time to the event for each row of `X`, in the unit of the training times."""
+
+    @abstractmethod
+    def save(self, path: Any) -> Path:
+        """Write the fitted model to one file, for `aldsurv.load`."""
+
+    @abstractmethod
+    def _point(self) -> str:
+        """Name of the summary by which rows are ranked: a method of the distribution."""
+
+    def predict_time(self, X: Any) -> FloatArray:
+        """One time a row: the summary of the distribution named by the parameter `point`."""
+        distribution = self.predict_distribution(X)
+        name = self._point()
+        if name == "restricted_mean":
+            return np.asarray(distribution.restricted_mean(float(self.unique_times_[-1])))
+        return np.asarray(getattr(distribution, name)())
+
+    def predict(self, X: Any) -> FloatArray:
+        """Risk score of each row: the higher, the earlier the event; minus the predicted time."""
+        return -self.predict_time(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Harrell's C of `predict` on the rows of `X`: 0.5 is chance, 1 a perfect ranking."""
+        from aldsurv.metrics import concordance_harrell
+
+        return float(concordance_harrell(self.predict_time(X), read_target(y, sample_weight)))
+
+    def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
+        """Survival functions as in scikit-survival.
+
+        Parameters
+        ----------
+        X
+            Covariates.
+        return_array
+            Return an array (n, times) of the survival at `unique_times_` instead of n functions.
+        """
+        return self._functions(X, "survival", return_array)
+
+    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
+        """Cumulative hazard functions as in scikit-survival; the parameters of `predict_survival_function`."""
+        return self._functions(X, "cumulative_hazard", return_array)
+
+    def _functions(self, X: Any, kind: str, return_array: bool) -> NDArray[Any]:
+        distribution = self.predict_distribution(X)
+        if return_array:
+            return np.asarray(getattr(distribution, kind)(self.unique_times_))
+        return row_functions(distribution, kind, self.unique_times_)
+
+
+def read_target(y: Any, sample_weight: Any = None) -> SurvivalData:
+    """The target as `SurvivalData`, its weights multiplied by `sample_weight`.
+
+    A single column of times is taken as times of observed events, with a warning.
+    """
+    if y is None:
+        raise DataError("requires y to be passed, but the target y is None. Give y=(time, event).")
+    times = _times_alone(y)
+    data = SurvivalData.of(y) if times is None else SurvivalData.right(times, np.ones(len(times), np.bool_))
+    if sample_weight is None:
+        return data
+    try:
+        weight = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"sample_weight must be one number a row ({len(data)},): {error}.") from None
+    if weight.ndim == 0:
+        weight = np.full(len(data), float(weight))
+    if weight.shape != (len(data),):
+        raise ParameterError(f"sample_weight must be one number a row ({len(data)},), but has shape {weight.shape}.")
+    if weight.size and not (weight * data.weights).any():
+        raise ParameterError("every weight is zero: no row would count. Give some rows a positive sample_weight.")
+    return SurvivalData.interval(data.lower, data.upper, entry=data.entry, weight=weight * data.weights)
+
+
+def _times_alone(y: Any) -> Any:
+    """The values of a target that is a single column without names, else None."""
+    if isinstance(y, (SurvivalData, dict, tuple)) or hasattr(y, "columns"):
+        return None
+    if not isinstance(y, list) and not hasattr(y, "__array__"):
+        return None
+    try:
+        values = np.asarray(y)
+    except ValueError as error:
+        raise DataError(f"y cannot be read as a column of times ({error}). Give y=(time, event).") from None
+    if values.dtype.names is not None or values.ndim not in (1, 2) or values.shape[1:] not in ((), (1,)):
+        return None
+    if values.ndim == 2:
+        values = values[:, 0]
+        warnings.warn("A column-vector y was passed when a 1d array was expected.", _conversion_warning(), stacklevel=4)
+    warnings.warn(
+        "y has times only: every row is taken as an observed event. Give y=(time, event) if some are censored.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return values
+
+
+def _conversion_warning() -> type[Warning]:
+    try:
+        from sklearn.exceptions import DataConversionWarning
+    except ImportError:
+        return UserWarning
+    found: type[Warning] = DataConversionWarning
+    return found

@@ -1,0 +1,111 @@
+"""The habits that scikit-learn expects of an estimator, without importing it.
+
+A saved model is loaded and used where only numpy is installed, so estimators do not derive from
+``sklearn.base.BaseEstimator``; they answer its questions (parameters, tags, metadata routing), and what needs
+scikit-learn's own types is imported when scikit-learn asks.
+"""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from aldsurv.errors import NotFittedError, ParameterError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["EstimatorHabits"]
+
+_UNCHANGED = "$UNCHANGED$"
+
+
+class EstimatorHabits:
+    """Parameters are the arguments of the constructor, stored as given and checked in ``fit``."""
+
+    @classmethod
+    def _parameter_defaults(cls) -> dict[str, Any]:
+        arguments = inspect.signature(cls.__init__).parameters.values()
+        return {argument.name: argument.default for argument in arguments if argument.name != "self"}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters and their values; `deep` makes no difference, as none is an estimator itself."""
+        return {name: getattr(self, name) for name in self._parameter_defaults()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name."""
+        known = self._parameter_defaults()
+        for name, value in params.items():
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}. {hint}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = self._parameter_defaults()
+        changed = {n: v for n, v in self.get_params().items() if not _same(v, defaults[n])}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+    def _require_fitted(self) -> None:
+        if self.__sklearn_is_fitted__():
+            return
+        raise _not_fitted(f"this {type(self).__name__} instance is not fitted yet. Call fit(X, y) first.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=True, positive_only=True),
+            input_tags=InputTags(allow_nan=True, categorical=True, string=True),
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """Which metadata ``fit`` and ``score`` ask for, in scikit-learn's own form."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = getattr(self, "_metadata_request", None)
+        if request is None:
+            request = MetadataRequest(owner=type(self).__name__)
+            for method in ("fit", "score"):
+                getattr(request, method).add_request(param="sample_weight", alias=None)
+        return request
+
+    def set_fit_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
+        """Whether a meta-estimator passes `sample_weight` to ``fit``: see scikit-learn's metadata routing."""
+        return self._set_request("fit", sample_weight)
+
+    def set_score_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
+        """Whether a meta-estimator passes `sample_weight` to ``score``: see scikit-learn's metadata routing."""
+        return self._set_request("score", sample_weight)
+
+    def _set_request(self, method: str, alias: bool | str | None) -> Self:
+        if alias != _UNCHANGED:
+            request = self.get_metadata_routing()
+            getattr(request, method).add_request(param="sample_weight", alias=alias)
+            self._metadata_request = request
+        return self
+
+
+def _not_fitted(message: str) -> NotFittedError:
+    """An error that callers may catch as ours or as the one that scikit-learn's own estimators raise."""
+    try:
+        from sklearn.exceptions import NotFittedError as TheirError
+    except ImportError:
+        return NotFittedError(message)
+    # A class made here is not found by its name: it is made again where a worker process hands it back.
+    again = {"__reduce__": lambda self: (_not_fitted, self.args)}
+    made: NotFittedError = type("NotFittedError", (NotFittedError, TheirError), again)(message)
+    return made
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (
+        type(value) is type(default) and isinstance(value, (str, int, float, tuple)) and value == default
+    )

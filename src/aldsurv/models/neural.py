@@ -1,0 +1,313 @@
+"""Estimators whose distribution comes out of a network."""
+
+from __future__ import annotations
+
+import os
+import platform
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv import __version__
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.links import linked_columns
+from aldsurv.distributions.mixture import Mixture
+from aldsurv.errors import DataError, MissingDependencyError, ParameterError
+from aldsurv.features import Features
+from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.preparation import Rows, member_seeds, split_for_members, time_unit
+from aldsurv.networks import Architecture, forward
+from aldsurv.registry import FAMILIES
+from aldsurv.survival_data import SurvivalData
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from aldsurv.losses.objective import Objective
+    from aldsurv.training.history import History
+
+__all__ = ["NeuralSurvival", "Prepared"]
+
+_POINTS = ("mean", "median", "mode", "restricted_mean")
+_MOST_TIMES = 512
+# Beyond e^80 nothing is known any more, and squares must stay finite.
+_LARGEST_LOG = 80.0
+
+
+@final
+@dataclass(frozen=True)
+class Prepared:
+    """One estimator's share of a training run."""
+
+    settings: dict[str, Any]
+    features: Features | None
+    x: NDArray[Any]
+    data: SurvivalData
+    unit: float
+    seeds: list[int]
+    rows: Rows
+    times: NDArray[np.float64]
+
+
+class NeuralSurvival(SurvivalEstimator):
+    """An estimator with a network: the parameters in its recipe, the training, the files.
+
+    A parameter that is None has the value that the recipe gives it.
+    """
+
+    _RECIPES: ClassVar[dict[str, dict[str, Any]]]
+    _NAME: ClassVar[str]
+
+    settings_: dict[str, Any]
+    features_: Features | None
+    network_: Architecture
+    weights_: dict[str, NDArray[np.float32]]
+    encoders_: list[Any]
+    time_scale_: float
+    history_: History
+    trained_on_: dict[str, Any]
+
+    # What users set by the constructor of each model; the rest is in the recipe.
+    recipe: str
+    encoder: Any
+    categorical: Sequence[str | int] | None
+    device: str
+    random_state: Any
+    progress: bool | str
+    callbacks: Sequence[Any] | None
+    checkpoint: Any
+
+    @abstractmethod
+    def _family(self, settings: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+        """Name of the family and the links of its parameters."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from covariates and times.
+
+        Parameters
+        ----------
+        X
+            Covariates: array, pandas or polars frame, one row a subject.
+        y
+            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
+            array, or a frame of two columns.
+        sample_weight
+            A weight for each row; multiplies those of `y`.
+        """
+        from aldsurv.models.together import fit_together
+
+        fit_together([self], [(X, y, sample_weight)])
+        return self
+
+    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+        """The distribution of the time to the event for each row of `X`, in the unit of the training times.
+
+        With several members it is their mixture.
+        """
+        raw = self._raw(X)
+        family, links = self._family(self.settings_)
+        kind = FAMILIES.load(family)
+        names = list(kind.parameters())
+        parts = []
+        for member in raw:
+            numbers = member.copy()
+            for k, link in enumerate(links):
+                if link == "exp":
+                    np.clip(numbers[:, k], -_LARGEST_LOG, _LARGEST_LOG, out=numbers[:, k])
+            parts.append(kind(**linked_columns(numbers, names, links)).scaled(self.time_scale_))
+        return parts[0] if len(parts) == 1 else Mixture(parts)
+
+    def _raw(self, X: Any) -> NDArray[np.float64]:
+        self._require_fitted()
+        owner = type(self).__name__
+        if self.features_ is not None:
+            return forward(self.network_, self.weights_, self.features_.transform(X, owner=owner))
+        return forward(self.network_, self.weights_, self._encoded(raw_inputs(X)))
+
+    def _encoded(self, x: NDArray[Any]) -> NDArray[np.float32]:
+        import torch
+
+        blocks = []
+        with torch.no_grad():
+            for start in range(0, len(x), 1024):
+                block = torch.from_numpy(x[start : start + 1024])
+                blocks.append(np.stack([encoder(block).numpy() for encoder in self.encoders_]))
+        return np.concatenate(blocks, axis=1).astype(np.float32)
+
+    def _point(self) -> str:
+        self._require_fitted()
+        return str(self.settings_["point"])
+
+    def _settings(self) -> dict[str, Any]:
+        """All settings: those given, and the recipe's for the rest."""
+        if not isinstance(self.recipe, str) or self.recipe not in self._RECIPES:
+            raise ParameterError(f"recipe must be one of {', '.join(self._RECIPES)}, but is {self.recipe!r}.")
+        recipe = self._RECIPES[self.recipe]
+        given = {name: getattr(self, name) for name in recipe}
+        settings = {name: recipe[name] if value is None else value for name, value in given.items()}
+        settings = {name: _plain(value) for name, value in settings.items()}
+        for name, value in settings.items():
+            items = value if isinstance(value, tuple) else (value,)
+            if not all(isinstance(item, (str, int, float)) for item in items):
+                raise ParameterError(f"{name} must be a number, text or sizes of layers, but is {value!r:.60}.")
+        self._check_settings(settings)
+        return settings
+
+    def _check_settings(self, settings: dict[str, Any]) -> None:
+        members, share, clip = settings["members"], settings["validation"], settings["clip_features"]
+        if not isinstance(members, int) or isinstance(members, bool) or not 1 <= members <= 1000:
+            raise ParameterError(f"members must be a whole number from 1 to 1000, but is {members!r}.")
+        if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 <= share < 1:
+            raise ParameterError(f"validation must be a share from 0 (none) to below 1, but is {share!r}.")
+        if not isinstance(clip, (int, float)) or isinstance(clip, bool) or not 0 <= clip < np.inf:
+            raise ParameterError(f"clip_features must be a number from 0 (no limit) on, but is {clip!r}.")
+        if settings["point"] not in _POINTS:
+            raise ParameterError(f"point must be one of {', '.join(_POINTS)}, but is {settings['point']!r}.")
+        if settings["start"] not in ("random", "marginal"):
+            raise ParameterError(f"start must be 'random' or 'marginal', but is {settings['start']!r}.")
+
+    def _architecture(self, settings: dict[str, Any], inputs: int, outputs: int) -> Architecture:
+        names = {field.name for field in fields(Architecture)} - {"inputs", "outputs"}
+        chosen = {name: value for name, value in settings.items() if name in names}
+        if self.encoder is not None:
+            chosen["hidden"] = ()
+        return Architecture(inputs=inputs, outputs=outputs, **chosen)
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
+        settings = self._settings()
+        if not all(callable(callback) for callback in _sequence("callbacks", self.callbacks)):
+            raise ParameterError(f"callbacks must be functions of an EpochReport, but are {self.callbacks!r:.60}.")
+        if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
+            raise ParameterError(f"checkpoint must be the path of a file, but is {self.checkpoint!r:.60}.")
+        _sequence("categorical", self.categorical)
+        owner = type(self).__name__
+        features = None
+        if self.encoder is None:
+            clip = float(settings["clip_features"]) or None
+            features = Features.learn(X, categorical=self.categorical, clip=clip, owner=owner)
+            x: NDArray[Any] = features.transform(X, owner=owner)
+        else:
+            x = raw_inputs(X)
+        data = read_target(y, sample_weight)
+        if len(x) != len(data):
+            raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
+        if not np.isfinite(data.upper).any():
+            raise DataError(
+                "no event was observed in any row: there is nothing to learn. "
+                "Check which value of the event column means an event."
+            )
+        data = self._target(data, settings)
+        unit = time_unit(data, settings["time_scale"])
+        seeds = member_seeds(self.random_state, settings["members"])
+        from aldsurv.training.randomness import Purpose, generator_for
+
+        folds = generator_for(seeds[0], Purpose.VALIDATION)
+        rows = split_for_members(data, float(settings["validation"]), settings["members"], folds)
+        known = np.concatenate([data.lower, data.upper])
+        times = np.unique(known[np.isfinite(known)])
+        return Prepared(settings, features, x, data.scaled(1 / unit), unit, seeds, rows, times)
+
+    def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
+        """The data as the family can take them."""
+        return data
+
+    def _objective(self, settings: dict[str, Any], data: SurvivalData, units: Any, device: Any) -> Objective:
+        from aldsurv.losses import likelihood_objective
+
+        family, links = self._family(settings)
+        return likelihood_objective(family, links, data, unit=units, device=device)
+
+    def _remember(
+        self,
+        prepared: Prepared,
+        network: Architecture,
+        weights: dict[str, NDArray[np.float32]],
+        encoders: list[Any],
+        history: History,
+        fingerprint: str,
+    ) -> None:
+        """Become fitted: everything is set at once, after all that could fail."""
+        data, times = prepared.data, prepared.times
+        if len(times) > _MOST_TIMES:
+            times = times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
+        self.settings_, self.features_ = prepared.settings, prepared.features
+        self.network_, self.weights_, self.encoders_ = network, weights, encoders
+        self.time_scale_, self.history_, self.unique_times_ = prepared.unit, history, times
+        self.trained_on_ = {
+            "rows": len(data),
+            "events": data.n_events,
+            "total_weight": data.total_weight,
+            "first_time": float(times[0]),
+            "last_time": float(times[-1]),
+            "fingerprint": fingerprint,
+            "versions": _versions(),
+        }
+        if prepared.features is None:
+            self.n_features_in_ = int(prepared.x.shape[1])
+            names = None
+        else:
+            self.n_features_in_ = prepared.features.n_features_in
+            names = prepared.features.names_in
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def save(self, path: Any) -> Path:
+        """Write the fitted model to one file (safetensors with a JSON header), for `aldsurv.load`.
+
+        Nothing in the file is code. An `encoder` is written as its weights; loading needs the module again.
+        """
+        from aldsurv.models.saving import save
+
+        self._require_fitted()
+        return save(self, path)
+
+
+def raw_inputs(X: Any) -> NDArray[Any]:
+    """Inputs for an encoder: numbers of any shape (n, ...), floats as float32, whole numbers as int64."""
+    x = np.asarray(X)
+    if x.ndim < 2 or not len(x):
+        raise DataError(f"with an encoder X must have shape (n, ...) and at least one row, but has {x.shape}.")
+    if x.dtype.kind in "iub":
+        return np.ascontiguousarray(x, np.int64)
+    if x.dtype.kind != "f":
+        raise DataError(f"with an encoder X must be numbers, but is of type {x.dtype}.")
+    x = np.ascontiguousarray(x, np.float32)
+    if not np.isfinite(x).all():
+        raise DataError("with an encoder X must be finite, but has gaps or infinite values. Fill or drop them.")
+    return x
+
+
+def require_torch(owner: str) -> Any:
+    """The module torch, or an error that says how to get it."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingDependencyError(
+            f"{owner} needs torch to train (not to predict). Install it with: pip install 'aldsurv[torch]'."
+        ) from None
+    return torch
+
+
+def _sequence(name: str, value: Any) -> Iterable[Any]:
+    if value is not None and not isinstance(value, Iterable):
+        raise ParameterError(f"{name} must be a list, but is {value!r:.60}.")
+    return () if value is None else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(_plain(item) for item in value) if isinstance(value, (list, tuple)) else value
+
+
+def _versions() -> dict[str, str]:
+    found = {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()}
+    torch = require_torch("training")
+    return {**found, "torch": str(torch.__version__)}

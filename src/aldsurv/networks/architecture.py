@@ -1,0 +1,184 @@
+"""What a network looks like, as plain data: sizes of its arrays, how they start, and its way to JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.errors import ParameterError
+from aldsurv.networks.activations import ACTIVATIONS
+
+__all__ = ["Architecture", "Slot"]
+
+# More would be a mistake, or a damaged file that asks for the memory.
+_MOST_LAYERS, _MOST_UNITS, _MOST_INPUTS = 64, 65_536, 10_000_000
+
+
+class Slot(NamedTuple):
+    """One array of weights: its shape without the members axis, and what it is for."""
+
+    name: str
+    shape: tuple[int, ...]
+    fan_in: int
+    decays: bool
+
+
+@final
+@dataclass(frozen=True)
+class Architecture:
+    """Layers shared by all outputs, then a head for each output.
+
+    The paper's network has one shared layer with a residual projection and heads with one layer each:
+    ``h = act(W·x + b) + P·x``, then for each output a layer ``act(V·h + c)`` and a linear unit.
+
+    Parameters
+    ----------
+    inputs, outputs
+        Numbers of input columns and of output numbers.
+    hidden
+        Sizes of the shared layers.
+    head_hidden
+        Sizes of the layers that each output has for itself.
+    activation
+        A name in `ACTIVATIONS`.
+    residual
+        Whether each shared layer also passes on a linear projection of its input.
+    batch_norm
+        Whether each layer's units are normalised before the activation.
+    dropout
+        Share of the units dropped after each layer while training.
+    """
+
+    inputs: int
+    outputs: int
+    hidden: tuple[int, ...] = (32,)
+    head_hidden: tuple[int, ...] = (32,)
+    activation: str = "relu"
+    residual: bool = True
+    batch_norm: bool = False
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_count("inputs", self.inputs, 0, _MOST_INPUTS)
+        _require_count("outputs", self.outputs, 1, _MOST_UNITS)
+        for name in ("inputs", "outputs"):
+            object.__setattr__(self, name, int(getattr(self, name)))
+        for name in ("hidden", "head_hidden"):
+            object.__setattr__(self, name, _layer_sizes(name, getattr(self, name)))
+        if not isinstance(self.activation, str) or self.activation not in ACTIVATIONS:
+            raise ParameterError(f"activation must be one of {', '.join(ACTIVATIONS)}, but is {self.activation!r}.")
+        for name in ("residual", "batch_norm"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ParameterError(f"{name} must be True or False, but is {getattr(self, name)!r}.")
+            object.__setattr__(self, name, bool(getattr(self, name)))
+        rate = self.dropout
+        if isinstance(rate, (bool, np.bool_)) or not isinstance(rate, (int, float, np.number)) or not 0 <= rate < 1:
+            raise ParameterError(f"dropout must be a share from 0 to below 1, but is {rate!r}.")
+        object.__setattr__(self, "dropout", float(rate))
+
+    def slots(self) -> list[Slot]:
+        """The arrays that are trained, those with weight decay first."""
+        found: list[Slot] = []
+        width = self.inputs
+        for i, size in enumerate(self.hidden):
+            # The layer and its residual projection are one product: the last `size` columns are the projection.
+            found.append(Slot(f"hidden{i}.weight", (width, 2 * size if self.residual else size), width, True))
+            found.append(Slot(f"hidden{i}.bias", (size,), width, False))
+            found += _norm_slots(f"hidden{i}", size) if self.batch_norm else []
+            width = size
+        heads = self.outputs
+        for i, size in enumerate(self.head_hidden):
+            shape = (width, heads * size) if i == 0 else (heads, width, size)
+            found.append(Slot(f"head{i}.weight", shape, width, True))
+            found.append(Slot(f"head{i}.bias", (heads * size,), width, False))
+            found += _norm_slots(f"head{i}", heads * size) if self.batch_norm else []
+            width = size
+        shape = (heads, width) if self.head_hidden else (width, heads)
+        found.append(Slot("output.weight", shape, width, True))
+        found.append(Slot("output.bias", (heads,), width, False))
+        return sorted(found, key=lambda slot: not slot.decays)
+
+    def buffers(self) -> list[Slot]:
+        """The arrays that are kept beside: running mean and variance of batch normalisation."""
+        if not self.batch_norm:
+            return []
+        return [
+            Slot(f"{layer}.{kind}", (units,), 0, False)
+            for layer, units in self.layers()
+            for kind in ("mean", "variance")
+        ]
+
+    def layers(self) -> list[tuple[str, int]]:
+        """Name and number of units of each layer that has an activation."""
+        shared = [(f"hidden{i}", size) for i, size in enumerate(self.hidden)]
+        return shared + [(f"head{i}", self.outputs * size) for i, size in enumerate(self.head_hidden)]
+
+    def initial(self, generator: np.random.Generator) -> dict[str, NDArray[np.float32]]:
+        """Random arrays of one member, uniform within 1/√(fan in) as torch starts its linear layers."""
+        arrays: dict[str, NDArray[np.float32]] = {}
+        for slot in sorted(self.slots()):
+            if slot.name.endswith(".scale"):
+                arrays[slot.name] = np.ones(slot.shape, np.float32)
+            elif slot.name.endswith(".shift"):
+                arrays[slot.name] = np.zeros(slot.shape, np.float32)
+            else:
+                bound = max(slot.fan_in, 1) ** -0.5
+                arrays[slot.name] = generator.uniform(-bound, bound, slot.shape).astype(np.float32)
+        for slot in self.buffers():
+            start = np.zeros if slot.name.endswith(".mean") else np.ones
+            arrays[slot.name] = start(slot.shape, np.float32)
+        return arrays
+
+    def check_arrays(self, arrays: Mapping[str, NDArray[Any]], members: int) -> None:
+        """Raise `ParameterError` unless `arrays` are exactly those of this network with so many members."""
+        wanted = {slot.name: (members, *slot.shape) for slot in [*self.slots(), *self.buffers()]}
+        if set(arrays) != set(wanted):
+            odd = sorted(set(arrays) ^ set(wanted))
+            raise ParameterError(f"the arrays are not those of this network: {', '.join(odd[:5])}.")
+        for name, shape in wanted.items():
+            array = arrays[name]
+            if array.shape != shape or array.dtype != np.float32:
+                raise ParameterError(
+                    f"array {name} must be float32 of shape {shape}, but is {array.dtype} {array.shape}."
+                )
+            if not np.isfinite(array).all():
+                raise ParameterError(f"array {name} has values that are not finite.")
+            if name.endswith(".variance") and (array < 0).any():
+                raise ParameterError(f"array {name} has negative values.")
+
+    def to_plain(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        plain = asdict(self)
+        return {**plain, "hidden": list(self.hidden), "head_hidden": list(self.head_hidden)}
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Architecture:
+        """The inverse of `to_plain`; everything is checked."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(plain, dict) or set(plain) != names:
+            raise ParameterError(f"a network must have exactly the entries {', '.join(sorted(names))}.")
+        return cls(**plain)
+
+
+def _norm_slots(layer: str, units: int) -> list[Slot]:
+    return [Slot(f"{layer}.scale", (units,), 0, False), Slot(f"{layer}.shift", (units,), 0, False)]
+
+
+def _require_count(name: str, value: Any, least: int, most: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if not whole or not least <= value <= most:
+        raise ParameterError(f"{name} must be a whole number from {least} to {most}, but is {value!r}.")
+
+
+def _layer_sizes(name: str, sizes: Any) -> tuple[int, ...]:
+    if isinstance(sizes, (int, np.integer)) and not isinstance(sizes, (bool, np.bool_)):
+        sizes = (sizes,)
+    if not isinstance(sizes, (tuple, list)) or len(sizes) > _MOST_LAYERS:
+        raise ParameterError(f"{name} must be sizes of layers, such as (32, 32), but is {sizes!r:.60}.")
+    for size in sizes:
+        _require_count(f"each size in {name}", size, 1, _MOST_UNITS)
+    return tuple(int(size) for size in sizes)

@@ -1,0 +1,184 @@
+"""Forward and backward pass of a network of rectified units by hand, for training small networks on a CPU.
+
+Autograd and torch's dispatch cost more than the arithmetic of a small network. Here products are torch's, all else is
+numpy on the same memory, results go into buffers that are used again for the next batch, and gradients are written
+where the optimiser reads them. `forward_on_torch` says what is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from aldsurv.networks.architecture import Architecture
+
+__all__ = ["ReluPasses"]
+
+FloatArray = NDArray[np.float32]
+
+
+@final
+class ReluPasses:
+    """Passes of one network over batches of any size.
+
+    Parameters
+    ----------
+    network
+        One with rectified units and without batch normalisation.
+    weights, gradients
+        Its arrays with a leading members axis, and where their gradients go; contiguous, on the CPU.
+    """
+
+    def __init__(self, network: Architecture, weights: Mapping[str, Tensor], gradients: Mapping[str, Tensor]) -> None:
+        self._network = network
+        self._weights = {name: weight.detach() for name, weight in weights.items()}
+        self._gradients = dict(gradients)
+        self._biases = {name: w.numpy()[:, None, :] for name, w in self._weights.items() if name.endswith(".bias")}
+        self._sums = {name: g.numpy() for name, g in gradients.items() if name.endswith(".bias")}
+        self._members = self._weights["output.bias"].shape[0]
+        self._buffers: dict[tuple[Any, ...], tuple[Tensor, Any]] = {}
+        self._x = self._keep = torch.empty(0)
+        self._dropped = False
+
+    def forward(self, x: Tensor, keep: Tensor | None) -> FloatArray:
+        """Outputs (members, rows, outputs); they are overwritten by the next call."""
+        network, n = self._network, x.shape[1]
+        self._x, self._dropped = x, keep is not None
+        factors = self._layer_factors(keep)
+        h = x
+        for i, size in enumerate(network.hidden):
+            name = f"hidden{i}"
+            product, values = self._buffer(f"{name} product", n, 2 * size if network.residual else size)
+            torch.bmm(h, self._weights[f"{name}.weight"], out=product)
+            h, after = self._buffer(name, n, size)
+            units = values[..., :size]
+            units += self._biases[f"{name}.bias"]
+            np.maximum(units, 0.0, out=after)
+            if network.residual:
+                # The projection is added after the rectification: which units are on has to be noted before.
+                np.greater(units, 0.0, out=self._buffer(f"{name} on", n, size, torch.bool)[1])
+                after += values[..., size:]
+            if keep is not None:
+                after *= factors[name]
+        for i, size in enumerate(network.head_hidden):
+            name = f"head{i}"
+            h = self._head_product(i, h, n, size)
+            values = self._buffer(name, n, network.outputs * size)[1]
+            np.maximum(values, 0.0, out=values)
+            if keep is not None:
+                values *= factors[name]
+        raw, numbers = self._buffer("raw", n, network.outputs)
+        torch.baddbmm(self._weights["output.bias"].unsqueeze(1), h, self._output_weight(), out=raw)
+        return np.asarray(numbers)
+
+    def backward(self, slopes: FloatArray) -> None:
+        """Write the gradients of all weights, given those of the last outputs."""
+        network, n = self._network, slopes.shape[1]
+        g = torch.from_numpy(slopes)
+        slopes.sum(axis=1, out=self._sums["output.bias"])
+        layers = [f"hidden{i}" for i in range(len(network.hidden))]
+        layers += [f"head{i}" for i in range(len(network.head_hidden))]
+        last = self._buffer(layers[-1], n, self._width(layers[-1]))[0] if layers else self._x
+        self._output_gradient(torch.bmm(last.transpose(1, 2), g))
+        g = torch.bmm(g, self._output_weight().transpose(1, 2)) if layers else g
+        for i in reversed(range(len(network.head_hidden))):
+            g = self._head_backward(i, self._rectified(f"head{i}", g), n)
+        for i in reversed(range(len(network.hidden))):
+            name, size = f"hidden{i}", network.hidden[i]
+            before = self._x if i == 0 else self._buffer(f"hidden{i - 1}", n, network.hidden[i - 1])[0]
+            g = self._residual(name, g, size) if network.residual else self._rectified(name, g)
+            g.numpy()[..., :size].sum(axis=1, out=self._sums[f"{name}.bias"])
+            torch.bmm(before.transpose(1, 2), g, out=self._gradients[f"{name}.weight"])
+            if i > 0:
+                g = torch.bmm(g, self._weights[f"{name}.weight"].transpose(1, 2))
+
+    def _buffer(self, name: str, n: int, units: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Any]:
+        key = (name, n)
+        if key not in self._buffers:
+            tensor = torch.zeros(self._members, n, units, dtype=dtype)
+            self._buffers[key] = (tensor, tensor.numpy())
+        return self._buffers[key]
+
+    def _width(self, layer: str) -> int:
+        return dict(self._network.layers())[layer]
+
+    def _layer_factors(self, keep: Tensor | None) -> dict[str, Any]:
+        if keep is None:
+            return {}
+        factors, values, start = {}, keep.numpy(), 0
+        for name, units in self._network.layers():
+            factors[name] = values[..., start : start + units]
+            start += units
+        self._factors = factors
+        return factors
+
+    def _head_product(self, i: int, h: Tensor, n: int, size: int) -> Tensor:
+        """Weighted sums of the units before, in the buffer of this layer."""
+        out, values = self._buffer(f"head{i}", n, self._network.outputs * size)
+        weight = self._weights[f"head{i}.weight"]
+        if i == 0:
+            return torch.baddbmm(self._weights["head0.bias"].unsqueeze(1), h, weight, out=out)
+        product = self._apart(h) @ weight
+        np.add(product.transpose(1, 2).numpy().reshape(values.shape), self._biases[f"head{i}.bias"], out=values)
+        return out
+
+    def _head_backward(self, i: int, g: Tensor, n: int) -> Tensor:
+        """Gradients of a layer of the heads, and of the units before it."""
+        network, weight = self._network, self._weights[f"head{i}.weight"]
+        g.numpy().sum(axis=1, out=self._sums[f"head{i}.bias"])
+        if i > 0:
+            before = self._buffer(f"head{i - 1}", n, self._width(f"head{i - 1}"))[0]
+            own = self._apart(g)
+            torch.matmul(self._apart(before).transpose(2, 3), own, out=self._gradients[f"head{i}.weight"])
+            return (own @ weight.transpose(2, 3)).transpose(1, 2).reshape(g.shape[0], n, -1)
+        shared = len(network.hidden)
+        before = self._buffer(f"hidden{shared - 1}", n, network.hidden[-1])[0] if shared else self._x
+        torch.bmm(before.transpose(1, 2), g, out=self._gradients["head0.weight"])
+        return torch.bmm(g, weight.transpose(1, 2)) if shared else g
+
+    def _apart(self, h: Tensor) -> Tensor:
+        """Units of each head (members, heads, rows, units)."""
+        return h.view(*h.shape[:2], self._network.outputs, -1).transpose(1, 2)
+
+    def _rectified(self, layer: str, g: Tensor) -> Tensor:
+        """Gradient before dropout and rectification: a unit that was dropped is 0 after them, as one that was off."""
+        after = self._buffer(layer, g.shape[1], g.shape[2])[1]
+        values = g.numpy()
+        values *= after > 0
+        if self._dropped:
+            values *= np.float32(1 / (1 - self._network.dropout))
+        return g
+
+    def _residual(self, layer: str, g: Tensor, size: int) -> Tensor:
+        """Gradient of a layer's weighted sums and, beside it, of its projection."""
+        both, values = self._buffer(f"{layer} gradient", g.shape[1], 2 * size)
+        projected = values[..., size:]
+        if self._dropped:
+            np.multiply(g.numpy(), self._factors[layer], out=projected)
+        else:
+            projected[...] = g.numpy()
+        np.multiply(projected, self._buffer(f"{layer} on", g.shape[1], size, torch.bool)[1], out=values[..., :size])
+        return both
+
+    def _output_weight(self) -> Tensor:
+        """Weights of the outputs as one matrix (members, units, outputs): each sees the units of its own head."""
+        weight = self._weights["output.weight"]
+        if not self._network.head_hidden:
+            return weight
+        heads, units = weight.shape[1:]
+        full = self._buffer("output weight", heads * units, heads)[0]
+        full.view(-1, heads, units, heads).diagonal(0, 1, 3).copy_(weight.transpose(1, 2))
+        return full
+
+    def _output_gradient(self, full: Tensor) -> None:
+        gradient = self._gradients["output.weight"]
+        if self._network.head_hidden:
+            heads, units = gradient.shape[1:]
+            gradient.copy_(full.view(-1, heads, units, heads).diagonal(0, 1, 3).transpose(1, 2))
+        else:
+            gradient.copy_(full)

@@ -1,0 +1,101 @@
+"""The same forward pass on torch, with what training needs: gradients, dropout, statistics of the batch.
+
+Small networks on a CPU are bound by the number of calls, so operations are few and large: one product for a
+layer and its residual projection, one for the first layer of all heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from aldsurv.networks.architecture import Architecture
+from aldsurv.networks.numpy_forward import BATCH_NORM_EPSILON
+
+__all__ = ["forward_on_torch"]
+
+_MOMENTUM = 0.1
+
+
+def forward_on_torch(
+    network: Architecture,
+    weights: Mapping[str, Tensor],
+    x: Tensor,
+    *,
+    keep: Tensor | None = None,
+    training: bool = False,
+) -> Tensor:
+    """Outputs (members, rows, outputs) for inputs (members, rows, inputs).
+
+    Parameters
+    ----------
+    network, weights
+        What the network looks like, and its arrays with a leading members axis.
+    x
+        Inputs of each member.
+    keep
+        Factors (members, rows, units of all layers) for dropout: 0 for a unit that is dropped.
+    training
+        Whether batch normalisation uses, and learns, the statistics of this batch.
+    """
+    members, n, _ = x.shape
+    heads, used = network.outputs, 0
+
+    def finish(h: Tensor, layer: str) -> Tensor:
+        return _activate(network, _normalise(network, weights, h, layer, training) if network.batch_norm else h)
+
+    def drop(h: Tensor) -> Tensor:
+        nonlocal used
+        if keep is None:
+            return h
+        used += h.shape[-1]
+        return h * keep[..., used - h.shape[-1] : used]
+
+    h = x
+    for i, size in enumerate(network.hidden):
+        weight, bias = weights[f"hidden{i}.weight"], weights[f"hidden{i}.bias"].unsqueeze(1)
+        if network.residual:
+            product = torch.bmm(h, weight)
+            h = finish(product[..., :size] + bias, f"hidden{i}") + product[..., size:]
+        else:
+            h = finish(torch.baddbmm(bias, h, weight), f"hidden{i}")
+        h = drop(h)
+    for i, size in enumerate(network.head_hidden):
+        weight, bias = weights[f"head{i}.weight"], weights[f"head{i}.bias"].unsqueeze(1)
+        if i == 0:
+            h = torch.baddbmm(bias, h, weight)
+        else:
+            apart = h.view(members, n, heads, -1).transpose(1, 2)
+            h = (apart @ weight).transpose(1, 2).reshape(members, n, heads * size) + bias
+        h = drop(finish(h, f"head{i}"))
+    bias = weights["output.bias"].unsqueeze(1)
+    if network.head_hidden:
+        # A sum of products, not a product with one column, whose rounding would depend on the other members.
+        return (h.view(members, n, heads, -1) * weights["output.weight"].unsqueeze(1)).sum(-1) + bias
+    return torch.baddbmm(bias, h, weights["output.weight"])
+
+
+def _activate(network: Architecture, h: Tensor) -> Tensor:
+    if network.activation == "relu":
+        return torch.relu(h)
+    if network.activation == "gelu":
+        return F.gelu(h, approximate="tanh")
+    activated: Tensor = getattr(F, network.activation)(h)
+    return activated
+
+
+def _normalise(network: Architecture, weights: Mapping[str, Tensor], h: Tensor, layer: str, training: bool) -> Tensor:
+    mean, variance = weights[f"{layer}.mean"], weights[f"{layer}.variance"]
+    scale, shift = weights[f"{layer}.scale"].unsqueeze(1), weights[f"{layer}.shift"].unsqueeze(1)
+    # A single row has no spread of its own: it is normalised by what was learned so far.
+    if training and h.shape[1] > 1:
+        now_variance, now_mean = torch.var_mean(h, dim=1, correction=0)
+        with torch.no_grad():
+            mean.lerp_(now_mean, _MOMENTUM)
+            # The spread of all rows, of which the batch is a sample.
+            variance.lerp_(now_variance * (h.shape[1] / (h.shape[1] - 1)), _MOMENTUM)
+        mean, variance = now_mean, now_variance
+    return (h - mean.unsqueeze(1)) * torch.rsqrt(variance.unsqueeze(1) + BATCH_NORM_EPSILON) * scale + shift

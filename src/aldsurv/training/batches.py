@@ -1,0 +1,128 @@
+"""Rows of all members in batches, gathered many batches at a time.
+
+Gathering and drawing dropout for several batches in one call costs little more than for one; the size of such a
+chunk depends on the batch alone, never on how many members there are, so that each draws the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from aldsurv.training.randomness import Purpose, dropout_bits, generator_for, shuffled
+
+__all__ = ["Batch", "RowSource"]
+
+# Values held for one member and chunk.
+_CHUNK = 2**18
+
+
+class Batch(NamedTuple):
+    """A batch of every member; the first axes are (members, rows)."""
+
+    x: Tensor
+    fields: tuple[Tensor, ...]
+    weight: Tensor | None
+    keep: Tensor | None
+
+
+@final
+@dataclass(frozen=True)
+class RowSource:
+    """What is known of all rows, and which rows each member has.
+
+    Attributes
+    ----------
+    x
+        Inputs (n, ...) of all rows of all members.
+    fields
+        What the objective knows of each row, (n,) each.
+    weight
+        Weight of each row (n,), or None.
+    rows
+        Row numbers of each member.
+    """
+
+    x: Tensor
+    fields: tuple[Tensor, ...]
+    weight: Tensor | None
+    rows: Sequence[NDArray[np.int64]]
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the member that has most."""
+        return max(len(own) for own in self.rows)
+
+    def batches(self, seeds: Sequence[int], epoch: int, size: int, units: int, dropout: float) -> Iterator[Batch]:
+        """The batches of an epoch.
+
+        Parameters
+        ----------
+        seeds, epoch
+            What decides order and dropout.
+        size
+            Rows of a batch; the last may have fewer.
+        units, dropout
+            Units that dropout may drop, and with what probability.
+        """
+        order = shuffled(self.rows, seeds, epoch)
+        generators = [generator_for(seed, Purpose.DROPOUT, epoch) for seed in seeds]
+        per_row = max(int(np.prod(self.x.shape[1:])), units, 1)
+        whole = max(1, _CHUNK // (size * per_row)) * size
+        n = order.shape[1]
+        full = n - n % size
+        starts = [(start, min(start + whole, full)) for start in range(0, full, whole)]
+        if full < n:
+            starts.append((full, n))
+        for start, stop in starts:
+            rows = min(size, stop - start)
+            chosen = order[:, start:stop].reshape(len(order), -1, rows).swapaxes(0, 1)
+            keep = self._keep_factors(generators, chosen.shape, units, dropout) if dropout > 0 else None
+            yield from self._chunk(chosen, keep)
+
+    def _chunk(self, chosen: NDArray[np.int64], keep: Tensor | None) -> Iterator[Batch]:
+        """Batches of the rows in `chosen` (batches, members, rows)."""
+        x, fields, weight = self.gathered(chosen)
+        for b in range(len(chosen)):
+            yield Batch(
+                x[b],
+                tuple(field[b] for field in fields),
+                None if weight is None else weight[b],
+                None if keep is None else keep[:, b],
+            )
+
+    def gathered(self, chosen: NDArray[np.int64]) -> tuple[Tensor, tuple[Tensor, ...], Tensor | None]:
+        """Inputs, fields and weights of the rows in `chosen`, in its shape; -1 is a row without weight."""
+        absent = chosen < 0
+        some_absent = bool(absent.any())
+        if some_absent:
+            # Any row will do where it does not count.
+            fallback = np.array([own[0] for own in self.rows])[:, None]
+            chosen = np.where(absent, fallback, chosen)
+        index = torch.from_numpy(np.ascontiguousarray(chosen).reshape(-1)).to(self.x.device)
+
+        def pick(values: Tensor) -> Tensor:
+            return values.index_select(0, index).view(*chosen.shape, *values.shape[1:])
+
+        weight = None if self.weight is None else pick(self.weight)
+        if some_absent:
+            present = torch.from_numpy(~absent).to(self.x.device, torch.float32)
+            weight = present if weight is None else weight * present
+        return pick(self.x), tuple(pick(field) for field in self.fields), weight
+
+    def _keep_factors(
+        self, generators: Sequence[np.random.Generator], shape: tuple[int, ...], units: int, dropout: float
+    ) -> Tensor:
+        """0 or 1/(1 - dropout) for each unit (members, batches, rows, units)."""
+        batches, members, rows = shape
+        bits = dropout_bits(generators, batches * rows * units)
+        least = round(dropout * 2**16) - 2**15
+        factors = (bits >= least).astype(np.float32)
+        factors *= np.float32(1 / (1 - dropout))
+        return torch.from_numpy(factors.reshape(members, batches, rows, units)).to(self.x.device)

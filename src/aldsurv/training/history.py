@@ -1,0 +1,131 @@
+"""What happened while training, epoch by epoch, as plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["EpochReport", "History"]
+
+FloatArray = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class EpochReport:
+    """One epoch, as callbacks see it.
+
+    Attributes
+    ----------
+    epoch
+        Counted from 1.
+    train_loss, validation_loss
+        Of each member (members,); the second is None without validation rows.
+    best_loss, best_epoch
+        Of each member so far.
+    training
+        Whether each member still trains (members,).
+    learning_rate, seconds
+        Of this epoch.
+    """
+
+    epoch: int
+    train_loss: FloatArray
+    validation_loss: FloatArray | None
+    best_loss: FloatArray
+    best_epoch: NDArray[np.int64]
+    training: NDArray[np.bool_]
+    learning_rate: float
+    seconds: float
+
+
+@final
+@dataclass(frozen=True)
+class History:
+    """Losses of all epochs and how training ended.
+
+    Attributes
+    ----------
+    train_loss
+        (epochs, members): mean over the batches of the epoch, with dropout.
+    validation_loss
+        (epochs, members) on the validation rows after the epoch; None without them.
+    learning_rate, seconds
+        (epochs,).
+    best_epoch
+        (members,) epoch, counted from 1, whose weights each member kept.
+    stopped_by
+        ``"patience"``, ``"max_epochs"``, ``"callback"`` or ``"interrupt"``.
+    """
+
+    train_loss: FloatArray
+    validation_loss: FloatArray | None
+    learning_rate: FloatArray
+    seconds: FloatArray
+    best_epoch: NDArray[np.int64]
+    stopped_by: str
+
+    @property
+    def epochs(self) -> int:
+        """Number of epochs that were run."""
+        return len(self.train_loss)
+
+    @property
+    def best_loss(self) -> FloatArray:
+        """Loss (members,) that the kept weights had: on the validation rows if there were any."""
+        losses = self.train_loss if self.validation_loss is None else self.validation_loss
+        kept: FloatArray = losses[self.best_epoch - 1, np.arange(losses.shape[1])]
+        return kept
+
+    def members(self, chosen: slice) -> History:
+        """The history of some members."""
+        validation = None if self.validation_loss is None else self.validation_loss[:, chosen]
+        return History(
+            self.train_loss[:, chosen],
+            validation,
+            self.learning_rate,
+            self.seconds,
+            self.best_epoch[chosen],
+            self.stopped_by,
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        return {
+            "train_loss": self.train_loss.tolist(),
+            "validation_loss": None if self.validation_loss is None else self.validation_loss.tolist(),
+            "learning_rate": self.learning_rate.tolist(),
+            "seconds": self.seconds.tolist(),
+            "best_epoch": self.best_epoch.tolist(),
+            "stopped_by": self.stopped_by,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> History:
+        """The inverse of `to_plain`."""
+        validation = plain["validation_loss"]
+        return cls(
+            np.asarray(plain["train_loss"], np.float64),
+            None if validation is None else np.asarray(validation, np.float64),
+            np.asarray(plain["learning_rate"], np.float64),
+            np.asarray(plain["seconds"], np.float64),
+            np.asarray(plain["best_epoch"], np.int64),
+            str(plain["stopped_by"]),
+        )
+
+    def table(self) -> list[dict[str, float]]:
+        """One dict an epoch, losses averaged over members: for a data frame or a plot."""
+        rows = []
+        for i in range(self.epochs):
+            row = {"epoch": i + 1.0, "train_loss": float(self.train_loss[i].mean())}
+            if self.validation_loss is not None:
+                row["validation_loss"] = float(self.validation_loss[i].mean())
+            rows.append({**row, "learning_rate": float(self.learning_rate[i]), "seconds": float(self.seconds[i])})
+        return rows
+
+    def __repr__(self) -> str:
+        kept = ", ".join(str(epoch) for epoch in self.best_epoch.tolist()[:10])
+        return f"History(epochs={self.epochs}, best_epoch=[{kept}], stopped_by={self.stopped_by!r})"

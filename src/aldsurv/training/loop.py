@@ -1,0 +1,345 @@
+"""The training loop: the same for one network, an ensemble, or many seeds at once."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from aldsurv.errors import TrainingError
+from aldsurv.losses.objective import Objective
+from aldsurv.networks.relu_passes import ReluPasses
+from aldsurv.training.batches import Batch, RowSource
+from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
+from aldsurv.training.history import EpochReport, History
+from aldsurv.training.member_network import MemberNetwork
+from aldsurv.training.progress import progress_bar
+from aldsurv.training.randomness import encoder_seeds
+from aldsurv.training.settings import TrainingSettings
+
+__all__ = ["Callback", "Training"]
+
+Callback = Callable[[EpochReport], "bool | None"]
+# Values of one layer held at once while the validation rows pass.
+_VALIDATION_BLOCK = 4_000_000
+# A checkpoint is written when this much time has passed since the last one.
+_SECONDS_BETWEEN_CHECKPOINTS = 10.0
+# Standardised columns are far below; beyond, products of float32 soon overflow.
+_LARGE_INPUT = 1e4
+# Values of one layer in a batch of all members from which more than one thread is worth its while.
+_WORK_FOR_THREADS = 2_000_000
+
+
+@final
+@dataclass
+class _Progress:
+    """Where training is: all that a checkpoint holds beside the network's and the optimiser's tensors."""
+
+    best_loss: NDArray[np.float64]
+    best_epoch: NDArray[np.int64]
+    training: NDArray[np.bool_]
+    train_loss: list[NDArray[np.float64]] = field(default_factory=list)
+    validation_loss: list[NDArray[np.float64]] = field(default_factory=list)
+    learning_rate: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def epoch(self) -> int:
+        return len(self.train_loss)
+
+
+@final
+class Training:
+    """One training run of all members.
+
+    Parameters
+    ----------
+    network
+        The members' networks.
+    objective
+        The loss.
+    train, validation
+        Rows that are learned from, and rows that decide when to stop; None for no such rows.
+    settings
+        How to train.
+    seeds
+        One a member: decides order and dropout.
+    callbacks
+        Called with an `EpochReport` after each epoch; True ends the training.
+    progress
+        Whether to show a bar; ``"auto"``: when somebody watches.
+    checkpoint
+        File from which an interrupted run goes on, and which is removed at the end.
+    fingerprint
+        What the run depends on: a checkpoint of another one is refused.
+    """
+
+    def __init__(
+        self,
+        network: MemberNetwork,
+        objective: Objective,
+        train: RowSource,
+        validation: RowSource | None,
+        settings: TrainingSettings,
+        *,
+        seeds: Sequence[int],
+        callbacks: Sequence[Callback] = (),
+        progress: bool | str = "auto",
+        checkpoint: Path | None = None,
+        fingerprint: str = "",
+    ) -> None:
+        self._network, self._objective, self._settings = network, objective, settings
+        self._train, self._validation = train, validation
+        self._seeds, self._callbacks = list(seeds), list(callbacks)
+        self._show, self._checkpoint, self._fingerprint = progress, checkpoint, fingerprint
+        self._optimizer = network.optimizer(settings)
+        members = network.members
+        self._now = _Progress(np.full(members, math.inf), np.zeros(members, np.int64), np.ones(members, np.bool_))
+        self._size = settings.batch_rows(train.most_rows)
+        self._units = sum(units for _, units in network.architecture.layers())
+        self._written = time.monotonic()
+        self._between_epochs = True
+
+    def run(self) -> History:
+        """Train to the end, or to Ctrl-C, and return what happened; the network remembers the best weights."""
+        if self._checkpoint is not None and self._checkpoint.exists():
+            self._resume(self._checkpoint)
+        stopped_by = "max_epochs"
+        most = int(self._settings.max_epochs)
+        with self._sensible_threads(), progress_bar(self._show, most, self._now.epoch) as advance:
+            try:
+                while self._now.epoch < most and self._now.training.any():
+                    report = self._one_epoch()
+                    self._save_now_and_then()
+                    advance(report)
+                    answers = [callback(report) for callback in self._callbacks]
+                    if any(answers):
+                        stopped_by = "callback"
+                        break
+                else:
+                    if not self._now.training.any():
+                        stopped_by = "patience"
+            except KeyboardInterrupt:
+                if self._now.epoch == 0:
+                    raise
+                stopped_by = "interrupt"
+                warnings.warn(
+                    f"training was interrupted in epoch {self._now.epoch + 1}: "
+                    "the model has the best weights of the epochs before.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        if self._checkpoint is not None:
+            if stopped_by == "interrupt":
+                # Half an epoch is no place to go on from: what was last written stays.
+                if self._between_epochs:
+                    self._save()
+            else:
+                self._checkpoint.unlink(missing_ok=True)
+        return self._history(stopped_by)
+
+    @contextmanager
+    def _sensible_threads(self) -> Iterator[None]:
+        """One thread for small networks: more would wait for each other longer than they work.
+
+        It also makes the result independent of how many threads there happen to be.
+        """
+        before = torch.get_num_threads()
+        work = self._network.members * self._size * max(self._units, 1)
+        if self._train.x.device.type != "cpu" or self._network.encoders or work > _WORK_FOR_THREADS:
+            yield
+            return
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+    def _one_epoch(self) -> EpochReport:
+        start, epoch = time.perf_counter(), self._now.epoch
+        self._between_epochs = False
+        rate = self._settings.rate(epoch)
+        train_loss = self._pass_over_training_rows(epoch, rate)
+        self._require_finite(train_loss, epoch, "training loss")
+        # The last step may have spoiled weights that no loss has seen yet.
+        self._require_finite(_plain(self._network.largest_weights()), epoch, "largest weight")
+        validation_loss = self._loss_of_validation_rows()
+        if validation_loss is not None:
+            self._require_finite(validation_loss, epoch, "validation loss")
+        self._note_epoch(train_loss, validation_loss, rate, time.perf_counter() - start)
+        self._between_epochs = True
+        now = self._now
+        return EpochReport(
+            now.epoch,
+            train_loss.copy(),
+            None if validation_loss is None else validation_loss.copy(),
+            now.best_loss.copy(),
+            now.best_epoch.copy(),
+            now.training.copy(),
+            rate,
+            now.seconds[-1],
+        )
+
+    def _pass_over_training_rows(self, epoch: int, rate: float) -> NDArray[np.float64]:
+        network, objective, optimizer = self._network, self._objective, self._optimizer
+        clip, dropout = float(self._settings.clip_norm), network.architecture.dropout
+        total = torch.zeros(network.members, device=self._train.x.device)
+        # A member with fewer rows than others has none left in the last batches.
+        left = rows = torch.tensor([len(own) for own in self._train.rows], device=total.device)
+        batches = self._train.batches(self._seeds, epoch, self._size, self._units, dropout)
+        # Encoders may draw from torch's own stream: it is put back as it was.
+        with torch.random.fork_rng(enabled=bool(network.encoders)):
+            for number, batch in enumerate(batches):
+                if network.passes is not None and objective.has_closed_form:
+                    losses = self._differentiate_by_hand(network.passes, batch)
+                else:
+                    losses = self._differentiate(batch, epoch, number)
+                if clip > 0:
+                    network.clip_gradients(clip)
+                optimizer.step(rate)
+                total += losses * left.clamp(0, batch.x.shape[1])
+                left = left - batch.x.shape[1]
+        return _plain(total / rows)
+
+    def _differentiate(self, batch: Batch, epoch: int, number: int) -> Tensor:
+        network = self._network
+        seeds = encoder_seeds(self._seeds, epoch, number) if network.encoders else []
+        raw = network.outputs(batch.x, keep=batch.keep, training=True, seeds=seeds)
+        losses = self._objective.losses(raw, batch.fields, batch.weight)
+        network.zero_gradients()
+        losses.sum().backward()  # type: ignore[no-untyped-call]
+        return losses.detach()
+
+    def _differentiate_by_hand(self, passes: ReluPasses, batch: Batch) -> Tensor:
+        raw = passes.forward(batch.x, batch.keep)
+        fields = [field.numpy() for field in batch.fields]
+        weight = None if batch.weight is None else batch.weight.numpy()
+        losses, slopes = self._objective.losses_and_slopes(raw, fields, weight)
+        passes.backward(slopes)
+        return torch.from_numpy(losses)
+
+    @torch.no_grad()
+    def _loss_of_validation_rows(self) -> NDArray[np.float64] | None:
+        source = self._validation
+        if source is None:
+            return None
+        order = np.full((len(source.rows), source.most_rows), -1, np.int64)
+        for k, own in enumerate(source.rows):
+            order[k, : len(own)] = own
+        rows = max(1, _VALIDATION_BLOCK // (len(order) * max(self._units, source.x[0].numel(), 1)))
+        raw, fields, weights = [], [], []
+        for start in range(0, order.shape[1], rows):
+            x, known, weight = source.gathered(order[:, start : start + rows])
+            raw.append(self._network.outputs(x))
+            fields.append(known)
+            weights.append(weight)
+        joined = tuple(torch.cat(parts, dim=1) for parts in zip(*fields, strict=True))
+        every = torch.cat(raw, dim=1)
+        weight = None
+        if any(part is not None for part in weights):
+            filled = [
+                part if part is not None else every.new_ones(r.shape[:2]) for part, r in zip(weights, raw, strict=True)
+            ]
+            weight = torch.cat(filled, dim=1)
+        return _plain(self._objective.losses(every, joined, weight))
+
+    def _note_epoch(
+        self, train_loss: NDArray[np.float64], validation_loss: NDArray[np.float64] | None, rate: float, seconds: float
+    ) -> None:
+        now = self._now
+        now.train_loss.append(train_loss)
+        now.learning_rate.append(rate)
+        now.seconds.append(seconds)
+        if validation_loss is None:
+            improved = now.training.copy()
+            now.best_loss = train_loss.copy()
+        else:
+            now.validation_loss.append(validation_loss)
+            improved = now.training & (validation_loss < now.best_loss)
+            now.best_loss[improved] = validation_loss[improved]
+        now.best_epoch[improved] = now.epoch
+        if improved.any():
+            self._network.keep(torch.from_numpy(improved).to(self._train.x.device))
+        if validation_loss is not None and self._settings.patience > 0:
+            now.training &= now.epoch - now.best_epoch < self._settings.patience
+
+    def _require_finite(self, losses: NDArray[np.float64], epoch: int, which: str) -> None:
+        # A member that has stopped keeps its best weights, whatever becomes of those it no longer uses.
+        bad = np.flatnonzero(~np.isfinite(losses) & self._now.training)
+        if not bad.size:
+            return
+        member = f" of member {bad[0] + 1} of {len(losses)}" if len(losses) > 1 else ""
+        raise TrainingError(
+            f"the {which}{member} is no longer a finite number in epoch {epoch + 1} "
+            f"(learning rate {self._settings.rate(epoch):g}). {self._likely_cause(bad)}"
+        )
+
+    def _likely_cause(self, bad: NDArray[np.intp]) -> str:
+        columns = self._train.x
+        if columns.is_floating_point():
+            largest = float(columns.abs().max()) if columns.numel() else 0.0
+            if not largest < _LARGE_INPUT:
+                return f"A covariate reaches {largest:.3g}: scale the columns, or limit them with clip_features."
+        rate = float(self._settings.learning_rate)
+        limit = "" if self._settings.clip_norm > 0 else " and clip_norm=1.0"
+        return f"The steps are probably too long: try learning_rate={min(rate / 10, 0.001):g}{limit}."
+
+    def _history(self, stopped_by: str) -> History:
+        now = self._now
+        return History(
+            np.array(now.train_loss),
+            np.array(now.validation_loss) if now.validation_loss else None,
+            np.array(now.learning_rate),
+            np.array(now.seconds),
+            now.best_epoch.copy(),
+            stopped_by,
+        )
+
+    def _save_now_and_then(self) -> None:
+        if self._checkpoint is not None and time.monotonic() - self._written > _SECONDS_BETWEEN_CHECKPOINTS:
+            self._save()
+
+    def _save(self) -> None:
+        now = self._now
+        progress = {
+            "train_loss": np.array(now.train_loss),
+            "validation_loss": np.array(now.validation_loss),
+            "learning_rate": np.array(now.learning_rate),
+            "seconds": np.array(now.seconds),
+            "best_loss": now.best_loss,
+            "best_epoch": now.best_epoch,
+            "training": now.training,
+        }
+        if self._checkpoint is not None:
+            write_checkpoint(self._checkpoint, self._fingerprint, progress, self._state())
+            self._written = time.monotonic()
+
+    def _state(self) -> dict[str, Tensor]:
+        moments = {f"optimizer.{name}": value for name, value in self._optimizer.state().items()}
+        return {**{f"network.{name}": value for name, value in self._network.state().items()}, **moments}
+
+    def _resume(self, path: Path) -> None:
+        found = read_checkpoint(path, self._fingerprint, self._state())
+        self._now = _Progress(
+            found["best_loss"],
+            found["best_epoch"],
+            found["training"],
+            list(found["train_loss"]),
+            list(found["validation_loss"]),
+            found["learning_rate"].tolist(),
+            found["seconds"].tolist(),
+        )
+
+
+def _plain(losses: Tensor) -> NDArray[np.float64]:
+    return losses.detach().cpu().numpy().astype(np.float64)

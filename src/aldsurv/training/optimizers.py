@@ -1,0 +1,80 @@
+"""One step of Adam, AdamW or SGD by torch's own fused kernels.
+
+``torch.optim.Adam.step`` spends a tenth of a millisecond on hooks and checks around a kernel that takes a twentieth of
+it here; torch's functional form of the same optimisers leaves them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, final
+
+import torch
+from torch import Tensor
+from torch.optim.adam import adam
+from torch.optim.adamw import adamw
+from torch.optim.sgd import sgd
+
+from aldsurv.training.settings import TrainingSettings
+
+__all__ = ["Optimizer", "ParameterGroup"]
+
+# The values torch has, too.
+_BETAS, _EPSILON, _MOMENTUM = (0.9, 0.999), 1e-8, 0.9
+
+
+class ParameterGroup(NamedTuple):
+    """Tensors with gradients, and the weight decay of all of them."""
+
+    tensors: list[Tensor]
+    weight_decay: float
+
+
+@final
+class Optimizer:
+    """An optimiser with the moments it remembers.
+
+    Parameters
+    ----------
+    groups
+        What to optimise.
+    settings
+        Which optimiser.
+    """
+
+    def __init__(self, groups: Sequence[ParameterGroup], settings: TrainingSettings) -> None:
+        self._groups, self._kind = list(groups), settings.optimizer
+        tensors = [tensor for group in groups for tensor in group.tensors]
+        self._first = {id(tensor): torch.zeros_like(tensor, requires_grad=False) for tensor in tensors}
+        self._second = {id(tensor): torch.zeros_like(tensor, requires_grad=False) for tensor in tensors}
+        self._steps = {id(tensor): torch.zeros((), device=tensor.device) for tensor in tensors}
+        self._tensors = tensors
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        """Move all tensors by their gradients at learning rate `rate`."""
+        for group in self._groups:
+            tensors = [tensor for tensor in group.tensors if tensor.grad is not None]
+            gradients = [tensor.grad for tensor in tensors if tensor.grad is not None]
+            first = [self._first[id(tensor)] for tensor in tensors]
+            if self._kind == "sgd":
+                sgd(
+                    tensors, gradients, list(first), fused=True, weight_decay=group.weight_decay, momentum=_MOMENTUM,
+                    lr=rate, dampening=0.0, nesterov=False, maximize=False,
+                )  # fmt: skip
+                continue
+            (adamw if self._kind == "adamw" else adam)(
+                tensors, gradients, first, [self._second[id(tensor)] for tensor in tensors], [],
+                [self._steps[id(tensor)] for tensor in tensors], fused=True, amsgrad=False, beta1=_BETAS[0],
+                beta2=_BETAS[1], lr=rate, weight_decay=group.weight_decay, eps=_EPSILON, maximize=False,
+            )  # fmt: skip
+
+    def state(self) -> dict[str, Tensor]:
+        """The moments by name; to be copied into on resume."""
+        found = {}
+        for number, tensor in enumerate(self._tensors):
+            key = id(tensor)
+            found[f"{number}.first"], found[f"{number}.steps"] = self._first[key], self._steps[key]
+            if self._kind != "sgd":
+                found[f"{number}.second"] = self._second[key]
+        return found

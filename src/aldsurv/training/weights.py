@@ -1,0 +1,102 @@
+"""Weights of all members in one block of memory, so that an optimiser's step is one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from aldsurv.networks.architecture import Architecture, Slot
+
+__all__ = ["WeightBlock"]
+
+
+class WeightBlock:
+    """Arrays (members, ...) of a network as views of one tensor, their gradients as views of another.
+
+    Parameters
+    ----------
+    network
+        What the network looks like.
+    initial
+        Arrays of each member.
+    device
+        Where the tensors live.
+    """
+
+    def __init__(
+        self, network: Architecture, initial: Sequence[dict[str, NDArray[np.float32]]], device: torch.device
+    ) -> None:
+        self.members = len(initial)
+        slots = network.slots()
+        decaying = _padded(sum(self._length(slot) for slot in slots if slot.decays))
+        steady = _padded(sum(self._length(slot) for slot in slots if not slot.decays))
+        self.values = torch.zeros(decaying + steady, device=device)
+        self._gradients = torch.zeros_like(self.values)
+        self.arrays: dict[str, Tensor] = {}
+        # What decays and what does not, each as one tensor to the optimiser.
+        self.decaying, self.steady = self.values[:decaying], self.values[decaying:]
+        self.values.grad = self._gradients
+        self.decaying.grad, self.steady.grad = self._gradients[:decaying], self._gradients[decaying:]
+        ends = {True: 0, False: decaying}
+        for slot in slots:
+            start = ends[slot.decays]
+            ends[slot.decays] = stop = start + self._length(slot)
+            view = self.values[start:stop].view(self.members, *slot.shape).detach()
+            view.copy_(torch.from_numpy(np.stack([arrays[slot.name] for arrays in initial])))
+            view.requires_grad_().grad = self._gradients[start:stop].view_as(view)
+            self.arrays[slot.name] = view
+        self._trained = list(self.arrays.values())
+        for slot in network.buffers():
+            stacked = np.stack([arrays[slot.name] for arrays in initial])
+            self.arrays[slot.name] = torch.from_numpy(stacked).to(device)
+        self._best = {name: array.detach().clone() for name, array in self.arrays.items()}
+
+    def _length(self, slot: Slot) -> int:
+        return self.members * int(np.prod(slot.shape))
+
+    @property
+    def gradients(self) -> dict[str, Tensor]:
+        """Where the gradient of each trained array is."""
+        return {name: array.grad for name, array in self.arrays.items() if array.grad is not None}
+
+    def zero_gradients(self) -> None:
+        """Forget the last batch."""
+        self._gradients.zero_()
+
+    def gradient_norms_squared(self) -> Tensor:
+        """Squared norm of each member's gradient (members,)."""
+        parts = [array.grad.flatten(1).square().sum(1) for array in self._trained if array.grad is not None]
+        return torch.stack(parts, dim=1).sum(1)
+
+    def scale_gradients(self, factors: Tensor) -> None:
+        """Multiply each member's gradient by its factor."""
+        for array in self._trained:
+            if array.grad is not None:
+                array.grad.mul_(factors.view(-1, *[1] * (array.dim() - 1)))
+
+    def keep(self, chosen: Tensor) -> None:
+        """Remember the present weights of the chosen members (a bool each) as their best."""
+        for name, array in self.arrays.items():
+            self._best[name][chosen] = array.detach()[chosen]
+
+    def best_arrays(self) -> dict[str, NDArray[np.float32]]:
+        """The weights that `keep` remembered."""
+        return {name: array.cpu().numpy().copy() for name, array in self._best.items()}
+
+    def state(self) -> dict[str, Tensor]:
+        """All tensors that a checkpoint has to hold."""
+        now = {f"now.{name}": array.detach() for name, array in self.arrays.items()}
+        return {**now, **{f"best.{name}": array for name, array in self._best.items()}}
+
+
+def _padded(size: int) -> int:
+    """The next multiple of 64.
+
+    torch's optimisers round the few numbers after the last full vector differently: with none of them, a member's
+    weights do not depend on how many members there are.
+    """
+    return -(-size // 64) * 64
