@@ -38,7 +38,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "log, 5 members": {**LOG, "members": 5},
     "calm": CALM,
     "calm, real": {**CALM, "support": "real"},
-    "calm, positive": {**CALM, "support": "positive"},
+    "calm, positive": {**CALM, "support": "positive", "theta_link": "exp"},
     "calm, lr 0.001": {**CALM, "learning_rate": 1e-3},
     "calm, lr 0.01": {**CALM, "learning_rate": 1e-2},
     "calm, decay 0.01": {**CALM, "weight_decay": 0.01},

@@ -33,7 +33,9 @@ def test_every_public_name_exists():
         _ = aldsurv.nothing
 
 
-@pytest.mark.parametrize("room", ["distributions", "nonparametric", "plots"])
+@pytest.mark.parametrize(
+    "room", ["distributions", "losses", "metrics", "models", "networks", "nonparametric", "plots", "training"]
+)
 def test_every_room_says_what_it_offers(room):
     module = importlib.import_module(f"aldsurv.{room}")
     assert module.__all__ == sorted(module.__all__)

@@ -6,27 +6,26 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from lifelines.datasets import load_gbsg2
+from sksurv.metrics import concordance_index_censored, integrated_brier_score
 
+import aldsurv
+from aldsurv import SurvivalData
 from aldsurv.cli.main import main
-from aldsurv.distributions import AsymmetricLaplace
 
 PNG = b"\x89PNG\r\n\x1a\n"
-NAMES = ["low risk", "medium risk", "high risk"]
-ROWS = [
-    "theta (location)",
-    "sigma (scale)",
-    "kappa (asymmetry)",
-    "mean",
-    "median",
-    "mode",
+PERSON_ROWS = [
+    "age",
+    "positive nodes",
+    "grade",
+    "hormonal therapy",
+    "predicted median",
     "80 % interval",
-    "P(T < 0)",
-    "survival at 12",
-    "survival at 36",
-    "survival at 60",
-    "restricted mean to 60",
-    "further months, alive at 24",
+    "event-free at 24",
+    "event-free at 60",
+    "what happened",
 ]
 
 
@@ -37,86 +36,86 @@ def columns(line: str) -> list[str]:
 def test_text(run, tmp_path: Path) -> None:
     done = run("demo")
     assert done.returncode == 0
-    assert "Traceback" not in done.stderr
+    assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "Time to an event of three individuals, in months:"
-    blank = [index for index, line in enumerate(lines) if not line]
-    assert len(blank) == 4
-    head, *body = lines[blank[0] + 1 : blank[1]]
-    assert columns(head) == NAMES
-    assert [columns(line)[0] for line in body] == ROWS
-    assert all(len(columns(line)) == 4 for line in body)
-    assert len({len(line) for line in [head, *body]}) == 1
-    story, data = lines[blank[1] + 1 : blank[2]]
-    assert story == "1000 times drawn from medium risk given T > 0, some censored at random:"
-    assert re.fullmatch(r"n=1000, \d+ events \(\d+ %\), time \S+–\S+", data)
-    head, *body = lines[blank[2] + 1 : blank[3]]
-    assert columns(head) == NAMES
-    assert [columns(line)[0] for line in body] == [
-        "log-likelihood of the data",
-        "median given T > 0",
-        "median by Kaplan-Meier",
-    ]
-    picture = tmp_path / lines[-1]
-    assert lines[-1] == str(Path("demo", "distributions.png"))
+    assert lines[0].startswith("German Breast Cancer Study Group 2")
+    head = lines.index("Five of them, in months") + 1
+    assert columns(lines[head]) == [f"person {k}" for k in range(1, 6)]
+    body = lines[head + 1 : head + 1 + len(PERSON_ROWS)]
+    assert [columns(line)[0] for line in body] == PERSON_ROWS
+    assert all(len(columns(line)) == 6 for line in body)
+    assert len({len(line) for line in [lines[head], *body]}) == 1
+    picture, model = (tmp_path / columns(line)[1] for line in lines[-2:])
     assert picture.read_bytes().startswith(PNG)
-    assert [entry.name for entry in picture.parent.iterdir()] == ["distributions.png"]
+    assert sorted(entry.name for entry in picture.parent.iterdir()) == ["gbsg2.aldsurv", "survival.png"]
+    assert model == tmp_path / "demo" / "gbsg2.aldsurv"
 
 
-def test_json_agrees_with_the_library(run, tmp_path: Path) -> None:
-    done = run("demo", "--json", "--out", "deep/folder")
-    assert done.returncode == 0
-    found = json.loads(done.stdout)
-    assert found["unit"] == "months"
-    assert (tmp_path / found["picture"]).read_bytes().startswith(PNG)
-    people = found["individuals"]
-    assert [person["name"] for person in people] == NAMES
-    truth = AsymmetricLaplace(*([person[name] for person in people] for name in ("theta", "sigma", "kappa")))
-    expected = {
-        "mean": truth.mean(),
-        "median": truth.quantile(0.5),
-        "mode": truth.theta[:, 0],
-        "interval_80": truth.quantile([0.1, 0.9]),
-        "probability_negative": truth.cdf(0.0),
-        "survival_12": truth.survival(12),
-        "survival_36": truth.survival(36),
-        "survival_60": truth.survival(60),
-        "restricted_mean_60": truth.restricted_mean(60),
-        "further_months_alive_at_24": truth.conditional(24).mean() - 24,
-    }
-    for key, values in expected.items():
-        np.testing.assert_allclose([person[key] for person in people], values, rtol=1e-12, err_msg=key)
-    assert set(people[0]) == {"name", "theta", "sigma", "kappa", *expected}
+@pytest.fixture(scope="module")
+def held_out(tmp_path_factory) -> tuple[dict, pd.DataFrame, pd.DataFrame, Path]:
+    """What the demo says, and the rows it learned from and held out, read by another library."""
+    place = tmp_path_factory.mktemp("demo")
+    frame = load_gbsg2()
+    frame["time"] /= 30.4375
+    data = SurvivalData.right(frame["time"], frame["cens"])
+    train, test = data.split_rows(0.2, random_state=0)
+    return place, frame.iloc[train], frame.iloc[test]
 
 
-def test_story_of_the_sample_is_true(run) -> None:
-    found = json.loads(run("demo", "--json").stdout)
-    sample = found["sample"]
-    likelihood = sample["log_likelihood"]
-    assert list(likelihood) == NAMES
-    assert max(likelihood, key=likelihood.get) == sample["drawn_from"] == "medium risk"
-    assert sample["median_kaplan_meier"] == pytest.approx(sample["median_true"], rel=0.08)
-    person = found["individuals"][1]
-    alone = AsymmetricLaplace(person["theta"], person["sigma"], person["kappa"])
-    assert sample["median_true"] == pytest.approx(float(alone.conditional(0).median()[0]), rel=1e-12)
+def found_in(place: Path, capsys: pytest.CaptureFixture[str]) -> dict:
+    assert main(["demo", "--json", "--out", str(place)]) == 0
+    return json.loads(capsys.readouterr().out)
 
 
-def test_text_and_json_tell_the_same(run) -> None:
-    text, found = run("demo").stdout, json.loads(run("demo", "--json").stdout)
-    lines = {columns(line)[0]: columns(line)[1:] for line in text.splitlines() if line}
-    people = found["individuals"]
-    assert lines["mean"] == [f"{person['mean']:.1f}" for person in people]
-    assert lines["survival at 36"] == [f"{person['survival_36']:.4f}" for person in people]
-    assert lines["80 % interval"] == ["{:.1f} to {:.1f}".format(*person["interval_80"]) for person in people]
-    assert lines["median by Kaplan-Meier"] == [f"{found['sample']['median_kaplan_meier']:.1f}"]
+def test_json_agrees_with_other_libraries(held_out, capsys) -> None:
+    place, train, test = held_out
+    found = found_in(place, capsys)
+    assert found["train"]["rows"] == len(train) == 549
+    assert found["test"]["events"] == int(test["cens"].sum())
+    model = aldsurv.load(found["model"])
+    covariates = ["age", "tsize", "pnodes", "progrec", "estrec", "horTh", "menostat", "tgrade"]
+    predicted = model.predict_distribution(test[covariates])
+    event, time = test["cens"].to_numpy(bool), test["time"].to_numpy()
+    held = found["held_out"]
+    c = concordance_index_censored(event, time, -predicted.median())[0]
+    assert held["harrell_c"] == pytest.approx(c, abs=1e-9)
+    assert 0.6 < c < 0.75
+    grid = np.linspace(*np.quantile(train["time"], [0.1, 0.9]), 100)
+    sides = [SurvivalData.right(part["time"], part["cens"]).to_structured() for part in (train, test)]
+    assert held["ibs"] == pytest.approx(integrated_brier_score(*sides, predicted.survival(grid), grid), abs=1e-9)
+    likelihood = np.where(event, np.log(np.diag(predicted.density(time))), np.log(np.diag(predicted.survival(time))))
+    assert held["log_likelihood"] == pytest.approx(likelihood.mean(), abs=1e-9)
+    assert held["cal_s_slope"] == pytest.approx(1.0, abs=0.2)
+
+    medians = [person["median"] for person in found["people"]]
+    assert medians == sorted(medians)
+    for person in found["people"]:
+        same = test[(test["age"] == person["age"]) & np.isclose(test["time"], person["time"])]
+        assert bool(same["cens"].iloc[0]) == person["event"]
+        own = model.predict_distribution(same[covariates])
+        assert own.median()[0] == pytest.approx(person["median"], rel=1e-9)
+        assert own.cdf(person["interval_80"])[0] == pytest.approx([0.1, 0.9], abs=1e-9)
+        assert own.survival(24)[0] == pytest.approx(person["event_free_24"], abs=1e-12)
+
+
+def test_the_same_every_time(held_out, capsys) -> None:
+    place, *_ = held_out
+    first, second = found_in(place, capsys), found_in(place, capsys)
+    assert first["people"] == second["people"]
+    assert first["held_out"] == second["held_out"]
 
 
 def test_within_this_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--out", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.endswith(f"\n{tmp_path / 'distributions.png'}\n")
-    assert main(["demo", "--out", str(tmp_path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["picture"] == str(tmp_path / "distributions.png")
+    text = capsys.readouterr().out
+    assert text.endswith(f"{tmp_path / 'gbsg2.aldsurv'}\n")
+    found = found_in(tmp_path, capsys)
+    lines = {columns(line)[0]: columns(line)[1:] for line in text.splitlines() if line}
+    assert lines["event-free at 24"] == [f"{100 * person['event_free_24']:.0f} %" for person in found["people"]]
+    end = found["follow_up"]
+    shown = [f"{p['median']:.0f}" if p["median"] <= end else f">{end:.0f}" for p in found["people"]]
+    assert lines["predicted median"] == shown
 
 
 def assert_refused(done) -> None:
@@ -129,10 +128,10 @@ def test_file_in_the_way(run, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
     for place in ("taken", "taken/below"):
         assert_refused(run("demo", "--out", place))
-    (tmp_path / "out" / "distributions.png").mkdir(parents=True)
+    (tmp_path / "out" / "survival.png").mkdir(parents=True)
     assert_refused(run("demo", "--out", "out", "--json"))
     assert (tmp_path / "taken").read_text() == "mine"
-    assert [entry.name for entry in (tmp_path / "out").iterdir()] == ["distributions.png"]
+    assert [entry.name for entry in (tmp_path / "out").iterdir()] == ["survival.png"]
 
 
 def test_place_that_cannot_be_written(run, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_version_and_help(run) -> None:
     assert code == 0
     assert text.startswith("Usage: aldsurv [OPTIONS]")
     assert "Examples:\n    aldsurv demo\n" in text
-    assert "demo  Show three distributions: a table and a picture." in text
+    assert "demo  Fit a model to a real table and predict." in text
 
 
 @pytest.mark.parametrize("command", [[], ["demo"]])
@@ -173,7 +173,7 @@ def test_output_that_nobody_reads(tmp_path: Path, environment: dict[str, str], l
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
     if "head" in line:
-        assert done.stdout == "Time to an event of three individuals, in months:\n"
+        assert done.stdout == "German Breast Cancer Study Group 2: time to recurrence or death, in months\n"
     if "/dev/null" in line:
         assert_one_error_line(done.stderr)
     else:
@@ -183,7 +183,7 @@ def test_output_that_nobody_reads(tmp_path: Path, environment: dict[str, str], l
 def test_terminal_without_the_characters(run) -> None:
     done = run("demo", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0
-    assert re.search(r"events .* time [\d.]+\?[\d.]+\.\n", done.stdout)
+    assert re.search(r"events .* time [\d.]+\?[\d.]+\n", done.stdout)
 
 
 def test_completion_by_the_shell(run) -> None:

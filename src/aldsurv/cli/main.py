@@ -26,7 +26,7 @@ class _Entry(NamedTuple):
 
 
 _COMMANDS = {
-    "demo": _Entry("aldsurv.cli.demo:demo", "Show three distributions: a table and a picture."),
+    "demo": _Entry("aldsurv.cli.demo:demo", "Fit a model to a real table and predict."),
 }
 _REGISTRY = Registry("command", {name: entry.location for name, entry in _COMMANDS.items()})
 

@@ -99,6 +99,8 @@ class ALDSurvival(NeuralSurvival):
         Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
     categorical
         Columns, by name or number, whose numbers are categories.
+    unit
+        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
     device
         ``"auto"`` (a CUDA device if there is one), ``"cpu"``, …
     random_state
@@ -166,6 +168,7 @@ class ALDSurvival(NeuralSurvival):
         clip_features: float | None = None,
         point: str | None = None,
         categorical: Sequence[str | int] | None = None,
+        unit: str | None = None,
         device: str = "auto",
         random_state: Any = None,
         progress: bool | str = "auto",
@@ -198,6 +201,7 @@ class ALDSurvival(NeuralSurvival):
         self.clip_features = clip_features
         self.point = point
         self.categorical = categorical
+        self.unit = unit
         self.device = device
         self.random_state = random_state
         self.progress = progress

@@ -76,6 +76,7 @@ class NeuralSurvival(SurvivalEstimator):
     recipe: str
     encoder: Any
     categorical: Sequence[str | int] | None
+    unit: str | None
     device: str
     random_state: Any
     progress: bool | str
@@ -166,6 +167,8 @@ class NeuralSurvival(SurvivalEstimator):
             raise ParameterError(f"validation must be a share from 0 (none) to below 1, but is {share!r}.")
         if not isinstance(clip, (int, float)) or isinstance(clip, bool) or not 0 <= clip < np.inf:
             raise ParameterError(f"clip_features must be a number from 0 (no limit) on, but is {clip!r}.")
+        if self.unit is not None and not isinstance(self.unit, str):
+            raise ParameterError(f"unit must be text, such as 'months', but is {self.unit!r}.")
         if settings["point"] not in _POINTS:
             raise ParameterError(f"point must be one of {', '.join(_POINTS)}, but is {settings['point']!r}.")
         if settings["start"] not in ("random", "marginal"):
@@ -257,6 +260,32 @@ class NeuralSurvival(SurvivalEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def summary(self) -> str:
+        """What the model is and what it was trained on, in a few lines."""
+        self._require_fitted()
+        data, history = self.trained_on_, self.history_
+        unit = f" {self.unit}" if self.unit else ""
+        share = 100 * data["events"] / data["rows"]
+        weights = sum(array[0].size for array in self.weights_.values())
+        family, _ = self._family(self.settings_)
+        members = len(self.weights_["output.bias"])
+        kept = ", ".join(str(epoch) for epoch in history.best_epoch[:10])
+        columns = "by the encoder"
+        if self.features_ is not None:
+            columns = f"{self.n_features_in_}, as {self.features_.width} numbers"
+        which = "training" if history.validation_loss is None else "validation"
+        loss = -float(history.best_loss.mean())
+        return "\n".join(
+            [
+                f"{type(self).__name__}, {family.replace('_', ' ')}, {members} x {weights} weights",
+                f"  rows            {data['rows']}, {data['events']} events ({share:.0f} %)",
+                f"  time            {data['first_time']:.4g} to {data['last_time']:.4g}{unit}",
+                f"  columns         {columns}",
+                f"  epochs          {history.epochs}, kept {kept}, stopped by {history.stopped_by}",
+                f"  log-likelihood  {loss:.4f} a row on {which} rows",
+            ]
+        )
 
     def save(self, path: Any) -> Path:
         """Write the fitted model to one file (safetensors with a JSON header), for `aldsurv.load`.

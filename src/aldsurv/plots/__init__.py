@@ -18,6 +18,7 @@ except ModuleNotFoundError as _error:
 
 from aldsurv.plots.curves import distribution_figure, plot_density, plot_hazard, plot_survival
 from aldsurv.plots.kaplan_meier import plot_kaplan_meier
+from aldsurv.plots.predictions import plot_mean_survival, prediction_figure
 from aldsurv.plots.saving import save_figure
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "plot_density",
     "plot_hazard",
     "plot_kaplan_meier",
+    "plot_mean_survival",
     "plot_survival",
+    "prediction_figure",
     "save_figure",
 ]
