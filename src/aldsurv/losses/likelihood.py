@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from aldsurv.distributions.likelihood import EXACT, RIGHT, log_likelihood_of_bounds, row_kinds
+from aldsurv.distributions.likelihood import EXACT, INTERVAL, RIGHT, log_likelihood_of_bounds, row_kinds
 from aldsurv.distributions.links import linked_columns
 from aldsurv.distributions.parametric import Parametric
 from aldsurv.errors import DataError
@@ -20,6 +20,7 @@ from aldsurv.survival_data import SurvivalData
 
 __all__ = ["likelihood_objective"]
 
+_LOG_FAMILIES = ("log_asymmetric_laplace", "log_normal")
 _ALD_FAMILIES = ("asymmetric_laplace", "positive_asymmetric_laplace", "log_asymmetric_laplace")
 
 
@@ -43,10 +44,12 @@ def likelihood_objective(
         Where the tensors live.
     """
     kinds, since = row_kinds(data)
+    if family in _LOG_FAMILIES and bool(((kinds == EXACT) & (data.lower <= 0)).any()):
+        raise DataError("an event at time 0 has no logarithm. Give it as left-censored: (-inf, the first later time].")
     simple = bool(((kinds == EXACT) | (kinds == RIGHT)).all())
     if simple and family in _ALD_FAMILIES and links[0] in ("exp", "identity") and list(links[1:]) == ["exp", "exp"]:
         return _AldLikelihood(family, links[0] == "exp", data, kinds == EXACT, np.log(unit), device)
-    return _FamilyLikelihood(FAMILIES.load(family), links, data, kinds, since, np.log(unit), device)
+    return _FamilyLikelihood(family, links, data, kinds, since, np.log(unit), device)
 
 
 @final
@@ -59,10 +62,6 @@ class _AldLikelihood(Objective):
     def __init__(
         self, family: str, exp_theta: bool, data: SurvivalData, event: Any, log_unit: Any, device: Any
     ) -> None:
-        if family == "log_asymmetric_laplace" and bool((event & (data.lower <= 0)).any()):
-            raise DataError(
-                "an event at time 0 has no logarithm. Give it as left-censored: (-inf, the first later time]."
-            )
         self._exp_theta = exp_theta
         time, entry = data.lower, data.entry
         offset = np.where(event, log_unit, 0.0)
@@ -75,8 +74,12 @@ class _AldLikelihood(Objective):
         elif family == "positive_asymmetric_laplace":
             entry = np.zeros(len(data)) if entry is None else np.maximum(entry, 0.0)
         self._delayed = entry is not None
+        self._middle = time
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
         self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
+
+    def guess(self, rows: Any) -> tuple[Any, Any]:
+        return _ald_guess(self._middle[rows], self._exp_theta)
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         time, event, offset = fields[:3]
@@ -103,7 +106,7 @@ class _FamilyLikelihood(Objective):
 
     def __init__(
         self,
-        family: type[Parametric],
+        family: str,
         links: Sequence[str],
         data: SurvivalData,
         kinds: Any,
@@ -111,14 +114,30 @@ class _FamilyLikelihood(Objective):
         log_unit: Any,
         device: Any,
     ) -> None:
-        self._family, self._links = family, list(links)
-        self._names = list(family.parameters())
+        self._family: type[Parametric] = FAMILIES.load(family)
+        self._links, self._names = list(links), list(self._family.parameters())
         self.outputs = len(self._names)
-        offset = np.where(kinds == EXACT, log_unit, 0.0)
+        self._middle = None
+        if family in _ALD_FAMILIES:
+            middle = np.where(
+                np.isfinite(since + data.upper), (since + data.upper) / 2, np.fmin(data.upper, data.lower)
+            )
+            middle = np.where(np.isfinite(middle), middle, np.where(np.isfinite(data.upper), data.upper, data.lower))
+            if family == "log_asymmetric_laplace":
+                middle = np.log(np.maximum(middle, np.finfo(np.float64).tiny))
+            self._middle = middle
+        kinds, offset = kinds.copy(), np.where(kinds == EXACT, log_unit, 0.0)
+        # An interval too narrow for float32 holds its density times its width.
+        narrow = (kinds == INTERVAL) & (data.upper - since < _NARROW * data.upper)
+        kinds[narrow] = EXACT
+        offset[narrow] = -np.log((data.upper - since)[narrow])
         bounds = [_float(column, device) for column in (since, data.upper, offset)]
         self._delayed = data.entry is not None
         entry = [_float(data.entry, device)] if data.entry is not None else []
         self.fields = (*bounds, torch.from_numpy(np.array(kinds)).to(device), *entry)
+
+    def guess(self, rows: Any) -> tuple[Any, Any]:
+        return super().guess(rows) if self._middle is None else _ald_guess(self._middle[rows], self._links[0] == "exp")
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         lower, upper, offset, kinds = (field.reshape(-1) for field in fields[:4])
@@ -131,6 +150,17 @@ class _FamilyLikelihood(Objective):
 # Survival at this logarithm of time is 1 under any distribution that float32 can tell from a point.
 _LEAST_LOG_TIME = -1e6
 _LEAST_WEIGHT = np.float32(1e-30)
+# Share of a time that float32 still resolves well.
+_NARROW = 1e-5
+
+
+def _ald_guess(times: Any, exp_theta: bool) -> tuple[Any, Any]:
+    """Outputs of a symmetric ALD in the middle of the times, and their scales."""
+    times = times[times > _LEAST_LOG_TIME]
+    middle = float(np.median(times)) if times.size else 1.0
+    spread = max(float(np.mean(np.abs(times - middle))) if times.size else 1.0, 1e-3 * abs(middle), 1e-3)
+    location = np.log(max(middle, spread)) if exp_theta else middle
+    return np.array([location, np.log(spread), 0.0]), np.array([1.0 if exp_theta else spread, 1.0, 1.0])
 
 
 def _float(column: Any, device: Any) -> Tensor:

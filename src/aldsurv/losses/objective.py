@@ -32,6 +32,10 @@ class Objective(ABC):
     fields: tuple[Tensor, ...]
     has_closed_form: bool = False
 
+    def guess(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Outputs (outputs,) from which to look for those that suit `rows` best, and how far each may be off."""
+        return np.zeros(self.outputs), np.ones(self.outputs)
+
     @abstractmethod
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         """Loss of each member (members,).

@@ -52,10 +52,22 @@ class Scorer:
         if sample_weight is not None:
             weight = data.weights * number_column(sample_weight, "sample_weight", len(data))
             data = SurvivalData.interval(data.lower, data.upper, entry=data.entry, weight=weight)
-        return self.metric(estimator.predict_distribution(X), data)
+        return self.metric(_predicted(estimator, X), data)
 
     def __repr__(self) -> str:
         return f"Scorer({self.name!r})"
+
+
+def _predicted(estimator: Any, X: Any) -> SurvivalDistribution:
+    """The prediction of an estimator, or of the one at the end of a pipeline or inside a search."""
+    if hasattr(estimator, "steps") and not hasattr(estimator, "predict_distribution"):
+        for _, step in estimator.steps[:-1]:
+            X = X if step is None or step == "passthrough" else step.transform(X)
+        return _predicted(estimator.steps[-1][1], X)
+    if hasattr(estimator, "best_estimator_"):
+        return _predicted(estimator.best_estimator_, X)
+    predicted: SurvivalDistribution = estimator.predict_distribution(X)
+    return predicted
 
 
 def _negative_ibs(predicted: SurvivalDistribution, data: SurvivalData) -> float:

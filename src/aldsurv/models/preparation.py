@@ -60,14 +60,17 @@ def split_for_members(data: SurvivalData, share: float, members: int, generator:
     The rows are put into a random order in which events are spread evenly; member k holds out the k-th stretch of
     it. With five members and a fifth of the rows, each row is held out once.
     """
-    n = len(data)
+    # A row without weight has no say, here or there.
+    counting = np.flatnonzero(data.weights > 0).astype(np.int64)
+    n = len(counting)
     held = round(share * n)
     if share == 0 or n < _LEAST_FOR_VALIDATION or held == 0:
-        return Rows([np.arange(n)] * members, None)
+        return Rows([counting] * members, None)
     if held >= n:
         raise ParameterError(f"validation={share!r} leaves no row of {n} to learn from. Choose a smaller share.")
     place = np.empty(n)
-    for stratum in (data.exact, ~data.exact):
+    exact = data.exact[counting]
+    for stratum in (exact, ~exact):
         rows = generator.permutation(np.flatnonzero(stratum))
         place[rows] = (np.arange(len(rows)) + 0.5) / max(len(rows), 1)
     order = np.argsort(place, kind="stable")
@@ -75,8 +78,8 @@ def split_for_members(data: SurvivalData, share: float, members: int, generator:
     for k in range(members):
         out = np.zeros(n, np.bool_)
         out[order[(np.arange(held) + k * held) % n]] = True
-        train.append(np.flatnonzero(~out).astype(np.int64))
-        validation.append(np.flatnonzero(out).astype(np.int64))
+        train.append(counting[~out])
+        validation.append(counting[out])
     return Rows(train, validation)
 
 
@@ -107,20 +110,24 @@ def time_unit(data: SurvivalData, rule: Any) -> float:
 
 
 def with_log_times(data: SurvivalData) -> SurvivalData:
-    """The same data for a model of log time, which cannot place an event at time 0.
+    """The same data for a model of log time, under which nothing happens at or before time 0.
 
-    An event at 0 came before the clock could tell: at or before the smallest time above 0 that was seen.
+    An event at 0 came before the clock could tell: at or before the smallest time above 0 that was seen. An interval
+    from 0 on, and an entry at 0, say no more than one from the start.
     """
     at_zero = data.exact & (data.lower <= 0)
-    if not at_zero.any():
+    from_zero = data.interval_censored & (data.lower <= 0)
+    entered = np.zeros(len(data), np.bool_) if data.entry is None else data.entry == 0
+    if not (at_zero | from_zero | entered).any():
         return data
     known = np.concatenate([data.lower, data.upper])
     positive = known[np.isfinite(known) & (known > 0)]
     if not positive.size:
         raise DataError("all times are 0: there is nothing to learn. Check the time column.")
-    lower = np.where(at_zero, -np.inf, data.lower)
+    lower = np.where(at_zero | from_zero, -np.inf, data.lower)
     upper = np.where(at_zero, positive.min(), data.upper)
-    return SurvivalData.interval(lower, upper, entry=data.entry, weight=data.weight)
+    entry = None if data.entry is None else np.where(entered, -np.inf, data.entry)
+    return SurvivalData.interval(lower, upper, entry=entry, weight=data.weight)
 
 
 def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:

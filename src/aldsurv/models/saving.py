@@ -111,7 +111,16 @@ def _restored(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], e
     times = arrays["times"]
     _require(times.ndim == 1 and times.dtype == np.float64 and times.size > 0, "times must be a column of numbers")
     _require(bool(np.isfinite(times).all() and (np.diff(times) > 0).all()), "times must be finite and ascending")
-    _require(isinstance(document["trained_on"], dict), "trained_on must be named values")
+    facts = document["trained_on"]
+    numbers = [facts[name] for name in ("rows", "events", "first_time", "last_time")]
+    _require(all(isinstance(number, (int, float)) for number in numbers) and numbers[0] >= 1, "trained_on is unclear")
+    history = History.from_plain(document["history"])
+    losses = [history.train_loss, *([] if history.validation_loss is None else [history.validation_loss])]
+    fits = all(loss.shape == (history.seconds.size, members) for loss in losses)
+    fits = fits and history.seconds.ndim == 1 and history.learning_rate.shape == history.seconds.shape
+    best = history.best_epoch
+    fits = fits and best.shape == (members,) and bool(((best >= 1) & (best <= history.epochs)).all())
+    _require(fits, "its history is not that of its members")
     width = document["n_features_in"]
     _require(isinstance(width, int) and width > 0, "n_features_in must be a number of columns")
     _require(features is None or features.n_features_in == width, "n_features_in is not that of the columns")
@@ -119,7 +128,7 @@ def _restored(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], e
     model.encoder = encoder
     model.settings_, model.features_, model.network_, model.encoders_ = settings, features, network, encoders
     model.weights_, model.time_scale_, model.unique_times_ = weights, scale, times
-    model.history_, model.trained_on_ = History.from_plain(document["history"]), document["trained_on"]
+    model.history_, model.trained_on_ = history, facts
     model.n_features_in_ = width
     if features is not None and features.names_in is not None:
         model.feature_names_in_ = np.array(features.names_in, dtype=object)

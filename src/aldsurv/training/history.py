@@ -50,13 +50,16 @@ class History:
     Attributes
     ----------
     train_loss
-        (epochs, members): mean over the batches of the epoch, with dropout.
+        (epochs, members): mean over the batches of the epoch, with dropout. After a member has stopped its last
+        loss is repeated.
     validation_loss
         (epochs, members) on the validation rows after the epoch; None without them.
     learning_rate, seconds
         (epochs,).
     best_epoch
         (members,) epoch, counted from 1, whose weights each member kept.
+    trained_epochs
+        (members,) epochs until each stopped.
     stopped_by
         ``"patience"``, ``"max_epochs"``, ``"callback"`` or ``"interrupt"``.
     """
@@ -66,6 +69,7 @@ class History:
     learning_rate: FloatArray
     seconds: FloatArray
     best_epoch: NDArray[np.int64]
+    trained_epochs: NDArray[np.int64]
     stopped_by: str
 
     @property
@@ -81,15 +85,18 @@ class History:
         return kept
 
     def members(self, chosen: slice) -> History:
-        """The history of some members."""
-        validation = None if self.validation_loss is None else self.validation_loss[:, chosen]
+        """The history of some members, up to where the last of them stopped."""
+        trained = self.trained_epochs[chosen]
+        last = int(trained.max())
+        validation = None if self.validation_loss is None else self.validation_loss[:last, chosen]
         return History(
-            self.train_loss[:, chosen],
+            self.train_loss[:last, chosen],
             validation,
-            self.learning_rate,
-            self.seconds,
+            self.learning_rate[:last],
+            self.seconds[:last],
             self.best_epoch[chosen],
-            self.stopped_by,
+            trained,
+            self.stopped_by if last == self.epochs else "patience",
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -100,6 +107,7 @@ class History:
             "learning_rate": self.learning_rate.tolist(),
             "seconds": self.seconds.tolist(),
             "best_epoch": self.best_epoch.tolist(),
+            "trained_epochs": self.trained_epochs.tolist(),
             "stopped_by": self.stopped_by,
         }
 
@@ -113,6 +121,7 @@ class History:
             np.asarray(plain["learning_rate"], np.float64),
             np.asarray(plain["seconds"], np.float64),
             np.asarray(plain["best_epoch"], np.int64),
+            np.asarray(plain["trained_epochs"], np.int64),
             str(plain["stopped_by"]),
         )
 

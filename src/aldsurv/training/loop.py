@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from aldsurv.errors import TrainingError
+from aldsurv.errors import ParameterError, TrainingError
 from aldsurv.losses.objective import Objective
 from aldsurv.networks.relu_passes import ReluPasses
 from aldsurv.training.batches import Batch, RowSource
@@ -48,6 +48,7 @@ class _Progress:
     best_loss: NDArray[np.float64]
     best_epoch: NDArray[np.int64]
     training: NDArray[np.bool_]
+    trained_epochs: NDArray[np.int64]
     train_loss: list[NDArray[np.float64]] = field(default_factory=list)
     validation_loss: list[NDArray[np.float64]] = field(default_factory=list)
     learning_rate: list[float] = field(default_factory=list)
@@ -104,7 +105,12 @@ class Training:
         self._show, self._checkpoint, self._fingerprint = progress, checkpoint, fingerprint
         self._optimizer = network.optimizer(settings)
         members = network.members
-        self._now = _Progress(np.full(members, math.inf), np.zeros(members, np.int64), np.ones(members, np.bool_))
+        self._now = _Progress(
+            np.full(members, math.inf),
+            np.zeros(members, np.int64),
+            np.ones(members, np.bool_),
+            np.zeros(members, np.int64),
+        )
         self._size = settings.batch_rows(train.most_rows)
         self._units = sum(units for _, units in network.architecture.layers())
         self._written = time.monotonic()
@@ -112,8 +118,11 @@ class Training:
 
     def run(self) -> History:
         """Train to the end, or to Ctrl-C, and return what happened; the network remembers the best weights."""
-        if self._checkpoint is not None and self._checkpoint.exists():
-            self._resume(self._checkpoint)
+        if self._checkpoint is not None:
+            if not self._checkpoint.parent.is_dir():
+                raise ParameterError(f"checkpoint must be a file in a folder that exists, but is '{self._checkpoint}'.")
+            if self._checkpoint.exists():
+                self._resume(self._checkpoint)
         stopped_by = "max_epochs"
         most = int(self._settings.max_epochs)
         with self._sensible_threads(), progress_bar(self._show, most, self._now.epoch) as advance:
@@ -195,7 +204,9 @@ class Training:
         clip, dropout = float(self._settings.clip_norm), network.architecture.dropout
         total = torch.zeros(network.members, device=self._train.x.device)
         # A member with fewer rows than others has none left in the last batches.
-        left = rows = torch.tensor([len(own) for own in self._train.rows], device=total.device)
+        rows = torch.tensor([len(own) for own in self._train.rows])
+        first = torch.arange(0, self._train.most_rows, self._size)[:, None]
+        counts = (rows - first).clamp(0, self._size).to(total)
         batches = self._train.batches(self._seeds, epoch, self._size, self._units, dropout)
         # Encoders may draw from torch's own stream: it is put back as it was.
         with torch.random.fork_rng(enabled=bool(network.encoders)):
@@ -207,9 +218,8 @@ class Training:
                 if clip > 0:
                     network.clip_gradients(clip)
                 optimizer.step(rate)
-                total += losses * left.clamp(0, batch.x.shape[1])
-                left = left - batch.x.shape[1]
-        return _plain(total / rows)
+                total += losses * counts[number]
+        return _plain(total / rows.to(total))
 
     def _differentiate(self, batch: Batch, epoch: int, number: int) -> Tensor:
         network = self._network
@@ -257,6 +267,12 @@ class Training:
         self, train_loss: NDArray[np.float64], validation_loss: NDArray[np.float64] | None, rate: float, seconds: float
     ) -> None:
         now = self._now
+        if now.epoch:
+            # What becomes of a member after it has stopped is nobody's business: its last losses stand.
+            train_loss[~now.training] = now.train_loss[-1][~now.training]
+            if validation_loss is not None:
+                validation_loss[~now.training] = now.validation_loss[-1][~now.training]
+        now.trained_epochs[now.training] += 1
         now.train_loss.append(train_loss)
         now.learning_rate.append(rate)
         now.seconds.append(seconds)
@@ -302,6 +318,7 @@ class Training:
             np.array(now.learning_rate),
             np.array(now.seconds),
             now.best_epoch.copy(),
+            now.trained_epochs.copy(),
             stopped_by,
         )
 
@@ -319,6 +336,7 @@ class Training:
             "best_loss": now.best_loss,
             "best_epoch": now.best_epoch,
             "training": now.training,
+            "trained_epochs": now.trained_epochs,
         }
         if self._checkpoint is not None:
             write_checkpoint(self._checkpoint, self._fingerprint, progress, self._state())
@@ -334,6 +352,7 @@ class Training:
             found["best_loss"],
             found["best_epoch"],
             found["training"],
+            found["trained_epochs"],
             list(found["train_loss"]),
             list(found["validation_loss"]),
             found["learning_rate"].tolist(),

@@ -12,11 +12,12 @@ __all__ = ["best_constant"]
 
 # Enough rows to place a start; each evaluation stays far below a millisecond.
 _MOST_ROWS = 4096
-_LARGEST = 12.0
+# In units of the scale of each output: a factor of 150 where the output is a logarithm.
+_FARTHEST = 5.0
 
 
 def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.Tensor | None) -> NDArray[np.float32]:
-    """Outputs (k,), the same for all the given rows, of least loss; zeros if the search goes astray."""
+    """Outputs (k,), the same for all the given rows, of least loss; the guess if the search goes astray."""
     from scipy.optimize import minimize
 
     step = -(-len(rows) // _MOST_ROWS)
@@ -27,12 +28,19 @@ def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.T
     )
     own_weight = None if weight is None else weight.index_select(0, chosen).double()[None]
 
-    def loss_and_slope(constant: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        raw = torch.tensor(constant, device=chosen.device).requires_grad_()
+    start, scale = objective.guess(rows)
+
+    def loss_and_slope(moved: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        raw = torch.tensor(start + scale * moved, device=chosen.device).requires_grad_()
         loss = objective.losses(raw.expand(1, len(chosen), -1), fields, own_weight).sum()
         (slope,) = torch.autograd.grad(loss, raw)
-        return float(loss.detach()), slope.cpu().numpy()
+        return float(loss.detach()) - base, slope.cpu().numpy() * scale
 
-    bounds = [(-_LARGEST, _LARGEST)] * objective.outputs
+    # Relative to the start, so that the search ends where it does whatever the unit of time adds to the loss.
+    base = 0.0
+    base = loss_and_slope(np.zeros(objective.outputs))[0]
+    bounds = [(-_FARTHEST, _FARTHEST)] * objective.outputs
     found = minimize(loss_and_slope, np.zeros(objective.outputs), jac=True, method="L-BFGS-B", bounds=bounds)
-    return np.where(np.isfinite(found.x), found.x, 0.0).astype(np.float32)
+    best = start + scale * found.x
+    # Rounded: the last digits of a start are noise, and would grow while training.
+    return np.round(np.where(np.isfinite(best), best, start), 3).astype(np.float32)

@@ -38,7 +38,7 @@ class TrainingSettings:
     warmup
         Epochs over which the rate first rises.
     batch_size
-        Rows of a batch; ``"auto"`` is 128, more from 25,600 training rows on.
+        Rows of a batch; ``"auto"`` is 128, more from about 36,000 training rows on.
     max_epochs, patience
         Passes over the training rows at most, and how many without a better validation loss end a member's
         training; 0 for no early stopping.

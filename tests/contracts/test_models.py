@@ -1,0 +1,156 @@
+"""Laws that every registered model keeps; a new one is picked up by its line in the registry."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import SkipTestWarning
+from sklearn.utils.estimator_checks import check_estimator
+from sksurv.metrics import concordance_index_censored
+
+import aldsurv
+from aldsurv import SurvivalData
+from aldsurv.distributions import SurvivalDistribution
+from aldsurv.errors import DataError, NotFittedError
+from aldsurv.models import SurvivalEstimator, fit_together
+from aldsurv.registry import MODELS
+
+NAMES = list(MODELS)
+# Of a network's settings those that make it quick.
+QUICK = {"max_epochs": 3, "members": 2, "random_state": 0}
+# What scikit-learn checks and a model cannot promise, each with its reason.
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "rows are trained in mini-batches: a row of weight 2 is in one batch, a row given twice may be in two"
+    )
+}
+
+
+def make(name, **settings):
+    return MODELS.load(name)(**{**QUICK, **settings})
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(160, 3))
+    event, lost = 10 * np.exp(0.9 * x[:, 0] + 0.3 * rng.normal(size=160)), rng.exponential(30, 160)
+    return x, SurvivalData.right(np.minimum(event, lost), event <= lost)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_scikit_learn_s_checks(name):
+    # That an estimator is taken which does not derive from theirs, and that times without events warn, is meant.
+    found = check_estimator(make(name), on_skip=None, on_fail=None, expected_failed_checks=EXPECTED)
+    status = {check["check_name"]: check["status"] for check in found}
+    assert {check for check in status if status[check] == "failed"} == set()
+    # One that passes after all must leave the list.
+    assert {check for check in status if status[check] == "xfail"} == set(EXPECTED)
+    assert {check for check in status if status[check] == "skipped"} <= {"check_array_api_input"}
+    assert sum(value == "passed" for value in status.values()) >= 40
+    assert issubclass(SkipTestWarning, UserWarning)
+
+
+def test_the_class_says_what_it_is(name):
+    kind = MODELS.load(name)
+    assert issubclass(kind, SurvivalEstimator)
+    assert kind.__doc__
+    assert all(parameter in kind.__doc__ for parameter in kind().get_params())
+    arguments = inspect.signature(kind).parameters
+    assert set(kind().get_params()) == set(arguments)
+    assert repr(kind()) == f"{kind.__name__}()"
+    marks = {argument: object() for argument in arguments}
+    # Parameters are stored as they are, whatever they are.
+    assert all(kind(**marks).get_params()[argument] is mark for argument, mark in marks.items())
+
+
+def test_it_learns_and_answers_with_distributions(name, rows):
+    x, y = rows
+    model = make(name, max_epochs=30).fit(x, y)
+    predicted = model.predict_distribution(x)
+    assert isinstance(predicted, SurvivalDistribution)
+    assert len(predicted) == 160
+    survival = predicted.survival(np.linspace(0, 100, 50))
+    assert ((survival >= 0) & (survival <= 1)).all()
+    assert (np.diff(survival, axis=1) <= 1e-12).all()
+    assert model.score(x, y) > 0.75
+    np.testing.assert_array_equal(model.predict(x), -model.predict_time(x))
+    assert model.score(x, y) == pytest.approx(concordance_index_censored(y.event, y.time, model.predict(x))[0])
+
+
+def test_functions_of_time(name, rows):
+    x, y = rows
+    model = make(name).fit(x, y)
+    times = np.array([1.0, 4.5, 20.0])
+    for method, kind in (
+        ("predict_survival_function", "survival"),
+        ("predict_cumulative_hazard_function", "cumulative_hazard"),
+    ):
+        functions, array = (getattr(model, method)(x[:5], return_array=whole) for whole in (False, True))
+        wanted = getattr(model.predict_distribution(x[:5]), kind)(times)
+        np.testing.assert_allclose(np.vstack([function(times) for function in functions]), wanted, rtol=1e-10)
+        assert array.shape == (5, len(model.unique_times_))
+        np.testing.assert_array_equal(np.vstack([function.y for function in functions]), array)
+
+
+def test_seeds(name, rows):
+    first, second, other = (make(name, random_state=seed).fit(*rows).predict(rows[0]) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other)
+    np.testing.assert_array_equal(clone(make(name, random_state=3)).fit(*rows).predict(rows[0]), first)
+
+
+def test_forms_of_the_target(name, rows):
+    x, y = rows
+    wanted = make(name).fit(x, y).predict(x)
+    frame = pd.DataFrame({"time": y.time, "event": y.event})
+    for form in ((y.time, y.event), y.to_structured(), frame):
+        np.testing.assert_array_equal(make(name).fit(x, form).predict(x), wanted)
+
+
+def test_saved_and_loaded(name, rows, tmp_path):
+    x = pd.DataFrame(rows[0], columns=["a", "b", "c"]).assign(d=np.where(rows[0][:, 2] > 0, "yes", "no"))
+    x.loc[::7, "a"] = np.nan
+    model = make(name).fit(x, rows[1])
+    loaded = aldsurv.load(model.save(tmp_path / "model"))
+    assert type(loaded) is type(model)
+    times = np.linspace(0, 50, 11)
+    first, second = (fitted.predict_distribution(x).survival(times) for fitted in (model, loaded))
+    assert first.tobytes() == second.tobytes()
+    assert loaded.save(tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_unit_of_time(name, rows):
+    x, y = rows
+    first = make(name, max_epochs=8).fit(x, y).predict_distribution(x).median()
+    second = make(name, max_epochs=8).fit(x, y.scaled(365.0)).predict_distribution(x).median()
+    np.testing.assert_allclose(second, 365 * first, rtol=0.03)
+
+
+def test_fits_that_share_a_loop(name, rows):
+    x, y = rows
+    sets = [(x, y), (x[::-1], y[::-1]), (x[:90], y[:90])]
+    models = fit_together([make(name, random_state=seed) for seed in range(3)], sets)
+    for seed, (model, given) in enumerate(zip(models, sets, strict=True)):
+        np.testing.assert_array_equal(model.predict(x), make(name, random_state=seed).fit(*given).predict(x))
+
+
+def test_what_is_refused(name, rows):
+    x, y = rows
+    with pytest.raises(NotFittedError, match="not fitted"):
+        make(name).predict(x)
+    with pytest.raises(DataError, match="no event was observed"):
+        make(name).fit(x, (y.time, np.zeros(160)))
+    with pytest.raises(DataError, match="X has 160 rows, but y has 10"):
+        make(name).fit(x, y[:10])
+    with pytest.raises(DataError, match="expecting 3 features"):
+        make(name).fit(x, y).predict(x[:, :2])

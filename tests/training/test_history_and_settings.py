@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from aldsurv.errors import ParameterError
+from aldsurv.training import History, TrainingSettings
+
+
+def history(validated=True):
+    train = np.arange(12.0).reshape(4, 3) + 0.1
+    validation = np.array([[5.0, 1, 9], [4, 2, 8], [3, 3, 7], [4, 4, 6]]) / 3
+    return History(
+        train,
+        validation if validated else None,
+        np.full(4, 0.01),
+        np.arange(4) + 0.25,
+        np.array([3, 1, 4]),
+        np.array([4, 3, 4]),
+        "max_epochs",
+    )
+
+
+def equal(first, second):
+    for name in ("train_loss", "validation_loss", "learning_rate", "seconds", "best_epoch", "trained_epochs"):
+        ours, theirs = getattr(first, name), getattr(second, name)
+        if ours is None or theirs is None:
+            assert ours is theirs is None
+        else:
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_array_equal(ours, theirs)
+    assert first.stopped_by == second.stopped_by
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_plain_and_back(validated):
+    equal(History.from_plain(json.loads(json.dumps(history(validated).to_plain()))), history(validated))
+
+
+@pytest.mark.parametrize("validated", [True, False])
+@pytest.mark.parametrize(("chosen", "last"), [(slice(0, 3), 4), (slice(1, 2), 3), (slice(1, 3), 4)])
+def test_members(chosen, last, validated):
+    whole = history(validated)
+    part = whole.members(chosen)
+    np.testing.assert_array_equal(part.train_loss, whole.train_loss[:last, chosen])
+    np.testing.assert_array_equal(part.best_epoch, whole.best_epoch[chosen])
+    np.testing.assert_array_equal(part.best_loss, whole.best_loss[chosen])
+    assert part.epochs == len(part.seconds) == len(part.learning_rate) == last
+    assert part.stopped_by == ("max_epochs" if last == 4 else "patience")
+    assert (part.validation_loss is None) == (not validated)
+
+
+def test_best_loss():
+    assert history().best_loss.tolist() == [3 / 3, 1 / 3, 6 / 3]
+    assert history(validated=False).best_loss.tolist() == [6.1, 1.1, 11.1]
+
+
+def test_table():
+    rows = history().table()
+    assert [row["epoch"] for row in rows] == [1, 2, 3, 4]
+    assert rows[1]["train_loss"] == pytest.approx(4.1)
+    assert rows[1]["validation_loss"] == pytest.approx(14 / 9)
+    assert rows[3]["seconds"] == 3.25
+    assert "validation_loss" not in history(validated=False).table()[0]
+
+
+@pytest.mark.parametrize("warmup", [0, 3])
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "linear", "exponential"])
+def test_rate(schedule, warmup):
+    settings = TrainingSettings(learning_rate=0.2, schedule=schedule, warmup=warmup, max_epochs=23)
+    last = 23 - warmup
+    for epoch in range(23):
+        if epoch < warmup:
+            expected = 0.2 * (epoch + 1) / (warmup + 1)
+        else:
+            share = (epoch - warmup) / last
+            expected = {
+                "constant": 0.2,
+                "cosine": 0.2 * math.cos(math.pi * share / 2) ** 2,
+                "linear": 0.2 * (1 - share),
+                "exponential": 0.2 * 10 ** (-2 * share),
+            }[schedule]
+        assert settings.rate(epoch) == pytest.approx(expected, rel=1e-12)
+    rates = [settings.rate(epoch) for epoch in range(23)]
+    assert min(rates) > 0
+    assert max(rates) == pytest.approx(0.2)
+
+
+def test_a_warmup_longer_than_training():
+    settings = TrainingSettings(warmup=10, max_epochs=4, schedule="cosine")
+    assert [settings.rate(epoch) for epoch in range(4)] == pytest.approx([0.01 * (i + 1) / 11 for i in range(4)])
+
+
+def test_rows_of_a_batch():
+    settings = TrainingSettings(batch_size=128)
+    assert [settings.batch_rows(n) for n in (1, 100, 128, 10**6)] == [1, 100, 128, 128]
+    auto = TrainingSettings(batch_size="auto")
+    assert [auto.batch_rows(n) for n in (1, 50, 128, 20_000)] == [1, 50, 128, 128]
+    assert auto.batch_rows(51_200) == 256
+    assert auto.batch_rows(10**8) == 4096
+    sizes = [auto.batch_rows(n) for n in range(1, 2_000_000, 997)]
+    assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("optimizer", "Adam"),
+        ("optimizer", None),
+        ("optimizer", ["adam"]),
+        ("schedule", "step"),
+        ("learning_rate", 0),
+        ("learning_rate", -0.1),
+        ("learning_rate", math.nan),
+        ("learning_rate", math.inf),
+        ("learning_rate", "0.1"),
+        ("learning_rate", True),
+        ("weight_decay", -1e-9),
+        ("weight_decay", math.nan),
+        ("clip_norm", -1),
+        ("clip_norm", None),
+        ("max_epochs", 0),
+        ("max_epochs", 2.0),
+        ("max_epochs", True),
+        ("patience", -1),
+        ("patience", 1.5),
+        ("warmup", -1),
+        ("batch_size", 0),
+        ("batch_size", "Auto"),
+        ("batch_size", 12.0),
+        ("batch_size", None),
+    ],
+)
+def test_refused(name, value):
+    with pytest.raises(ParameterError, match=f"{name} must be"):
+        TrainingSettings(**{name: value})
