@@ -75,7 +75,7 @@ def available() -> bool:
 
 
 def real(name: str, *, leak_free: bool = False) -> Table:
-    """A real dataset; leak-free: WHAS without duplicate rows, BreastMSK with one row a patient."""
+    """A real dataset; leak-free: WHAS and BreastMSK with one row a patient."""
     if name in H5:
         import h5py
 
@@ -84,7 +84,8 @@ def real(name: str, *, leak_free: bool = False) -> Table:
                 np.concatenate([file[part][key][()] for part in ("train", "test")]).astype(float) for key in "xte"
             )
         if name == "whas" and leak_free:
-            kept = np.sort(np.unique(np.column_stack([x, time, event]), axis=0, return_index=True)[1])
+            # The first column marks the case of a matched set: one patient has rows with it and without.
+            kept = np.sort(np.unique(np.column_stack([x[:, 1:], time, event]), axis=0, return_index=True)[1])
             x, time, event = x[kept], time[kept], event[kept]
         return Table(x, time, event > 0)
     file_name, columns = TABLES[name]
@@ -122,7 +123,7 @@ def _number(text: str, positive: str | None) -> float:
 
 def _event(row: dict[str, str]) -> float:
     status = row["Overall Survival Status"]
-    return float(status.startswith("1")) if status else math.nan
+    return float(status.startswith("1")) if status[:1] in ("0", "1") else math.nan
 
 
 def synthetic(name: str, seed: int) -> tuple[Table, int]:

@@ -49,6 +49,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "calm, wide": {**CALM, "hidden": (64,), "head_hidden": (64,)},
     "calm, deep": {**CALM, "hidden": (64, 64), "head_hidden": ()},
     "calm, silu": {**CALM, "activation": "silu"},
+    "calm, silu, dropout 0.1": {**CALM, "activation": "silu", "dropout": 0.1},
     "calm, 10 members": {**CALM, "members": 10, "validation": 0.1},
     "calm, 1 member": {**CALM, "members": 1},
 }

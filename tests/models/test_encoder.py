@@ -150,3 +150,16 @@ def test_weights_of_rows_with_an_encoder():
     settings = {"encoder": Recurrent, "time_scale": 10.0}
     fits = [quick(**settings).fit(TOKENS, y) for y in (SurvivalData.right(TIME, EVENT, weight=weight), other)]
     assert same_encoders(*fits)
+
+
+def test_inputs_that_the_encoder_cannot_take():
+    convolution = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten())
+    images = np.random.default_rng(0).normal(size=(160, 1, 8, 8)).astype(np.float32)
+    with pytest.raises(DataError, match=r"cannot take X of type int64 and shape \(2, 1, 8, 8\).*floats to compute"):
+        quick(encoder=convolution).fit((images > 0).astype(np.uint8), (TIME, EVENT))
+    model = quick(encoder=convolution).fit(images, (TIME, EVENT))
+    with pytest.raises(DataError, match="cannot take X of type float32"):
+        model.predict(images[:, 0])
+    tokens = quick(encoder=Recurrent).fit(TOKENS, (TIME, EVENT))
+    with pytest.raises(DataError, match="cannot take X"):
+        tokens.predict(TOKENS + 1000)

@@ -45,8 +45,8 @@ _PAPER: dict[str, Any] = {
 _DEFAULT: dict[str, Any] = {
     **_PAPER,
     "support": "log",
-    "theta_link": "identity",
-    "dropout": 0.2,
+    "theta_link": "auto",
+    "activation": "silu",
     "members": 5,
     "optimizer": "adamw",
     "learning_rate": 0.003,
@@ -74,7 +74,8 @@ class ALDSurvival(NeuralSurvival):
         ``"real"`` (the paper's: some mass below 0), ``"positive"`` (the same cut off at 0) or ``"log"`` (the
         logarithm of time has the asymmetric Laplace distribution).
     theta_link
-        How θ comes from its output: ``"exp"`` or ``"identity"``.
+        How θ comes from its output: ``"exp"``, ``"identity"``, or ``"auto"``: exp with support positive, where θ
+        would otherwise run below 0, else identity.
     hidden, head_hidden
         Sizes of the layers that θ, σ and κ share, and of those that each has for itself.
     activation, residual, batch_norm, dropout
@@ -208,6 +209,12 @@ class ALDSurvival(NeuralSurvival):
         self.callbacks = callbacks
         self.checkpoint = checkpoint
 
+    def _settings(self) -> dict[str, Any]:
+        settings = super()._settings()
+        if settings["theta_link"] == "auto":
+            settings["theta_link"] = "exp" if settings["support"] == "positive" else "identity"
+        return settings
+
     def _family(self, settings: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
         return _FAMILIES[settings["support"]], (settings["theta_link"], "exp", "exp")
 
@@ -215,8 +222,8 @@ class ALDSurvival(NeuralSurvival):
         super()._check_settings(settings)
         if settings["support"] not in _FAMILIES:
             raise ParameterError(f"support must be one of {', '.join(_FAMILIES)}, but is {settings['support']!r}.")
-        if settings["theta_link"] not in ("exp", "identity"):
-            raise ParameterError(f"theta_link must be 'exp' or 'identity', but is {settings['theta_link']!r}.")
+        if settings["theta_link"] not in ("exp", "identity", "auto"):
+            raise ParameterError(f"theta_link must be 'exp', 'identity' or 'auto', but is {settings['theta_link']!r}.")
 
     def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
         return with_log_times(data) if settings["support"] == "log" else data

@@ -137,7 +137,7 @@ class NeuralSurvival(SurvivalEstimator):
         with torch.no_grad():
             for start in range(0, len(x), 1024):
                 block = torch.from_numpy(x[start : start + 1024])
-                blocks.append(np.stack([encoder(block).numpy() for encoder in self.encoders_]))
+                blocks.append(np.stack([encoded(encoder, block).numpy() for encoder in self.encoders_]))
         return np.concatenate(blocks, axis=1).astype(np.float32)
 
     def _point(self) -> str:
@@ -311,6 +311,17 @@ def raw_inputs(X: Any) -> NDArray[Any]:
     if not np.isfinite(x).all():
         raise DataError("with an encoder X must be finite, but has gaps or infinite values. Fill or drop them.")
     return x
+
+
+def encoded(encoder: Any, x: Any) -> Any:
+    """What an encoder makes of `x`, or an error that says that it cannot take it."""
+    try:
+        return encoder(x)
+    except (RuntimeError, IndexError, ValueError, TypeError) as error:
+        raise DataError(
+            f"the encoder cannot take X of type {str(x.dtype).removeprefix('torch.')} and shape {tuple(x.shape)}: "
+            f"{' '.join(str(error).split())[:160]}. Give floats to compute with, or whole numbers to look up."
+        ) from None
 
 
 def require_torch(owner: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import ParameterError
-from aldsurv.models.neural import NeuralSurvival, Prepared, require_torch
+from aldsurv.models.neural import NeuralSurvival, Prepared, encoded, require_torch
 from aldsurv.models.preparation import data_fingerprint
 from aldsurv.networks import Architecture
 from aldsurv.survival_data import SurvivalData
@@ -188,7 +188,7 @@ def _encoded_width(encoder: Any, x: Any) -> int:
     import torch
 
     with torch.no_grad():
-        sample = encoder.to(x.device).eval()(x[:2])
+        sample = encoded(encoder.to(x.device).eval(), x[:2])
     if not isinstance(sample, torch.Tensor):
         raise ParameterError(f"encoder must give one tensor (rows, numbers), but gives a {type(sample).__name__}.")
     if sample.dim() != 2 or len(sample) != len(x[:2]):

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from aldsurv.errors import ParameterError, TrainingError
 from aldsurv.losses.objective import Objective
-from aldsurv.networks.relu_passes import ReluPasses
+from aldsurv.networks.hand_passes import HandPasses
 from aldsurv.training.batches import Batch, RowSource
 from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
 from aldsurv.training.history import EpochReport, History
@@ -230,12 +230,14 @@ class Training:
         losses.sum().backward()  # type: ignore[no-untyped-call]
         return losses.detach()
 
-    def _differentiate_by_hand(self, passes: ReluPasses, batch: Batch) -> Tensor:
-        raw = passes.forward(batch.x, batch.keep)
+    def _differentiate_by_hand(self, passes: HandPasses, batch: Batch) -> Tensor:
         fields = [field.numpy() for field in batch.fields]
         weight = None if batch.weight is None else batch.weight.numpy()
-        losses, slopes = self._objective.losses_and_slopes(raw, fields, weight)
-        passes.backward(slopes)
+        # What overflows shows in the loss, which is looked at after the epoch.
+        with np.errstate(all="ignore"):
+            raw = passes.forward(batch.x, batch.keep)
+            losses, slopes = self._objective.losses_and_slopes(raw, fields, weight)
+            passes.backward(slopes)
         return torch.from_numpy(losses)
 
     @torch.no_grad()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from aldsurv.networks.architecture import Architecture
-from aldsurv.networks.relu_passes import ReluPasses
+from aldsurv.networks.hand_passes import BY_HAND, HandPasses
 from aldsurv.networks.torch_forward import forward_on_torch
 from aldsurv.training.optimizers import Optimizer, ParameterGroup
 from aldsurv.training.settings import TrainingSettings
@@ -47,9 +47,10 @@ class MemberNetwork:
         self.members = len(initial)
         self.encoders = [encoder.to(device) for encoder in encoders]
         self.block = WeightBlock(architecture, initial, device)
-        self.passes: ReluPasses | None = None
-        if architecture.activation == "relu" and not architecture.batch_norm and not encoders and device.type == "cpu":
-            self.passes = ReluPasses(architecture, self.block.arrays, self.block.gradients)
+        self.passes: HandPasses | None = None
+        by_hand = architecture.activation in BY_HAND and not architecture.batch_norm
+        if by_hand and not encoders and device.type == "cpu":
+            self.passes = HandPasses(architecture, self.block.arrays, self.block.gradients)
         self._best_encoders = [_copied_state(encoder) for encoder in self.encoders]
 
     def outputs(

@@ -1,4 +1,4 @@
-"""Forward and backward pass of a network of rectified units by hand, for training small networks on a CPU.
+"""Forward and backward pass of a network by hand, for training small networks on a CPU.
 
 Autograd and torch's dispatch cost more than the arithmetic of a small network. Here products are torch's, all else is
 numpy on the same memory, results go into buffers that are used again for the next batch, and gradients are written
@@ -7,7 +7,7 @@ where the optimiser reads them. `forward_on_torch` says what is computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, final
 
 import numpy as np
@@ -17,19 +17,49 @@ from torch import Tensor
 
 from aldsurv.networks.architecture import Architecture
 
-__all__ = ["ReluPasses"]
+__all__ = ["BY_HAND", "HandPasses"]
 
 FloatArray = NDArray[np.float32]
 
 
+def _relu(units: FloatArray, after: FloatArray, slopes: NDArray[Any]) -> None:
+    np.greater(units, 0.0, out=slopes)
+    np.maximum(units, 0.0, out=after)
+
+
+def _silu(units: FloatArray, after: FloatArray, slopes: NDArray[Any]) -> None:
+    # With s = 1/(1 + e⁻ᵘ): the unit is u·s, its slope s + u·s·(1 - s).
+    np.negative(units, out=slopes)
+    np.exp(slopes, out=slopes)
+    slopes += 1.0
+    np.reciprocal(slopes, out=slopes)
+    np.multiply(units, slopes, out=after)
+    slopes *= 1.0 - after
+    slopes += after
+
+
+def _tanh(units: FloatArray, after: FloatArray, slopes: NDArray[Any]) -> None:
+    np.tanh(units, out=after)
+    np.multiply(after, after, out=slopes)
+    np.subtract(1.0, slopes, out=slopes)
+
+
+# Activations with their slopes; `after` may be `units` itself. The slope of a rectified unit is a bool.
+BY_HAND: dict[str, tuple[Callable[[FloatArray, FloatArray, NDArray[Any]], None], torch.dtype]] = {
+    "relu": (_relu, torch.bool),
+    "silu": (_silu, torch.float32),
+    "tanh": (_tanh, torch.float32),
+}
+
+
 @final
-class ReluPasses:
+class HandPasses:
     """Passes of one network over batches of any size.
 
     Parameters
     ----------
     network
-        One with rectified units and without batch normalisation.
+        One whose activation is in `BY_HAND`, without batch normalisation.
     weights, gradients
         Its arrays with a leading members axis, and where their gradients go; contiguous, on the CPU.
     """
@@ -42,8 +72,11 @@ class ReluPasses:
         self._sums = {name: g.numpy() for name, g in gradients.items() if name.endswith(".bias")}
         self._members = self._weights["output.bias"].shape[0]
         self._buffers: dict[tuple[Any, ...], tuple[Tensor, Any]] = {}
-        self._x = self._keep = torch.empty(0)
+        self._x = self._last = torch.empty(0)
         self._dropped = False
+        self._factors: dict[str, Any] = {}
+        self._activate, self._slope_type = BY_HAND[network.activation]
+        self._widths = dict(network.layers())
 
     def forward(self, x: Tensor, keep: Tensor | None) -> FloatArray:
         """Outputs (members, rows, outputs); they are overwritten by the next call."""
@@ -58,10 +91,8 @@ class ReluPasses:
             h, after = self._buffer(name, n, size)
             units = values[..., :size]
             units += self._biases[f"{name}.bias"]
-            np.maximum(units, 0.0, out=after)
+            self._activate(units, after, self._slopes(name, n))
             if network.residual:
-                # The projection is added after the rectification: which units are on has to be noted before.
-                np.greater(units, 0.0, out=self._buffer(f"{name} on", n, size, torch.bool)[1])
                 after += values[..., size:]
             if keep is not None:
                 after *= factors[name]
@@ -69,11 +100,12 @@ class ReluPasses:
             name = f"head{i}"
             h = self._head_product(i, h, n, size)
             values = self._buffer(name, n, network.outputs * size)[1]
-            np.maximum(values, 0.0, out=values)
+            self._activate(values, values, self._slopes(name, n))
             if keep is not None:
                 values *= factors[name]
         raw, numbers = self._buffer("raw", n, network.outputs)
-        torch.baddbmm(self._weights["output.bias"].unsqueeze(1), h, self._output_weight(), out=raw)
+        self._last = self._output_weight()
+        torch.baddbmm(self._weights["output.bias"].unsqueeze(1), h, self._last, out=raw)
         return np.asarray(numbers)
 
     def backward(self, slopes: FloatArray) -> None:
@@ -85,13 +117,13 @@ class ReluPasses:
         layers += [f"head{i}" for i in range(len(network.head_hidden))]
         last = self._buffer(layers[-1], n, self._width(layers[-1]))[0] if layers else self._x
         self._output_gradient(torch.bmm(last.transpose(1, 2), g))
-        g = torch.bmm(g, self._output_weight().transpose(1, 2)) if layers else g
+        g = torch.bmm(g, self._last.transpose(1, 2)) if layers else g
         for i in reversed(range(len(network.head_hidden))):
-            g = self._head_backward(i, self._rectified(f"head{i}", g), n)
+            g = self._head_backward(i, self._before_activation(f"head{i}", g), n)
         for i in reversed(range(len(network.hidden))):
             name, size = f"hidden{i}", network.hidden[i]
             before = self._x if i == 0 else self._buffer(f"hidden{i - 1}", n, network.hidden[i - 1])[0]
-            g = self._residual(name, g, size) if network.residual else self._rectified(name, g)
+            g = self._residual(name, g, size) if network.residual else self._before_activation(name, g)
             g.numpy()[..., :size].sum(axis=1, out=self._sums[f"{name}.bias"])
             torch.bmm(before.transpose(1, 2), g, out=self._gradients[f"{name}.weight"])
             if i > 0:
@@ -105,9 +137,10 @@ class ReluPasses:
         return self._buffers[key]
 
     def _width(self, layer: str) -> int:
-        return dict(self._network.layers())[layer]
+        return self._widths[layer]
 
     def _layer_factors(self, keep: Tensor | None) -> dict[str, Any]:
+        self._factors = {}
         if keep is None:
             return {}
         factors, values, start = {}, keep.numpy(), 0
@@ -145,13 +178,16 @@ class ReluPasses:
         """Units of each head (members, heads, rows, units)."""
         return h.view(*h.shape[:2], self._network.outputs, -1).transpose(1, 2)
 
-    def _rectified(self, layer: str, g: Tensor) -> Tensor:
-        """Gradient before dropout and rectification: a unit that was dropped is 0 after them, as one that was off."""
-        after = self._buffer(layer, g.shape[1], g.shape[2])[1]
+    def _slopes(self, layer: str, n: int) -> Any:
+        """Where the slope of each unit's activation is kept for the way back."""
+        return self._buffer(f"{layer} slopes", n, self._width(layer), self._slope_type)[1]
+
+    def _before_activation(self, layer: str, g: Tensor) -> Tensor:
+        """Gradient of a layer's weighted sums, from that of its units after dropout."""
         values = g.numpy()
-        values *= after > 0
         if self._dropped:
-            values *= np.float32(1 / (1 - self._network.dropout))
+            values *= self._factors[layer]
+        values *= self._slopes(layer, g.shape[1])
         return g
 
     def _residual(self, layer: str, g: Tensor, size: int) -> Tensor:
@@ -162,7 +198,7 @@ class ReluPasses:
             np.multiply(g.numpy(), self._factors[layer], out=projected)
         else:
             projected[...] = g.numpy()
-        np.multiply(projected, self._buffer(f"{layer} on", g.shape[1], size, torch.bool)[1], out=values[..., :size])
+        np.multiply(projected, self._slopes(layer, g.shape[1]), out=values[..., :size])
         return both
 
     def _output_weight(self) -> Tensor:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from aldsurv.networks import Architecture
-from aldsurv.networks.relu_passes import ReluPasses
+from aldsurv.networks.hand_passes import HandPasses
 from aldsurv.networks.torch_forward import forward_on_torch
 
 MEMBERS, DROPOUT = 3, 0.25
@@ -19,6 +19,9 @@ NETWORKS = {
     "linear": Architecture(5, 3, hidden=(), head_hidden=(), dropout=DROPOUT),
     "one output": Architecture(5, 1, hidden=(4,), head_hidden=(3, 2), dropout=DROPOUT),
     "one column": Architecture(1, 3, hidden=(1,), head_hidden=(1,), dropout=DROPOUT),
+    "silu": Architecture(5, 3, hidden=(7, 6), head_hidden=(5, 4), activation="silu", dropout=DROPOUT),
+    "silu, no residual": Architecture(5, 3, activation="silu", residual=False, dropout=DROPOUT),
+    "tanh": Architecture(5, 3, activation="tanh", dropout=DROPOUT),
 }
 every = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 
@@ -48,7 +51,7 @@ def test_is_what_torch_differentiates(network, dropped):
     weights = weights_of(network)
     # Whatever was there before is overwritten.
     gradients = {name: torch.full_like(weight, 7.0) for name, weight in weights.items()}
-    passes = ReluPasses(network, weights, gradients)
+    passes = HandPasses(network, weights, gradients)
     # Sizes that come back, so that memory is used again.
     for seed, n in enumerate((9, 4, 9, 1, 4)):
         x, keep, slopes = batch_of(network, n, seed, dropped=dropped)
@@ -66,7 +69,7 @@ def test_is_what_torch_differentiates(network, dropped):
 @every
 def test_weights_may_move_between_batches(network):
     weights = weights_of(network)
-    passes = ReluPasses(network, weights, {name: torch.empty_like(weight) for name, weight in weights.items()})
+    passes = HandPasses(network, weights, {name: torch.empty_like(weight) for name, weight in weights.items()})
     x, _, slopes = batch_of(network, 6, 0, dropped=False)
     passes.forward(x, None)
     passes.backward(slopes)
@@ -79,7 +82,7 @@ def test_batches_with_and_without_dropout_may_alternate():
     network = NETWORKS["paper"]
     weights = weights_of(network)
     gradients = {name: torch.empty_like(weight) for name, weight in weights.items()}
-    passes = ReluPasses(network, weights, gradients)
+    passes = HandPasses(network, weights, gradients)
     for seed, dropped in enumerate((True, False, True)):
         x, keep, slopes = batch_of(network, 5, seed, dropped=dropped)
         leaves = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
@@ -94,7 +97,7 @@ def test_inputs_are_left_alone():
     network = NETWORKS["deeper"]
     weights = weights_of(network)
     before = {name: weight.clone() for name, weight in weights.items()}
-    passes = ReluPasses(network, weights, {name: torch.empty_like(weight) for name, weight in weights.items()})
+    passes = HandPasses(network, weights, {name: torch.empty_like(weight) for name, weight in weights.items()})
     x, keep, slopes = batch_of(network, 5, 0, dropped=True)
     given = x.clone(), keep.clone()
     passes.forward(x, keep)
