@@ -15,7 +15,8 @@ def rows() -> tuple[Exponential, SurvivalData]:
     rng = np.random.default_rng(0)
     mean = rng.uniform(1, 5, 60)
     time = rng.exponential(mean)
-    return Exponential(mean), SurvivalData.right(time, rng.random(60) < 0.7, weight=rng.integers(1, 4, 60).astype(float))
+    weight = rng.integers(1, 4, 60).astype(float)
+    return Exponential(mean), SurvivalData.right(time, rng.random(60) < 0.7, weight=weight)
 
 
 def test_mean_survival_beside_kaplan_meier(rows):
