@@ -22,8 +22,7 @@ from bench.paper_data import REAL, SYNTHETIC, Table, available, split
 
 SEEDS = range(3)
 LOG: dict[str, Any] = {
-    "recipe": "paper", "support": "log", "theta_link": "identity", "start": "marginal", "time_scale": "median",
-    "point": "median",
+    "recipe": "paper", "support": "log", "theta_link": "identity", "start": "marginal", "point": "median",
 }  # fmt: skip
 CALM: dict[str, Any] = {
     **LOG, "members": 5, "optimizer": "adamw", "learning_rate": 3e-3, "dropout": 0.2, "weight_decay": 0.1,
@@ -31,7 +30,7 @@ CALM: dict[str, Any] = {
 }  # fmt: skip
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {"recipe": "paper"},
-    "paper, marginal start": {"recipe": "paper", "start": "marginal", "time_scale": "median"},
+    "paper, marginal start": {"recipe": "paper", "start": "marginal"},
     "paper, 5 members": {"recipe": "paper", "members": 5},
     "positive": {**LOG, "support": "positive", "theta_link": "exp"},
     "log": LOG,
@@ -97,7 +96,7 @@ def table(lines: list[dict[str, Any]]) -> str:
     text = []
     for title, names in (("real", REAL), ("synthetic", SYNTHETIC)):
         text += [f"| {title} | log-loss | IBS | C | CensDcal | seconds |", "| --- | --- | --- | --- | --- | --- |"]
-        for recipe in dict.fromkeys(line["recipe"] for line in lines):
+        for recipe in RECIPES:
             own = [line for line in lines if line["recipe"] == recipe and line["dataset"] in names]
             if len({line["dataset"] for line in own}) < len(names):
                 continue
