@@ -114,7 +114,7 @@ def test_gathered_takes_any_shape_of_row():
     x = torch.arange(5 * 2 * 3, dtype=torch.int64).view(5, 2, 3)
     found = RowSource(x, (), None, [np.arange(5), np.arange(5)])
     chosen = np.array([[4, 0, -1], [1, 1, 2]])
-    picked, fields, weight = found.gathered(chosen)
+    picked, (fields, weight) = found.inputs(chosen), found.known(chosen)
     assert picked.shape == (2, 3, 2, 3)
     assert torch.equal(picked[0, 0], x[4])
     assert torch.equal(picked[1, 2], x[2])

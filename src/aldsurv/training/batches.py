@@ -88,7 +88,7 @@ class RowSource:
 
     def _chunk(self, chosen: NDArray[np.int64], keep: Tensor | None) -> Iterator[Batch]:
         """Batches of the rows in `chosen` (batches, members, rows)."""
-        x, fields, weight = self.gathered(chosen)
+        x, (fields, weight) = self.inputs(chosen), self.known(chosen)
         for b in range(len(chosen)):
             yield Batch(
                 x[b],
@@ -97,24 +97,35 @@ class RowSource:
                 None if keep is None else keep[:, b],
             )
 
-    def gathered(self, chosen: NDArray[np.int64]) -> tuple[Tensor, tuple[Tensor, ...], Tensor | None]:
-        """Inputs, fields and weights of the rows in `chosen`, in its shape; -1 is a row without weight."""
+    def in_order(self) -> NDArray[np.int64]:
+        """Rows of all members (members, most rows) as they are; -1 where a member has no more."""
+        order = np.full((len(self.rows), self.most_rows), -1, np.int64)
+        for k, own in enumerate(self.rows):
+            order[k, : len(own)] = own
+        return order
+
+    def inputs(self, chosen: NDArray[np.int64]) -> Tensor:
+        """Inputs of the rows in `chosen`, in its shape; any where that is -1."""
+        return self._picked(self.x, self._index(chosen), chosen.shape)
+
+    def known(self, chosen: NDArray[np.int64]) -> tuple[tuple[Tensor, ...], Tensor | None]:
+        """Fields and weights of the rows in `chosen`, in its shape; -1 is a row without weight."""
+        index = self._index(chosen)
+        weight = None if self.weight is None else self._picked(self.weight, index, chosen.shape)
         absent = chosen < 0
-        some_absent = bool(absent.any())
-        if some_absent:
-            # Any row will do where it does not count.
-            fallback = np.array([own[0] for own in self.rows])[:, None]
-            chosen = np.where(absent, fallback, chosen)
-        index = torch.from_numpy(np.ascontiguousarray(chosen).reshape(-1)).to(self.x.device)
-
-        def pick(values: Tensor) -> Tensor:
-            return values.index_select(0, index).view(*chosen.shape, *values.shape[1:])
-
-        weight = None if self.weight is None else pick(self.weight)
-        if some_absent:
+        if absent.any():
             present = torch.from_numpy(~absent).to(self.x.device, torch.float32)
             weight = present if weight is None else weight * present
-        return pick(self.x), tuple(pick(field) for field in self.fields), weight
+        return tuple(self._picked(field, index, chosen.shape) for field in self.fields), weight
+
+    def _index(self, chosen: NDArray[np.int64]) -> Tensor:
+        # Any row will do where it does not count.
+        fallback = np.array([own[0] for own in self.rows])[:, None]
+        known = np.where(chosen < 0, fallback, chosen) if (chosen < 0).any() else chosen
+        return torch.from_numpy(np.ascontiguousarray(known).reshape(-1)).to(self.x.device)
+
+    def _picked(self, values: Tensor, index: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return values.index_select(0, index).view(*shape, *values.shape[1:])
 
     def _keep_factors(
         self, generators: Sequence[np.random.Generator], shape: tuple[int, ...], units: int, dropout: float

@@ -31,7 +31,7 @@ __all__ = ["Callback", "Training"]
 
 Callback = Callable[[EpochReport], "bool | None"]
 # Values of one layer held at once while the validation rows pass.
-_VALIDATION_BLOCK = 4_000_000
+_VALIDATION_BLOCK = 1_000_000
 # A checkpoint is written when this much time has passed since the last one.
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Standardised columns are far below; beyond, products of float32 soon overflow.
@@ -115,6 +115,7 @@ class Training:
         self._units = sum(units for _, units in network.architecture.layers())
         self._written = time.monotonic()
         self._between_epochs = True
+        self._held: tuple[NDArray[np.int64], Tensor, tuple[Tensor, ...], Tensor | None] | None = None
 
     def run(self) -> History:
         """Train to the end, or to Ctrl-C, and return what happened; the network remembers the best weights."""
@@ -245,25 +246,17 @@ class Training:
         source = self._validation
         if source is None:
             return None
-        order = np.full((len(source.rows), source.most_rows), -1, np.int64)
-        for k, own in enumerate(source.rows):
-            order[k, : len(own)] = own
+        if self._held is None:
+            # The rows, what is known of them and where their outputs go are the same in every epoch.
+            order = source.in_order()
+            raw = torch.empty(*order.shape, self._objective.outputs, device=source.x.device)
+            self._held = order, raw, *source.known(order)
+        order, raw, fields, weight = self._held
         rows = max(1, _VALIDATION_BLOCK // (len(order) * max(self._units, source.x[0].numel(), 1)))
-        raw, fields, weights = [], [], []
         for start in range(0, order.shape[1], rows):
-            x, known, weight = source.gathered(order[:, start : start + rows])
-            raw.append(self._network.outputs(x))
-            fields.append(known)
-            weights.append(weight)
-        joined = tuple(torch.cat(parts, dim=1) for parts in zip(*fields, strict=True))
-        every = torch.cat(raw, dim=1)
-        weight = None
-        if any(part is not None for part in weights):
-            filled = [
-                part if part is not None else every.new_ones(r.shape[:2]) for part, r in zip(weights, raw, strict=True)
-            ]
-            weight = torch.cat(filled, dim=1)
-        return _plain(self._objective.losses(every, joined, weight))
+            block = slice(start, start + rows)
+            raw[:, block] = self._network.outputs(source.inputs(order[:, block]))
+        return _plain(self._objective.losses(raw, fields, weight))
 
     def _note_epoch(
         self, train_loss: NDArray[np.float64], validation_loss: NDArray[np.float64] | None, rate: float, seconds: float
