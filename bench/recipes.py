@@ -1,7 +1,7 @@
 """Which recipe is best: settings of ALDSurvival compared on rows held out of the training part, never on test rows.
 
-Needs the datasets of the paper in the folder ALDSURV_DATA. Each result is appended to a file, from which an interrupted
-study goes on: ``python -m bench.recipes FILE [recipe ...]``.
+Needs the publishers' files of the real datasets (``aldsurv datasets fetch --all``). Each result is appended to a file,
+from which an interrupted study goes on: ``python -m bench.recipes FILE [recipe ...]``.
 """
 
 from __future__ import annotations
@@ -125,5 +125,5 @@ def main(file: Path, chosen: list[str]) -> None:
 
 if __name__ == "__main__":
     if not available():
-        sys.exit("set ALDSURV_DATA to the folder with the datasets of the paper")
+        sys.exit("the real datasets are not in the data folder: aldsurv datasets fetch --all")
     main(Path(sys.argv[1]), sys.argv[2:])

@@ -32,7 +32,7 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 WITHIN_A_LAYER = {("registry", "errors")}
 TORCH_ROOMS = {"losses", "networks", "training", "models"}
 # Only from inside a function: reached when somebody asks for what needs it.
-LAZY_ONLY = {"scipy", "sklearn", "pandas", "polars"}
+LAZY_ONLY = {"scipy", "sklearn", "pandas", "polars", "pyarrow", "platformdirs", "h5py"}
 GPL = {"sksurv", "SurvivalEVAL", "SurvSet"}
 
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -34,7 +34,8 @@ def test_every_public_name_exists():
 
 
 @pytest.mark.parametrize(
-    "room", ["distributions", "losses", "metrics", "models", "networks", "nonparametric", "plots", "training"]
+    "room",
+    ["datasets", "distributions", "losses", "metrics", "models", "networks", "nonparametric", "plots", "training"],
 )
 def test_every_room_says_what_it_offers(room):
     module = importlib.import_module(f"aldsurv.{room}")
@@ -70,7 +71,7 @@ def test_every_dependency_is_pinned_and_explained():
 
 def test_nothing_of_the_gpl_is_needed_at_run_time():
     names = {package_name(requirement) for requirement in PROJECT["dependencies"]}
-    for extra in ("torch", "plots"):
+    for extra in ("torch", "plots", "datasets", "tables"):
         names |= {package_name(requirement) for requirement in PROJECT["optional-dependencies"][extra]}
     assert names.isdisjoint({"scikit-survival", "survivaleval", "survset"})
 

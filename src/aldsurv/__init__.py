@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aldsurv import distributions, metrics, models, nonparametric, plots
+    from aldsurv import datasets, distributions, metrics, models, nonparametric, plots
     from aldsurv.distributions import SurvivalDistribution
     from aldsurv.errors import AldsurvError
     from aldsurv.models import ALDSurvival, load
@@ -22,6 +22,7 @@ __all__ = [
     "AldsurvError",
     "SurvivalData",
     "SurvivalDistribution",
+    "datasets",
     "distributions",
     "load",
     "metrics",

@@ -35,7 +35,8 @@ def test_version_and_help(run) -> None:
     assert code == 0
     assert text.startswith("Usage: aldsurv [OPTIONS]")
     assert "Examples:\n    aldsurv demo\n" in text
-    assert "demo  Fit a model to a real table and predict." in text
+    assert "demo      Fit a model to a real table and predict." in text
+    assert "datasets  List, describe and fetch datasets." in text
 
 
 @pytest.mark.parametrize("command", [[], ["demo"]])
@@ -173,7 +174,7 @@ def test_output_that_nobody_reads(tmp_path: Path, environment: dict[str, str], l
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
     if "head" in line:
-        assert done.stdout == "German Breast Cancer Study Group 2: time to recurrence or death, in months\n"
+        assert done.stdout == "Rotterdam and German breast cancer study: time to recurrence or death, in months\n"
     if "/dev/null" in line:
         assert_one_error_line(done.stderr)
     else:
@@ -192,14 +193,14 @@ def test_completion_by_the_shell(run) -> None:
         assert done.stderr == ""
         return done.stdout
 
-    assert complete("aldsurv d", 1) == "plain,demo\n"
+    assert complete("aldsurv d", 1) == "plain,demo\nplain,datasets\n"
     assert complete("aldsurv demo --j", 2) == "plain,--json\n"
     assert "Error" not in complete("aldsurv dmeo --j", 2)
 
 
 def test_completion_knows_which_words_are_commands() -> None:
     context = click.Context(group, resilient_parsing=True)
-    assert group.list_commands(context) == ["demo"]
+    assert group.list_commands(context) == ["demo", "datasets"]
     assert group.get_command(context, "dmeo") is None
     assert group.get_command(context, "demo") is demo_module.demo
 

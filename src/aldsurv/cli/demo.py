@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +14,16 @@ from numpy.typing import NDArray
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
+    from aldsurv.datasets import Dataset
     from aldsurv.distributions import SurvivalDistribution
 
 __all__ = ["demo"]
 
-_DAYS_A_MONTH = 30.4375
-_NUMBERS = ("age", "tsize", "pnodes", "progrec", "estrec")
-_TEXTS = ("horTh", "menostat", "tgrade")
 # The people shown: from short to long predicted time.
 _SHOWN = (0.1, 0.3, 0.5, 0.7, 0.9)
 _AT = (24, 60)
 _SEED = 0
+_SIZES = ("to 20 mm", "to 50 mm", "over 50 mm")
 
 
 @click.command()
@@ -42,10 +39,11 @@ _SEED = 0
 def demo(out: Path, as_json: bool) -> None:
     """Fit ALDSurvival to a real table and predict for people held out.
 
-    686 women of the German Breast Cancer Study Group 2 trial, with the time
-    to recurrence or death. A fifth of them is held out: for these come how
-    well the predictions do, five of them one by one, a picture of their
-    survival curves in DIR/survival.png, and the model in DIR/gbsg2.aldsurv.
+    2232 women with breast cancer (Rotterdam tumour bank and German Breast
+    Cancer Study Group), with the time to recurrence or death. A fifth of
+    them is held out: for these come how well the predictions do, five of
+    them one by one, a picture of their survival curves in DIR/survival.png,
+    and the model in DIR/gbsg.aldsurv.
 
     \b
     Examples:
@@ -54,46 +52,37 @@ def demo(out: Path, as_json: bool) -> None:
       aldsurv demo --json
     """  # noqa: D301
     # Here, so that the help is there at once, and even where matplotlib or torch are not.
+    from aldsurv.datasets import load
     from aldsurv.models import ALDSurvival
     from aldsurv.plots import prediction_figure, save_figure
 
     out.mkdir(parents=True, exist_ok=True)
-    columns, data = _gbsg2()
-    train, test = data.split_rows(0.2, random_state=_SEED)
+    train, test = load("gbsg").split(seed=_SEED)
     model = ALDSurvival(unit="months", random_state=_SEED)
     # Everything that can fail comes before the first line is printed.
-    model.fit(_rows(columns, train), data[train])
-    predicted = model.predict_distribution(_rows(columns, test))
+    model.fit(_named(train), train.y)
+    predicted = model.predict_distribution(_named(test))
     shown = np.argsort(predicted.median())[[round(share * (len(test) - 1)) for share in _SHOWN]]
     names = [f"person {k + 1}" for k in range(len(shown))]
-    figure = prediction_figure(predicted, data[test], rows=shown, labels=names, unit="months")
+    figure = prediction_figure(predicted, test.y, rows=shown, labels=names, unit="months")
     found = {
         "unit": "months",
-        "train": {"rows": len(train), "events": data[train].n_events, "summary": data[train].summary()},
-        "test": {"rows": len(test), "events": data[test].n_events, "summary": data[test].summary()},
-        "follow_up": float(data[train].time.max()),
+        "train": _told(train.y),
+        "test": _told(test.y),
+        "follow_up": float(train.y.time.max()),
         "epochs": model.history_.epochs,
         "seconds": round(float(model.history_.seconds.sum()), 2),
-        "held_out": _quality(predicted, data[test], data[train]),
-        "people": _people(predicted[shown], data[test[shown]], _rows(columns, test[shown])),
+        "held_out": _quality(predicted, test.y, train.y),
+        "people": _people(predicted[shown], test[shown]),
         "picture": str(save_figure(figure, out / "survival.png")),
-        "model": str(model.save(out / "gbsg2.aldsurv")),
+        "model": str(model.save(out / "gbsg.aldsurv")),
     }
     click.echo(json.dumps(found, indent=2) if as_json else _text(found))
 
 
-def _gbsg2() -> tuple[dict[str, NDArray[Any]], SurvivalData]:
-    """Covariates by name, and times in months."""
-    text = files("aldsurv").joinpath("data/gbsg2.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
-    columns: dict[str, NDArray[Any]] = {name: np.array([float(row[name]) for row in rows]) for name in _NUMBERS}
-    columns |= {name: np.array([row[name] for row in rows]) for name in _TEXTS}
-    time = np.array([float(row["time"]) for row in rows]) / _DAYS_A_MONTH
-    return columns, SurvivalData.right(time, np.array([row["cens"] == "1" for row in rows]))
-
-
-def _rows(columns: dict[str, NDArray[Any]], rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-    return {name: values[rows] for name, values in columns.items()}
+def _named(data: Dataset) -> dict[str, NDArray[np.float64]]:
+    """Covariates by name: a model remembers the names, and checks them when it predicts."""
+    return dict(zip(data.feature_names, data.x.T, strict=True))
 
 
 def _quality(predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData) -> dict[str, float]:
@@ -110,27 +99,29 @@ def _quality(predicted: SurvivalDistribution, data: SurvivalData, train: Surviva
     }
 
 
-def _people(
-    predicted: SurvivalDistribution, data: SurvivalData, columns: dict[str, NDArray[Any]]
-) -> list[dict[str, Any]]:
-    interval, survival = predicted.interval(0.8), predicted.survival(list(_AT))
+def _people(predicted: SurvivalDistribution, data: Dataset) -> list[dict[str, Any]]:
+    interval, survival, columns = predicted.interval(0.8), predicted.survival(list(_AT)), _named(data)
     return [
         {
-            **{name: columns[name][row].tolist() for name in ("age", "pnodes", "tgrade", "horTh")},
+            **{name: float(columns[name][row]) for name in columns},
             "median": float(predicted.median()[row]),
             "interval_80": interval[row].tolist(),
             **{f"event_free_{at}": float(survival[row, k]) for k, at in enumerate(_AT)},
-            "time": float(data.time[row]),
-            "event": bool(data.event[row]),
+            "time": float(data.y.time[row]),
+            "event": bool(data.y.event[row]),
         }
         for row in range(len(data))
     ]
 
 
+def _told(data: SurvivalData) -> dict[str, Any]:
+    return {"rows": len(data), "events": data.n_events, "summary": data.summary()}
+
+
 def _text(found: dict[str, Any]) -> str:
     held, people, end = found["held_out"], found["people"], found["follow_up"]
     lines = [
-        "German Breast Cancer Study Group 2: time to recurrence or death, in months",
+        "Rotterdam and German breast cancer study: time to recurrence or death, in months",
         f"  learning from  {found['train']['summary']}",
         f"  held out       {found['test']['summary']}",
         f"  fitted in {found['seconds']:.1f} s ({found['epochs']} epochs)",
@@ -146,9 +137,9 @@ def _text(found: dict[str, Any]) -> str:
         "Five of them, in months",
         _line("", [f"person {k + 1}" for k in range(len(people))]),
         _line("age", [f"{person['age']:.0f}" for person in people]),
-        _line("positive nodes", [f"{person['pnodes']:.0f}" for person in people]),
-        _line("grade", [person["tgrade"] for person in people]),
-        _line("hormonal therapy", [person["horTh"] for person in people]),
+        _line("positive nodes", [f"{person['nodes']:.0f}" for person in people]),
+        _line("tumour size", [_SIZES[int(person["size"])] for person in people]),
+        _line("hormonal therapy", ["yes" if person["hormone"] else "no" for person in people]),
         _line("predicted median", [_within(person["median"], end) for person in people]),
         _line("80 % interval", [" to ".join(_within(t, end) for t in person["interval_80"]) for person in people]),
     ]

@@ -1,0 +1,179 @@
+"""``aldsurv datasets``: what there is, what it is, where it is, and getting it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aldsurv.errors import ParameterError
+
+if TYPE_CHECKING:
+    from aldsurv.datasets import DatasetInfo
+
+__all__ = ["datasets"]
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def datasets(ctx: click.Context) -> None:
+    """The 21 datasets of the paper.
+
+    Synthetic ones are drawn, gbsg comes with aldsurv, the others are files
+    of their publishers, kept in the data folder: ALDSURV_DATA if that
+    variable is set, else the user's cache folder.
+
+    \b
+    Examples:
+      aldsurv datasets list
+      aldsurv datasets describe whas
+      aldsurv datasets fetch metabric whas
+      aldsurv datasets fetch --all
+      aldsurv datasets path
+    """  # noqa: D301
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+@datasets.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_datasets(as_json: bool) -> None:
+    """List the datasets, and which are here.
+
+    \b
+    Examples:
+      aldsurv datasets list
+      aldsurv datasets list --json
+    """  # noqa: D301
+    infos = _infos()
+    if as_json:
+        click.echo(json.dumps([_plain(info) for info in infos], indent=2))
+        return
+    lines = [("name", "kind", "rows", "features", "censored", "time", "data")]
+    lines += [
+        (
+            info.name,
+            info.kind,
+            str(info.rows),
+            str(info.n_features),
+            f"{100 * info.censored:.0f} %",
+            info.unit,
+            _state(info),
+        )
+        for info in infos
+    ]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        cells = (
+            cell.rjust(width) if column in (2, 3, 4) else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        click.echo("  ".join(cells).rstrip())
+
+
+@datasets.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def describe(name: str, as_json: bool) -> None:
+    """Rows, columns, source and licence of a dataset.
+
+    \b
+    Examples:
+      aldsurv datasets describe support
+    """  # noqa: D301
+    from aldsurv.datasets import describe as describe_dataset
+
+    info = describe_dataset(name)
+    click.echo(json.dumps(_plain(info), indent=2) if as_json else f"{info}\ndata      {_state(info)}")
+
+
+@datasets.command()
+@click.argument("name", required=False)
+def path(name: str | None) -> None:
+    """Print the data folder, or the file of a dataset.
+
+    \b
+    Examples:
+      aldsurv datasets path
+      aldsurv datasets path metabric
+    """  # noqa: D301
+    from aldsurv.datasets import describe as describe_dataset
+    from aldsurv.datasets.data_folder import data_folder, raw_file
+
+    if name is None:
+        click.echo(data_folder())
+        return
+    info = describe_dataset(name)
+    if info.file is None or (info.packaged and not _is_here(info)):
+        raise ParameterError(f"{name!r} needs no file: load it by aldsurv.datasets.load({name!r}).")
+    click.echo(raw_file(info.file, name))
+
+
+@datasets.command()
+@click.argument("names", nargs=-1, metavar="[NAMES]...")
+@click.option("--all", "every", is_flag=True, help="All that need a file.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def fetch(names: tuple[str, ...], every: bool, as_json: bool) -> None:
+    """Download datasets from their publishers.
+
+    A file that is here is checked and not downloaded again; a download
+    that was cut goes on where it stopped.
+
+    \b
+    Examples:
+      aldsurv datasets fetch metabric whas
+      aldsurv datasets fetch --all
+    """  # noqa: D301
+    if every == bool(names):
+        raise click.UsageError("Give names of datasets or --all, one of the two.")
+    from aldsurv.datasets import describe as describe_dataset
+    from aldsurv.datasets.data_folder import data_folder
+    from aldsurv.datasets.download import DownloadError, fetch_file, with_files
+
+    # All names are known before the first is fetched.
+    infos = [describe_dataset(name) for name in (with_files() if every else dict.fromkeys(names))]
+    files: dict[str, str | None] = {}
+    failed: dict[str, str] = {}
+    for info in infos:
+        try:
+            files[info.name] = None if info.file is None else str(fetch_file(info))
+        except DownloadError as error:  # noqa: PERF203
+            failed[info.name] = str(error)
+            click.echo(f"aldsurv: error: {error}", err=True)
+        else:
+            if not as_json:
+                click.echo(f"{info.name}: {files[info.name] or 'needs no file'}")
+    if as_json:
+        click.echo(json.dumps({"folder": str(data_folder()), "files": files, "failed": failed}, indent=2))
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _infos() -> list[DatasetInfo]:
+    from aldsurv.datasets import describe as describe_dataset
+    from aldsurv.datasets import names
+
+    return [describe_dataset(name) for name in names()]
+
+
+def _plain(info: DatasetInfo) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {**asdict(info), "rows": info.rows, "n_features": info.n_features, "data": _state(info)}
+
+
+def _state(info: DatasetInfo) -> str:
+    if info.file is None:
+        return "drawn when loaded"
+    if info.packaged:
+        return "comes with aldsurv"
+    if _is_here(info):
+        return "here"
+    return "to be got by hand" if info.url is None else "to be fetched"
+
+
+def _is_here(info: DatasetInfo) -> bool:
+    from aldsurv.datasets.data_folder import data_folder
+
+    return (data_folder() / str(info.file)).is_file()

@@ -1,0 +1,269 @@
+"""How a table is written down: Parquet or text, and of text the encoding, the delimiter and the decimal mark."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import stat
+import warnings
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, cast, final
+
+from aldsurv.errors import DataError, ParameterError
+
+__all__ = ["DELIMITERS", "TextFormat", "is_parquet", "text_format"]
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+
+_SAMPLE, _LONGEST_SAMPLE = 1 << 20, 1 << 26
+_RECORDS = 200
+# Before the two-byte ones, which they begin like.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_GZIP = b"\x1f\x8b"
+_FOREIGN = {
+    b"PK\x03\x04": "a zip or Excel file: save the table as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel file: save the table as CSV",
+    b"\x89HDF\r\n\x1a\n": "an HDF5 file: save the table as CSV or Parquet",
+    b"ARROW1": "a Feather file: save the table as Parquet",
+    b"%PDF": "a PDF file: give the table as CSV",
+    b"SQLite format 3": "an SQLite file: save the table as CSV",
+}
+# What no text has, but tabs, ends of lines and pages, and the mark at the end of old files.
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1b-\x1f]")
+_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
+_COMMA = re.compile(r"\s*[+-]?(\d*|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?\s*")
+# With a comma these are thousands as well as three decimals.
+_EITHER = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
+
+
+@final
+@dataclass(frozen=True)
+class TextFormat:
+    """A table that is text.
+
+    Parameters
+    ----------
+    path, compressed
+        The file, and whether it is gzipped.
+    encoding, delimiter, decimal
+        How it is written down.
+    named
+        Whether the user named the encoding.
+    """
+
+    path: Path
+    compressed: bool
+    encoding: str
+    delimiter: str
+    decimal: str
+    named: bool
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Line that a record begins in, and its fields; empty lines are none. Slow: for messages."""
+        raw = _open(self.path, self.compressed)
+        with io.TextIOWrapper(raw, self.encoding, errors="replace", newline="") as text:
+            yield from _records(text, self.delimiter)
+
+    def line_of(self, row: int) -> int | None:
+        """Line of a row that is counted from 0; None if it cannot be found."""
+        try:
+            for number, (line, _) in enumerate(self.records()):
+                # The header is a record, too.
+                if number == row + 1:
+                    return line
+        except (csv.Error, *_BROKEN):
+            pass
+        return None
+
+    def in_western_encoding(self) -> TextFormat:
+        """The same for a file that turned out not to be UTF-8, with a warning."""
+        with _open(self.path, self.compressed) as raw:
+            decoder = codecs.getincrementaldecoder("cp1252")()
+            try:
+                while chunk := raw.read(_SAMPLE):
+                    decoder.decode(chunk)
+                encoding = "cp1252"
+            except UnicodeDecodeError:
+                encoding = "latin-1"
+        return replace(self, encoding=_warned(self.path, encoding))
+
+
+_BROKEN = (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether the file is Parquet, by its first bytes; what is neither file nor table is refused."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise DataError(f"{str(path)!r} is a folder. Give the path of one file.")
+    if not stat.S_ISREG(mode):
+        raise DataError(f"{str(path)!r} is a pipe or a device. Give the path of a file.")
+    with path.open("rb") as file:
+        head = file.read(16)
+    if not head:
+        raise DataError(f"{str(path)!r} is empty. Give a table with a header and rows.")
+    for magic, kind in _FOREIGN.items():
+        if head.startswith(magic):
+            raise DataError(f"{str(path)!r} is no table but {kind}.")
+    return head.startswith(b"PAR1")
+
+
+def text_format(path: Path, *, delimiter: str | None, decimal: str | None, encoding: str | None) -> TextFormat:
+    """Find out what was not named."""
+    _check_named(delimiter, decimal, encoding)
+    with path.open("rb") as file:
+        compressed = file.read(2) == _GZIP
+    try:
+        with _open(path, compressed) as raw:
+            head, whole = _head(raw)
+    except _BROKEN:
+        raise DataError(f"{str(path)!r} begins like a gzipped file, but is damaged. Copy it again.") from None
+    found, text = _decoded(head, encoding, path)
+    if not text.strip():
+        raise DataError(f"{str(path)!r} is empty. Give a table with a header and rows.")
+    wrong = _CONTROL.search(text)
+    if wrong is not None:
+        hint = " If it is UTF-16 text, say encoding='utf-16-le'." if wrong[0] == "\0" and encoding is None else ""
+        raise DataError(
+            f"{str(path)!r} is no table: it holds the character {wrong[0]!r} in line "
+            f"{text.count(chr(10), 0, wrong.start()) + 1}. Give CSV, TSV or Parquet.{hint}"
+        )
+    if delimiter is None:
+        delimiter = _likely_delimiter(text, whole, "\t" if ".tsv" in path.suffixes or ".tab" in path.suffixes else ",")
+    if decimal is None:
+        decimal = _likely_decimal(text, whole, delimiter, path)
+    return TextFormat(path, compressed, found, delimiter, decimal, encoding is not None)
+
+
+def _check_named(delimiter: str | None, decimal: str | None, encoding: str | None) -> None:
+    if delimiter is not None and not (
+        isinstance(delimiter, str) and re.fullmatch(r"[\t -~]", delimiter) and delimiter != '"'
+    ):
+        raise ParameterError(f"delimiter must be None or one ASCII character such as ',' or ';', but is {delimiter!r}.")
+    if decimal not in (None, ".", ","):
+        raise ParameterError(f"decimal must be None, '.' or ',', but is {decimal!r}.")
+    if decimal is not None and decimal == delimiter:
+        raise ParameterError(f"delimiter and decimal must differ, but both are {decimal!r}.")
+    if encoding is not None:
+        try:
+            # An empty text is the same in all encodings, and in those that are none.
+            b"a".decode(encoding)
+        except UnicodeDecodeError:
+            return
+        except (LookupError, TypeError, ValueError):
+            raise ParameterError(
+                f"encoding must be None or the name of one, such as 'utf-8' or 'cp1252', but is {encoding!r}."
+            ) from None
+
+
+def _open(path: Path, compressed: bool) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "rb")) if compressed else path.open("rb")
+
+
+def _head(raw: IO[bytes]) -> tuple[bytes, bool]:
+    """The first bytes, enough for two lines if lines are not too long, and whether that is all."""
+    head = raw.read(_SAMPLE)
+    while len(head) < _LONGEST_SAMPLE and head.count(b"\n") + head.count(b"\r") < 2:
+        more = raw.read(len(head) or 1)
+        if not more:
+            break
+        head += more
+    return head, not raw.read(1)
+
+
+def _decoded(head: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
+    """The encoding and the text; the last character may be cut."""
+    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    if encoding is None or (marked == "utf-8-sig" and codecs.lookup(encoding).name == "utf-8"):
+        encoding = marked or encoding
+    if encoding is not None:
+        try:
+            return encoding, codecs.getincrementaldecoder(encoding)().decode(head)
+        except UnicodeError as error:
+            raise DataError(f"{str(path)!r} is not text in {encoding} ({error}). Name its encoding.") from None
+    for name in ("utf-8", "cp1252"):
+        try:
+            text = codecs.getincrementaldecoder(name)().decode(head)
+        except UnicodeDecodeError:
+            continue
+        # What has control characters is refused: no need to speak of its encoding.
+        return name if name == "utf-8" or _CONTROL.search(text) else _warned(path, name), text
+    text = head.decode("latin-1")
+    return "latin-1" if _CONTROL.search(text) else _warned(path, "latin-1"), text
+
+
+def _warned(path: Path, encoding: str) -> str:
+    message = f"{str(path)!r} is not UTF-8; it is read as {encoding}. If letters come out wrong, name its encoding."
+    warnings.warn(message, stacklevel=5)
+    return encoding
+
+
+def _records(text: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(text, delimiter=delimiter)
+    line = 1
+    for fields in reader:
+        if fields:
+            yield line, fields
+        line = reader.line_num + 1
+
+
+def _sample_records(text: str, whole: bool, delimiter: str) -> list[tuple[int, list[str]]]:
+    found: list[tuple[int, list[str]]] = []
+    try:
+        for record in _records(io.StringIO(text, newline=""), delimiter):
+            found.append(record)
+            if len(found) == _RECORDS:
+                return found
+    except csv.Error:
+        return found
+    # The last one may be cut.
+    return found if whole or len(found) < 2 else found[:-1]
+
+
+def _likely_delimiter(text: str, whole: bool, first: str) -> str:
+    """The one that gives most rows as many fields as the header has, and of those the one with most fields."""
+    best, best_score = first, (0.0, 1)
+    for delimiter in sorted(DELIMITERS, key=lambda known: known != first):
+        widths = [len(fields) for _, fields in _sample_records(text, whole, delimiter)]
+        if widths and widths[0] > 1:
+            score = (sum(width == widths[0] for width in widths) / len(widths), widths[0])
+            # A header alone says little, but more than nothing.
+            if score > best_score:
+                best, best_score = delimiter, score
+    return best
+
+
+def _likely_decimal(text: str, whole: bool, delimiter: str, path: Path) -> str:
+    """A comma only where numbers are written so, all that have a mark are, and it cannot mean thousands."""
+    if delimiter == ",":
+        return "."
+    records = _sample_records(text, whole, delimiter)
+    fields = [(line, field) for line, record in records[1:] for field in record]
+    commas = [(line, field) for line, field in fields if _COMMA.fullmatch(field)]
+    points = [(line, field) for line, field in fields if _POINT.fullmatch(field)]
+    if not commas:
+        return "."
+    line, field = commas[0]
+    if points:
+        raise DataError(
+            f"{str(path)!r} has numbers with a comma ({field.strip()!r} in line {line}) and with a point "
+            f"({points[0][1].strip()!r} in line {points[0][0]}). Say decimal=',' or decimal='.', or correct the file."
+        )
+    if all(_EITHER.fullmatch(field) for _, field in commas):
+        raise DataError(
+            f"{str(path)!r} has numbers such as {field.strip()!r} (line {line}), whose comma may stand for decimals or "
+            "for thousands. Say decimal=',' if for decimals; remove it from the file if for thousands."
+        )
+    return ","
