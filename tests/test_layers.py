@@ -15,7 +15,8 @@ SOURCE = Path(aldsurv.__file__).parent
 # survival_data is made of.
 LAYERS = [
     ["errors", "registry"],
-    ["column_reading", "row_splitting", "feature_columns", "model_file"],
+    ["column_reading", "row_splitting", "model_file"],
+    ["feature_columns"],
     ["survival_data", "features"],
     ["distributions"],
     ["nonparametric"],

@@ -28,7 +28,10 @@ __all__ = [
     "entry_column",
     "event_column",
     "frame_column",
+    "is_numeric_text",
+    "listed",
     "number_column",
+    "one_column",
     "time_and_event_columns",
     "time_and_event_names",
     "weight_column",
@@ -74,7 +77,7 @@ _CORRECT = "Drop or correct those rows."
 
 def number_column(column: Column) -> FloatArray:
     """A fresh float64 column of shape (n,): missing values become NaN, what is no number is refused."""
-    raw = _one_column(column)
+    raw = one_column(column)
     if raw.dtype.kind not in "iuf":
         raw = _numbers_among_objects(raw, column.label)
     # Adding zero copies, so that nothing the caller does later reaches the data, and turns -0.0 into 0.0.
@@ -88,7 +91,7 @@ def event_column(column: Column, event_value: Any = None) -> BoolArray:
     Without `event_value` the column must hold True/False or 0/1. With it, rows equal to it are events and all
     others are censored.
     """
-    raw, label = _one_column(column), column.label
+    raw, label = one_column(column), column.label
     remedy = "Drop those rows, or say whether the event was observed."
     if raw.dtype.kind in "biuf":
         _require_rows(~np.isnan(raw), label, "known in every row", {label: raw}, remedy)
@@ -198,8 +201,8 @@ def frame_column(frame: Any, name: Any) -> Any:
     if name not in names:
         near = get_close_matches(str(name), [str(known) for known in names], n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}? " if near else ""
-        listed = _listed(names, 12) or "none"
-        raise UnknownNameError(f"there is no column {name!r}. {hint}Columns: {listed}.")
+        there = listed(names, 12) or "none"
+        raise UnknownNameError(f"there is no column {name!r}. {hint}Columns: {there}.")
     return frame[name]
 
 
@@ -211,11 +214,9 @@ def time_and_event_names(frame: Any, event_value: Any = None) -> tuple[Any, Any]
     names = column_names(frame)
     explicit = "SurvivalData.from_frame(y, time=..., event=..., event_value=...)"
     if len(names) != 2:
-        raise DataError(f"y must have two columns, but it has {len(names)} ({_listed(names, 5)}). Use {explicit}.")
+        raise DataError(f"y must have two columns, but it has {len(names)} ({listed(names, 5)}). Use {explicit}.")
     if event_value is None and any("cens" in str(name).lower() for name in names):
-        raise DataError(
-            f"columns {_listed(names, 2)}: it is not clear whether 1 means censored or not. Use {explicit}."
-        )
+        raise DataError(f"columns {listed(names, 2)}: it is not clear whether 1 means censored or not. Use {explicit}.")
     for is_event in (  # the first sign that tells the two apart counts
         [_role(name) == "event" for name in names],
         [_role(name) != "time" for name in names],
@@ -225,7 +226,7 @@ def time_and_event_names(frame: Any, event_value: Any = None) -> tuple[Any, Any]
         if is_event[0] != is_event[1]:
             return (names[1], names[0]) if is_event[0] else (names[0], names[1])
     raise DataError(
-        f"columns {_listed(names, 2)}: it is not clear which is the time and which the event. Use {explicit}."
+        f"columns {listed(names, 2)}: it is not clear which is the time and which the event. Use {explicit}."
     )
 
 
@@ -265,7 +266,8 @@ def _role(name: Any) -> str | None:
     return None
 
 
-def _one_column(column: Column) -> NDArray[Any]:
+def one_column(column: Column) -> NDArray[Any]:
+    """The values as an array (n,) of whatever type they have; a mask becomes None, text keeps its gaps."""
     values, label = column
     if isinstance(values, np.ma.MaskedArray):
         # numpy.asarray would hand out what lies under the mask.
@@ -309,13 +311,14 @@ def _kind_of(item: Any) -> tuple[str, str]:
     """What an object is when it is no number, and the remedy; both are empty for a number."""
     for types, kind, remedy in _KINDS:
         if isinstance(item, types):
-            if isinstance(item, str) and _is_numeric(item):
+            if isinstance(item, str) and is_numeric_text(item):
                 return kind, "It looks like a number: convert the column to float first."
             return kind, remedy
     return f"the {type(item).__name__}", "Give plain real numbers."
 
 
-def _is_numeric(text: str) -> bool:
+def is_numeric_text(text: str) -> bool:
+    """Whether Python would read the text as a number."""
     try:
         float(text)
     except ValueError:
@@ -332,23 +335,23 @@ def _is_missing(item: Any) -> bool:
 
 
 def _event_refusal(distinct: list[Any], label: str, event_value: Any) -> str:
-    listed = _listed(distinct, 5)
+    held = listed(distinct, 5)
     if event_value is not None:
-        return f"event_value={event_value!r} does not occur in {label}, which holds {listed}. Give one of these."
+        return f"event_value={event_value!r} does not occur in {label}, which holds {held}. Give one of these."
     start = f"{label} must be True/False or 0/1, but it holds"
     if not all(isinstance(value, Real) for value in distinct):
         likely = (value for word in _EVENT_VALUES for value in distinct if word in str(value).lower())
         guess = next(likely, distinct[-1])
     elif len(distinct) > 5 or any(isinstance(value, float) for value in distinct):
         return (
-            f"{start} {len(distinct)} different numbers: {listed}. Were time and event exchanged? "
+            f"{start} {len(distinct)} different numbers: {held}. Were time and event exchanged? "
             "If not, say by event_value which of them is the event."
         )
     else:
         # 1/2 is the old coding of alive/dead; in 0/1/2/… the 1 is the event of interest.
         guess = 1 if 0 in distinct and 1 in distinct else max(distinct)
     return (
-        f"{start} {listed}. Say which value is the event, such as event_value={guess!r}; "
+        f"{start} {held}. Say which value is the event, such as event_value={guess!r}; "
         "every other value then counts as censored."
     )
 
@@ -357,7 +360,8 @@ def _count(bad: int, total: int) -> str:
     return f"{bad} of {total} values {'is' if bad == 1 else 'are'}"
 
 
-def _listed(values: list[Any], most: int) -> str:
+def listed(values: list[Any], most: int) -> str:
+    """The first few values for a message."""
     return ", ".join(repr(value) for value in values[:most]) + (", …" if len(values) > most else "")
 
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.column_reading import is_numeric_text
 from aldsurv.errors import DataError
 
 __all__ = [
@@ -367,11 +368,11 @@ def _looks_like_identifier(values: FloatArray, name: str, low: float, high: floa
 
 def _refuse_numbers_as_text(levels: list[Level | None], inverse: NDArray[np.intp], label: str) -> None:
     known = [level for level in levels if level is not None]
-    numeric = [level for level in known if not isinstance(level, str) or _is_numeric(level)]
+    numeric = [level for level in known if not isinstance(level, str) or is_numeric_text(level)]
     if 2 * len(numeric) <= len(known):
         return
     text = [level for level in known if isinstance(level, str)]
-    words = [level for level in text if not _is_numeric(level)]
+    words = [level for level in text if not is_numeric_text(level)]
     shown = (words or text)[0]
     row = int(np.argmax(inverse == levels.index(shown)))
     found = "numbers mixed with text" if words else "numbers as text"
@@ -459,7 +460,9 @@ def _numbers(raw: NDArray[Any], label: str) -> FloatArray:
     if "text" in kinds:
         items = raw.tolist()
         row = next(row for row, item in enumerate(items) if isinstance(item, str))
-        remedy = "Convert the column to numbers first." if _is_numeric(items[row]) else "Put a gap (NaN) in its place."
+        remedy = (
+            "Convert the column to numbers first." if is_numeric_text(items[row]) else "Put a gap (NaN) in its place."
+        )
         raise DataError(
             f"{label} held numbers in training, but row {row} holds the text {_quoted(items[row])}. {remedy}"
         )
@@ -538,14 +541,6 @@ def _level(item: Any) -> Level | None:
 def _level_order(level: Level) -> tuple[bool, Any]:
     """Numbers before text, which do not compare."""
     return isinstance(level, str), level
-
-
-def _is_numeric(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _told(value: Any) -> str:

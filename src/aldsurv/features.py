@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.column_reading import Column, _listed, _one_column
+from aldsurv.column_reading import Column, listed, one_column
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.feature_columns import (
     ColumnPlan,
@@ -232,7 +232,7 @@ class _Table(NamedTuple):
 
     def read(self, j: int) -> NDArray[Any]:
         """Column j as a one-dimensional array."""
-        raw = _one_column(Column(self.column(j), self.labels[j]))
+        raw = one_column(Column(self.column(j), self.labels[j]))
         if raw.size != self.n_rows:
             raise DataError(
                 f"{self.labels[j]} has {raw.size} values, but {self.labels[0]} has {self.n_rows}. "
@@ -254,7 +254,7 @@ def _table(X: Any) -> _Table:
         raise DataError(f"X must hold rows, but is a {type(X).__name__}: collect it first, by X.collect().")
     if isinstance(X, Mapping):
         keys = list(X)
-        n_rows = _one_column(Column(X[keys[0]], f"column {keys[0]!r}")).size if keys else 0
+        n_rows = one_column(Column(X[keys[0]], f"column {keys[0]!r}")).size if keys else 0
     elif isinstance(X, (np.ndarray, list, tuple)) or getattr(X, "columns", None) is None:
         return _array_table(X)
     else:
@@ -327,13 +327,13 @@ def _name_refusal(expected: tuple[str, ...], found: tuple[str, ...]) -> str:
     if not unseen and not missing:
         return (
             f"{message}Feature names must be in the same order as they were in fit.\n"
-            f"Give the columns in the order {_listed(list(expected), 12)}."
+            f"Give the columns in the order {listed(list(expected), 12)}."
         )
     for name in missing[:5]:
         near = get_close_matches(name, unseen, n=1, cutoff=0.6)
         if near:
             message += f"Is {near[0]!r} what was {name!r} in training? "
-    return f"{message}Give the columns of training: {_listed(list(expected), 12)}."
+    return f"{message}Give the columns of training: {listed(list(expected), 12)}."
 
 
 def _positions(categorical: Sequence[str | int] | None, table: _Table) -> set[int]:
@@ -349,7 +349,7 @@ def _positions(categorical: Sequence[str | int] | None, table: _Table) -> set[in
                 hint = f"Did you mean {near[0]!r}? " if near else ""
                 raise UnknownNameError(
                     f"categorical lists {column!r}, which is no column of X. {hint}"
-                    f"Columns: {_listed(list(names), 12) or 'without names; give positions'}."
+                    f"Columns: {listed(list(names), 12) or 'without names; give positions'}."
                 )
             positions.add(names.index(column))
         elif isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < n_columns:

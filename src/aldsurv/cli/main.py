@@ -61,7 +61,7 @@ def aldsurv(ctx: click.Context) -> None:
     \b
     Examples:
       aldsurv demo
-      aldsurv demo --json
+      aldsurv datasets list
       aldsurv demo --help
     """  # noqa: D301
     if ctx.invoked_subcommand is None:

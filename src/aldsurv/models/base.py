@@ -43,18 +43,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times.
-
-        Parameters
-        ----------
-        X
-            Covariates: array, pandas or polars frame, one row a subject.
-        y
-            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
-            array, or a frame of two columns.
-        sample_weight
-            A weight for each row; multiplies those of `y`.
-        """
+        """Learn from covariates and times, each row perhaps with a weight."""
 
     @abstractmethod
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
