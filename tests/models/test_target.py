@@ -246,3 +246,41 @@ def test_kinds_of_target_by_cross_censoring():
         model = quick(support=support, max_epochs=8).fit(x, mixed)
         assert np.isfinite(model.predict(x)).all()
         assert model.history_.train_loss[-1] < model.history_.train_loss[0]
+
+
+def test_a_column_of_times_alone():
+    from sklearn.exceptions import DataConversionWarning
+
+    with (
+        pytest.warns(UserWarning, match="every row is taken as an observed event"),
+        pytest.warns(DataConversionWarning, match="column-vector"),
+    ):
+        model = quick().fit(X, TIME[:, None])
+    assert same_bits(model, quick().fit(X, SurvivalData.right(TIME, ONES)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "unit"), [("none", 1.0), ("std", np.std(TIME)), ("median", np.median(TIME)), (2.5, 2.5)], ids=str
+)
+def test_unit_of_time_inside(rule, unit):
+    assert quick(time_scale=rule).fit(X, (TIME, EVENT)).time_scale_ == pytest.approx(unit)
+
+
+def test_unit_of_time_where_times_say_nothing():
+    # All alike: no spread to divide by.
+    assert quick(time_scale="std").fit(X, (3 * ONES, EVENT)).time_scale_ == 3.0
+    # Left-censored rows have their upper bound to go by.
+    bounds = SurvivalData.interval(np.full(120, -np.inf), TIME)
+    assert quick().fit(X, bounds).time_scale_ == pytest.approx(np.median(TIME))
+
+
+@pytest.mark.parametrize("device", ["abacus", "cuda:99", 3.5])
+def test_device_that_is_not_there(device):
+    with pytest.raises(ParameterError, match="device must be 'auto', 'cpu' or a device at hand"):
+        quick(device=device).fit(X, (TIME, EVENT))
+
+
+def test_routing_left_as_it_is():
+    model = quick()
+    assert model.set_fit_request() is model
+    assert not hasattr(model, "_metadata_request")
