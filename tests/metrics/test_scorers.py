@@ -7,12 +7,15 @@ import pytest
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sksurv.metrics import concordance_index_censored, integrated_brier_score
 
+from aldsurv import metrics
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.metrics import Scorer, get_scorer, harrell_c_scorer, ibs_scorer, log_likelihood_scorer
 from aldsurv.survival_data import SurvivalData
 from metrics.linear_estimator import LinearEstimator
 
-SCORERS = [harrell_c_scorer, ibs_scorer, log_likelihood_scorer]
+NAMES = ["harrell_c", "uno_c", "neg_ibs", "neg_mae", "neg_cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope"]
+NAMES += ["cal_f_intercept", "log_likelihood"]
+SCORERS = [get_scorer(name) for name in NAMES]
 FOLDS = KFold(3, shuffle=True, random_state=0)
 
 
@@ -41,11 +44,32 @@ def test_values(rows):
     assert log_likelihood_scorer(model, x, y) == pytest.approx(expected, rel=1e-10)
 
 
+def test_values_of_all(rows):
+    x, y = rows
+    model = LinearEstimator(slope=0.5).fit(x, y)
+    found = metrics.evaluate(model.predict_distribution(x), y, train=y)
+    expected = {
+        "harrell_c": found["harrell_c"],
+        "uno_c": found["uno_c"],
+        "neg_ibs": -found["ibs"],
+        "neg_mae": -found["mae"],
+        "neg_cens_dcal": -found["cens_dcal"],
+        "cal_s_slope": -abs(1 - found["cal_s_slope"]),
+        "cal_s_intercept": -abs(found["cal_s_intercept"]),
+        "cal_f_slope": -abs(1 - found["cal_f_slope"]),
+        "cal_f_intercept": -abs(found["cal_f_intercept"]),
+        "log_likelihood": found["log_likelihood"],
+    }
+    assert {name: get_scorer(name)(model, x, y) for name in NAMES} == expected
+    assert list(expected) == NAMES
+
+
 @pytest.mark.parametrize("scorer", SCORERS, ids=repr)
 def test_greater_is_better(rows, scorer):
     x, y = rows
-    good, bad = (LinearEstimator(slope=slope).fit(x, y) for slope in (1.0, -1.0))
-    assert scorer(good, x, y) > scorer(bad, x, y)
+    truth, bad = (LinearEstimator(slope=slope, sigma=1.5 * np.sqrt(2)).fit(x, y) for slope in (1.0, -1.0))
+    truth.mean_ = 15.0
+    assert scorer(truth, x, y) > scorer(bad, x, y)
 
 
 @pytest.mark.parametrize("scorer", SCORERS, ids=repr)
@@ -80,10 +104,13 @@ def test_pickled(rows, scorer):
 
 
 def test_by_name():
-    assert [get_scorer(scorer.name) for scorer in SCORERS] == SCORERS
+    assert [scorer.name for scorer in SCORERS] == NAMES
+    assert get_scorer("harrell_c") is harrell_c_scorer
+    assert get_scorer("neg_ibs") is ibs_scorer
+    assert get_scorer("log_likelihood") is log_likelihood_scorer
     with pytest.raises(UnknownNameError, match=r"^unknown scorer 'harell_c'. Did you mean 'harrell_c'\?$"):
         get_scorer("harell_c")
-    with pytest.raises(UnknownNameError, match="Known: harrell_c, neg_ibs, log_likelihood"):
+    with pytest.raises(UnknownNameError, match=f"Known: {', '.join(NAMES)}"):
         get_scorer("accuracy")
 
 

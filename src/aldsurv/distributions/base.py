@@ -19,6 +19,7 @@ from aldsurv.errors import ParameterError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from aldsurv.distributions.from_predictions import CurveTail
     from aldsurv.survival_data import SurvivalData
 
 __all__ = ["SurvivalDistribution", "residual_anywhere"]
@@ -173,6 +174,95 @@ class SurvivalDistribution(Rows):
                 "Evaluate them apart, or make them of one family."
             )
         return parts[0] if len(parts) == 1 else parts[0]._join(parts[1:])
+
+    @staticmethod
+    def from_survival(
+        curves: Any, times: Any, *, interpolate: bool = True, tail: CurveTail | None = None
+    ) -> SurvivalDistribution:
+        """The distribution of survival curves that any model predicted.
+
+        Parameters
+        ----------
+        curves
+            Survival ``(n, m)``, one row a subject, or ``(m,)`` for one: between 0 and 1, never rising. What rounding
+            does (1e-9; 1e-6 if the curves are float32) is repaired, anything more is refused.
+        times
+            Where the curves were evaluated: ``(m,)``, strictly increasing and not negative, or ``(n, m)``. At time 0
+            survival must be 1; if 0 is not among the times, that is added.
+        interpolate
+            True: survival falls linearly between the times (`QuantileKnots`), so that there is a density, and levels
+            ``F(y)`` between those of the times. False: it falls at the times only (`Step`), as in scikit-survival.
+            At the times themselves both are the curves.
+        tail
+            What happens after the last time to those still event-free. ``"exponential"`` (default if interpolated)
+            goes on with the density of the last stretch, so that all means and medians are finite; ``"hold"``
+            (default and possible only if not interpolated) keeps survival where it is for ever, which makes
+            the mean infinite; ``"drop"`` lets the rest have the event by the last time.
+
+        Examples
+        --------
+        >>> d = SurvivalDistribution.from_survival([[1.0, 0.8, 0.4], [1.0, 0.9, 0.0]], [0.0, 1.0, 3.0])
+        >>> d.survival([1.0, 2.0])
+        array([[0.8 , 0.6 ],
+               [0.9 , 0.45]])
+        """
+        from aldsurv.distributions.from_predictions import distribution_of_curves
+
+        return distribution_of_curves(curves, times, interpolate=interpolate, tail=tail)
+
+    @staticmethod
+    def from_quantiles(values: Any, levels: Any) -> SurvivalDistribution:
+        """The distribution of predicted quantiles, joined by straight lines (`QuantileKnots`).
+
+        Parameters
+        ----------
+        values
+            Times ``(n, m)``, one row a subject, or ``(m,)`` for one. Quantiles that cross are sorted; the field
+            ``crossed`` of the result tells in which rows.
+        levels
+            Their probabilities ``(m,)``, strictly increasing and between 0 and 1, at least two.
+
+        Examples
+        --------
+        >>> SurvivalDistribution.from_quantiles([[2.0, 4.0, 8.0]], [0.25, 0.5, 0.75]).cdf([3.0, 8.0])
+        array([[0.375, 0.75 ]])
+        """
+        from aldsurv.distributions.quantile_knots import QuantileKnots
+
+        return QuantileKnots(levels, values)
+
+    @staticmethod
+    def from_functions(
+        functions: Any, *, interpolate: bool = True, tail: CurveTail | None = None
+    ) -> SurvivalDistribution:
+        """The distribution of survival functions, one a row, as ``predict_survival_function`` gives them.
+
+        Parameters
+        ----------
+        functions
+            Callables with their times in ``x``: scikit-survival's ``StepFunction``, or those of this library. They
+            may have different times, but as many each.
+        interpolate, tail
+            As in `from_survival`.
+        """
+        from aldsurv.distributions.from_predictions import curves_of_functions, distribution_of_curves
+
+        return distribution_of_curves(*curves_of_functions(functions), interpolate=interpolate, tail=tail)
+
+    @staticmethod
+    def from_frame(frame: Any, *, interpolate: bool = True, tail: CurveTail | None = None) -> SurvivalDistribution:
+        """The distribution of survival curves in a pandas frame, as lifelines and pycox give them.
+
+        Parameters
+        ----------
+        frame
+            Times in the index, ascending, and one column a subject, whose names are not kept.
+        interpolate, tail
+            As in `from_survival`.
+        """
+        from aldsurv.distributions.from_predictions import curves_of_frame, distribution_of_curves
+
+        return distribution_of_curves(*curves_of_frame(frame), interpolate=interpolate, tail=tail)
 
     def survival(self, times: Any) -> Array:
         """Probability to be event-free after ``times``: S(t) = P(T > t)."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.metrics.brier import integrated_brier_score
 from aldsurv.metrics.concordance import concordance_harrell
 from aldsurv.metrics.likelihood import log_likelihood
+from aldsurv.metrics.named import NAMED
 from aldsurv.metrics.row_matching import number_column
 from aldsurv.registry import Registry
 from aldsurv.survival_data import SurvivalData
@@ -70,30 +70,62 @@ def _predicted(estimator: Any, X: Any) -> SurvivalDistribution:
     return predicted
 
 
-def _negative_ibs(predicted: SurvivalDistribution, data: SurvivalData) -> float:
-    # A scorer sees no training rows: the censoring is estimated from the rows that are scored.
-    return -integrated_brier_score(predicted, data, train=data)
+@final
+@dataclass(frozen=True)
+class _Goodness:
+    """A metric of `evaluate` as a number that is greater for a better prediction.
+
+    `best` is the value from which any distance counts against a prediction; None: the metric itself.
+    """
+
+    metric: str
+    best: float | None = None
+
+    def __call__(self, predicted: SurvivalDistribution, data: SurvivalData) -> float:
+        # A scorer sees no training rows: the censoring is estimated from the rows that are scored.
+        named = NAMED[self.metric]
+        value = float(named(predicted, data, **named.options_with(data, {})))
+        return value if self.best is None else -abs(self.best - value)
 
 
 harrell_c_scorer = Scorer("harrell_c", concordance_harrell)
-ibs_scorer = Scorer("neg_ibs", _negative_ibs)
+uno_c_scorer = Scorer("uno_c", _Goodness("uno_c"))
+ibs_scorer = Scorer("neg_ibs", _Goodness("ibs", best=0.0))
+mae_scorer = Scorer("neg_mae", _Goodness("mae", best=0.0))
+cens_dcal_scorer = Scorer("neg_cens_dcal", _Goodness("cens_dcal", best=0.0))
+cal_s_slope_scorer = Scorer("cal_s_slope", _Goodness("cal_s_slope", best=1.0))
+cal_s_intercept_scorer = Scorer("cal_s_intercept", _Goodness("cal_s_intercept", best=0.0))
+cal_f_slope_scorer = Scorer("cal_f_slope", _Goodness("cal_f_slope", best=1.0))
+cal_f_intercept_scorer = Scorer("cal_f_intercept", _Goodness("cal_f_intercept", best=0.0))
 log_likelihood_scorer = Scorer("log_likelihood", log_likelihood)
 
 SCORERS = Registry(
     "scorer",
     {
         "harrell_c": "aldsurv.metrics.scorers:harrell_c_scorer",
+        "uno_c": "aldsurv.metrics.scorers:uno_c_scorer",
         "neg_ibs": "aldsurv.metrics.scorers:ibs_scorer",
+        "neg_mae": "aldsurv.metrics.scorers:mae_scorer",
+        "neg_cens_dcal": "aldsurv.metrics.scorers:cens_dcal_scorer",
+        "cal_s_slope": "aldsurv.metrics.scorers:cal_s_slope_scorer",
+        "cal_s_intercept": "aldsurv.metrics.scorers:cal_s_intercept_scorer",
+        "cal_f_slope": "aldsurv.metrics.scorers:cal_f_slope_scorer",
+        "cal_f_intercept": "aldsurv.metrics.scorers:cal_f_intercept_scorer",
         "log_likelihood": "aldsurv.metrics.scorers:log_likelihood_scorer",
     },
 )
 
 
 def get_scorer(name: str) -> Scorer:
-    """A scorer by name: ``"harrell_c"``, ``"neg_ibs"`` or ``"log_likelihood"``.
+    """A scorer by name; greater is better in each.
 
-    ``"neg_ibs"`` is the integrated Brier score times -1, with the censoring and the range of times taken from the
-    rows that are scored, for a scorer sees no others.
+    - ``"harrell_c"``, ``"uno_c"``, ``"log_likelihood"``: the metric.
+    - ``"neg_ibs"``, ``"neg_mae"``, ``"neg_cens_dcal"``: the metric times -1.
+    - ``"cal_s_slope"``, ``"cal_f_slope"``: ``-|1 - slope|``; ``"cal_s_intercept"``, ``"cal_f_intercept"``:
+      ``-|intercept|``.
+
+    The censoring that ``"uno_c"`` and ``"neg_ibs"`` need, and the range of times, are taken from the rows that are
+    scored, for a scorer sees no others.
     """
     found: Scorer = SCORERS.load(name)
     return found

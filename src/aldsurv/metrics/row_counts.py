@@ -1,0 +1,170 @@
+"""Metrics as functions of how often each row counts: a resample of rows is a vector of counts.
+
+To count a row k times and to give it k times its weight is the same for a metric that heeds weights. So what depends
+on the prediction is computed once, and a replicate is left with sums over the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.brier import integrated_brier_score
+from aldsurv.metrics.calibration import censored_d_calibration, density_calibration, survival_calibration
+from aldsurv.metrics.concordance import concordance_harrell, concordance_uno
+from aldsurv.metrics.error import mean_absolute_error
+from aldsurv.metrics.event_levels import EventLevels, event_levels
+from aldsurv.metrics.likelihood import log_likelihood
+from aldsurv.metrics.named import NamedMetric
+from aldsurv.metrics.point_estimates import point_estimate
+from aldsurv.metrics.row_matching import FloatArray, as_numbers, number_column
+from aldsurv.nonparametric.censoring_weights import censoring_distribution
+from aldsurv.survival_data import SurvivalData
+
+__all__ = ["ByCounts", "Counts", "by_counts", "numbers"]
+
+Counts: TypeAlias = NDArray[np.int64]
+# Counts (b, n) of the rows in b resamples to the k numbers of the metric on each (b, k).
+ByCounts: TypeAlias = Callable[[Counts], FloatArray]
+
+# Survival probabilities held at once.
+_BLOCK_VALUES = 1 << 16
+
+
+def by_counts(metric: NamedMetric, predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
+    """The metric as a function of counts; `options` are those of its function, and known to be right."""
+    build = next((build for function, build in _BUILDERS if function is metric.function), None)
+    form = _repeated(metric.function, predicted, data, options) if build is None else build(predicted, data, **options)
+    if metric.part is None:
+        return form
+    part = slice(metric.part, metric.part + 1)
+    return lambda counts: form(counts)[:, part]
+
+
+def numbers(found: Any) -> FloatArray:
+    """What a metric gave as a vector."""
+    try:
+        vector = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        vector = np.empty((0, 0))
+    if vector.ndim > 1:
+        raise ParameterError(f"metric must give a number or a tuple of numbers, but gave {type(found).__name__}.")
+    return np.atleast_1d(vector)
+
+
+def _repeated(function: Callable[..., Any], predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
+    """A function nothing is known of: it gets the rows as often as they count."""
+    if not isinstance(predicted, SurvivalDistribution):
+        predicted = number_column(predicted, "predicted", len(data))
+    place = np.arange(len(data))
+
+    def form(counts: Counts) -> FloatArray:
+        picks = (np.repeat(place, row) for row in counts)
+        return np.array([numbers(function(predicted[rows], data[rows], **options)) for rows in picks])
+
+    return form
+
+
+def _mean(values: FloatArray, weight: FloatArray) -> ByCounts:
+    """Weighted mean of one number a row; NaN where no row counts."""
+    finite = np.isfinite(values)
+    usual, odd = np.where(finite, values, 0.0), values[~finite]
+
+    def form(counts: Counts) -> FloatArray:
+        weights = counts * weight
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = (weights @ usual) / weights.sum(axis=1)
+            if odd.size:
+                # An infinite value makes the mean infinite where its row counts, and does nothing where not.
+                mean += np.where(weights[:, ~finite] > 0, odd, 0.0).sum(axis=1)
+        return np.asarray(mean[:, None])
+
+    return form
+
+
+def _by_error(
+    predicted: Any, data: SurvivalData, *, point: Any = "median", truth: Any = None, unit: float = 1.0
+) -> ByCounts:
+    counted = data.event if truth is None else np.ones(len(data), dtype=np.bool_)
+    target = data.time if truth is None else number_column(truth, "truth", len(data))
+    distance = np.abs(point_estimate(predicted, data, point=point) - target) / unit
+    return _mean(distance, data.weights * counted)
+
+
+def _by_likelihood(predicted: SurvivalDistribution, data: SurvivalData) -> ByCounts:
+    return _mean(as_numbers(predicted.log_likelihood(replace(data, weight=None))), data.weights)
+
+
+def _by_brier(
+    predicted: SurvivalDistribution, data: SurvivalData, *, train: SurvivalData, times: Any = None
+) -> ByCounts:
+    """The score is a mean over the rows of a row's own score, integrated by the same trapezoids."""
+    training = SurvivalData.of(train)
+    censoring = censoring_distribution(training)
+    if times is None:
+        first, last = np.quantile(training.time[training.weights > 0], [0.1, 0.9])
+        times = np.linspace(first, last, 100)
+    grid = np.asarray(times, dtype=np.float64)
+    grid = grid[(grid <= censoring.times[-1]) & (censoring.survival_at(grid) > 0)]
+    if grid.size < 2 or grid[0] == grid[-1]:
+        return _mean(np.full(len(data), np.nan), data.weights)
+    width = np.diff(grid, prepend=grid[0], append=grid[-1])
+    share = (width[1:] + width[:-1]) / (2 * (grid[-1] - grid[0]))
+    present = share / censoring.survival_at(grid)
+    uncensored = censoring.survival_at(data.time)
+    seen = np.divide(1.0, uncensored, out=np.zeros(len(data)), where=data.event & (uncensored > 0))
+    score = np.empty(len(data))
+    step = max(1, _BLOCK_VALUES // grid.size)
+    for start in range(0, len(data), step):
+        rows = slice(start, start + step)
+        survival = as_numbers(predicted[rows].survival(grid))
+        waiting = data.time[rows, None] > grid
+        score[rows] = np.where(waiting, (1 - survival) ** 2, 0.0) @ present
+        score[rows] += seen[rows] * (np.where(waiting, 0.0, survival**2) @ share)
+    return _mean(score, data.weights)
+
+
+def _by_levels(measure: Callable[[EventLevels, int], Any]) -> Callable[..., ByCounts]:
+    def build(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> ByCounts:
+        levels = event_levels(predicted, data)
+
+        def form(counts: Counts) -> FloatArray:
+            weighted = (levels._replace(weight=row * levels.weight) for row in counts)
+            return np.array([numbers(measure(one, bins)) for one in weighted])
+
+        return form
+
+    return build
+
+
+def _by_pairs(function: Callable[..., float]) -> Callable[..., ByCounts]:
+    def build(predicted: Any, data: SurvivalData, *, point: Any = "median", **options: Any) -> ByCounts:
+        estimate = point_estimate(predicted, data, point=point)
+
+        def value(weight: FloatArray) -> float:
+            rows = np.flatnonzero(weight)
+            if rows.size == 0:
+                return np.nan
+            return function(estimate[rows], replace(data[rows], weight=weight[rows]), **options)
+
+        return lambda counts: np.array([[value(row * data.weights)] for row in counts])
+
+    return build
+
+
+_BUILDERS: list[tuple[Callable[..., Any], Callable[..., ByCounts]]] = [
+    (mean_absolute_error, _by_error),
+    (integrated_brier_score, _by_brier),
+    (concordance_harrell, _by_pairs(concordance_harrell)),
+    (concordance_uno, _by_pairs(concordance_uno)),
+    (censored_d_calibration, _by_levels(EventLevels.distance_from_uniform)),
+    (survival_calibration, _by_levels(lambda levels, bins: levels.survival_points(bins).line)),
+    (density_calibration, _by_levels(lambda levels, bins: levels.density_points(bins).line)),
+    (log_likelihood, _by_likelihood),
+]
