@@ -1,0 +1,44 @@
+"""One time at which a metric looks, and what is predicted and observed at it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.row_matching import FloatArray, as_numbers
+
+__all__ = ["checked_time", "checked_times", "mean_survival"]
+
+# Survival probabilities held at once: few enough for the cache, whatever the number of rows and times.
+_BLOCK_VALUES = 1 << 16
+
+
+def checked_time(time: Any, name: str = "time") -> float:
+    """A time at which a metric looks: one positive, finite number."""
+    if isinstance(time, bool) or not isinstance(time, (int, float, np.number)) or not 0 < time < np.inf:
+        raise ParameterError(f"{name} must be one positive, finite number, but is {time!r:.60}.")
+    return float(time)
+
+
+def checked_times(times: Any) -> FloatArray:
+    """Times at which a metric looks: one or more finite numbers, in any order."""
+    try:
+        asked = np.asarray(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"times must be numbers, but {times!r:.60} was given.") from None
+    if asked.ndim != 1 or asked.size == 0 or not np.isfinite(asked).all():
+        raise ParameterError(f"times must be a vector of one or more finite numbers, but {times!r:.60} was given.")
+    return asked
+
+
+def mean_survival(predicted: SurvivalDistribution, weights: FloatArray, times: FloatArray) -> FloatArray:
+    """Weighted mean over the rows of the predicted survival at `times` (m,)."""
+    total = np.zeros(times.shape)
+    step = max(1, _BLOCK_VALUES // max(1, times.size))
+    for start in range(0, len(predicted), step):
+        rows = slice(start, start + step)
+        total += weights[rows] @ as_numbers(predicted[rows].survival(times))
+    return np.asarray(total / weights.sum())
