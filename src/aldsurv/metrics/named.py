@@ -1,4 +1,4 @@
-"""The metrics of `evaluate`, each to be asked for by its name."""
+"""Metrics to be asked for by name: those of `evaluate`, and those beside them that need no more than the data."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from typing import Any, final
 from aldsurv.errors import ParameterError, UnknownNameError
 from aldsurv.metrics.brier import integrated_brier_score
 from aldsurv.metrics.calibration import censored_d_calibration, density_calibration, survival_calibration
+from aldsurv.metrics.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
 from aldsurv.metrics.concordance import concordance_harrell, concordance_uno
+from aldsurv.metrics.discrimination import concordance_antolini
+from aldsurv.metrics.distribution_calibration import km_calibration
 from aldsurv.metrics.error import mean_absolute_error
+from aldsurv.metrics.intervals import interval_coverage
 from aldsurv.metrics.likelihood import log_likelihood
+from aldsurv.metrics.ranked_probability import survival_crps
+from aldsurv.metrics.skill import brier_skill_score
 
 __all__ = ["NAMED", "NamedMetric", "find_metric"]
 
@@ -61,11 +67,18 @@ NAMED = {
     "cal_f_slope": NamedMetric(density_calibration, part=0),
     "cal_f_intercept": NamedMetric(density_calibration, part=1),
     "log_likelihood": NamedMetric(log_likelihood),
+    "antolini_c": NamedMetric(concordance_antolini),
+    "brier_skill": NamedMetric(brier_skill_score, takes_train=True),
+    "survival_crps": NamedMetric(survival_crps),
+    "km_calibration": NamedMetric(km_calibration),
+    "mae_margin": NamedMetric(mean_absolute_error_margin, takes_train=True),
+    "mae_pseudo": NamedMetric(mean_absolute_error_pseudo, takes_train=True),
+    "coverage": NamedMetric(interval_coverage, part=0),
 }
 
 
 def find_metric(metric: str | Callable[..., Any]) -> NamedMetric:
-    """A metric by its name in `evaluate`, or a function as one."""
+    """A metric by its name, or a function as one."""
     if isinstance(metric, str):
         if metric not in NAMED:
             raise UnknownNameError(f"unknown metric {metric!r}. Known: {', '.join(NAMED)}; or give a function.")

@@ -98,6 +98,13 @@ cal_s_intercept_scorer = Scorer("cal_s_intercept", _Goodness("cal_s_intercept", 
 cal_f_slope_scorer = Scorer("cal_f_slope", _Goodness("cal_f_slope", best=1.0))
 cal_f_intercept_scorer = Scorer("cal_f_intercept", _Goodness("cal_f_intercept", best=0.0))
 log_likelihood_scorer = Scorer("log_likelihood", log_likelihood)
+antolini_c_scorer = Scorer("antolini_c", _Goodness("antolini_c"))
+brier_skill_scorer = Scorer("brier_skill", _Goodness("brier_skill"))
+survival_crps_scorer = Scorer("neg_survival_crps", _Goodness("survival_crps", best=0.0))
+km_calibration_scorer = Scorer("neg_km_calibration", _Goodness("km_calibration", best=0.0))
+mae_margin_scorer = Scorer("neg_mae_margin", _Goodness("mae_margin", best=0.0))
+mae_pseudo_scorer = Scorer("neg_mae_pseudo", _Goodness("mae_pseudo", best=0.0))
+coverage_scorer = Scorer("coverage_80", _Goodness("coverage", best=0.8))
 
 SCORERS = Registry(
     "scorer",
@@ -112,6 +119,13 @@ SCORERS = Registry(
         "cal_f_slope": "aldsurv.metrics.scorers:cal_f_slope_scorer",
         "cal_f_intercept": "aldsurv.metrics.scorers:cal_f_intercept_scorer",
         "log_likelihood": "aldsurv.metrics.scorers:log_likelihood_scorer",
+        "antolini_c": "aldsurv.metrics.scorers:antolini_c_scorer",
+        "brier_skill": "aldsurv.metrics.scorers:brier_skill_scorer",
+        "neg_survival_crps": "aldsurv.metrics.scorers:survival_crps_scorer",
+        "neg_km_calibration": "aldsurv.metrics.scorers:km_calibration_scorer",
+        "neg_mae_margin": "aldsurv.metrics.scorers:mae_margin_scorer",
+        "neg_mae_pseudo": "aldsurv.metrics.scorers:mae_pseudo_scorer",
+        "coverage_80": "aldsurv.metrics.scorers:coverage_scorer",
     },
 )
 
@@ -119,12 +133,14 @@ SCORERS = Registry(
 def get_scorer(name: str) -> Scorer:
     """A scorer by name; greater is better in each.
 
-    - ``"harrell_c"``, ``"uno_c"``, ``"log_likelihood"``: the metric.
-    - ``"neg_ibs"``, ``"neg_mae"``, ``"neg_cens_dcal"``: the metric times -1.
+    - ``"harrell_c"``, ``"uno_c"``, ``"antolini_c"``, ``"log_likelihood"``, ``"brier_skill"``: the metric.
+    - ``"neg_ibs"``, ``"neg_mae"``, ``"neg_mae_margin"``, ``"neg_mae_pseudo"``, ``"neg_survival_crps"``,
+      ``"neg_cens_dcal"``, ``"neg_km_calibration"``: the metric times -1.
+    - ``"coverage_80"``: ``-|0.8 - coverage|`` of the central 80 % intervals.
     - ``"cal_s_slope"``, ``"cal_f_slope"``: ``-|1 - slope|``; ``"cal_s_intercept"``, ``"cal_f_intercept"``:
       ``-|intercept|``.
 
-    The censoring that ``"uno_c"`` and ``"neg_ibs"`` need, and the range of times, are taken from the rows that are
+    What a metric takes from training rows, such as the censoring that ``"uno_c"`` and ``"neg_ibs"`` need, and the range of times, are taken from the rows that are
     scored, for a scorer sees no others.
     """
     found: Scorer = SCORERS.load(name)
