@@ -140,8 +140,8 @@ def get_scorer(name: str) -> Scorer:
     - ``"cal_s_slope"``, ``"cal_f_slope"``: ``-|1 - slope|``; ``"cal_s_intercept"``, ``"cal_f_intercept"``:
       ``-|intercept|``.
 
-    What a metric takes from training rows, such as the censoring that ``"uno_c"`` and ``"neg_ibs"`` need, and the range of times, are taken from the rows that are
-    scored, for a scorer sees no others.
+    What a metric takes from training rows, such as the censoring that ``"uno_c"`` and ``"neg_ibs"`` need and the range
+    of times, is taken from the rows that are scored, for a scorer sees no others.
     """
     found: Scorer = SCORERS.load(name)
     return found
