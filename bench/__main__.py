@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-ALL = ["distributions", "kaplan_meier", "imports", "fit", "tables"]
+ALL = ["distributions", "kaplan_meier", "imports", "fit", "tables", "metrics"]
 
 
 def main(names: list[str]) -> int:

@@ -1,0 +1,102 @@
+"""Metrics: seconds by number of rows, beside `numpy.argsort` and scikit-survival, and their growth as a picture."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from sksurv.metrics import concordance_index_censored, concordance_index_ipcw, integrated_brier_score
+
+from aldsurv import SurvivalData, metrics
+from aldsurv.distributions import AsymmetricLaplace
+
+ROWS = (1_000, 10_000, 100_000, 1_000_000)
+REPEATS = 3
+# What scikit-survival does in reasonable time and memory: its concordances compare all pairs.
+THEIR_LARGEST = {"Harrell's C": 10_000, "Uno's C": 10_000, "IBS": 100_000}
+OUR_LARGEST = {"IBS": 100_000}
+
+
+def actions_for(n: int) -> dict[str, dict[str, Callable[[], object]]]:
+    rng = np.random.default_rng(n)
+    event_time, censoring = rng.exponential(1000, n), rng.uniform(0, 3000, n)
+    time_seen, event = np.minimum(event_time, censoring), event_time <= censoring
+    data = SurvivalData.right(time_seen, event)
+    estimate = event_time * rng.lognormal(0, 1, n)
+    predicted = AsymmetricLaplace(estimate, estimate / 2, 0.8)
+    grid = np.linspace(*np.quantile(time_seen, [0.1, 0.9]), 100)
+    theirs = data.to_structured()
+    return {
+        "numpy.argsort": {"aldsurv": lambda: np.argsort(time_seen)},
+        "Harrell's C": {
+            "aldsurv": lambda: metrics.concordance_harrell(estimate, data),
+            "scikit-survival": lambda: concordance_index_censored(event, time_seen, -estimate),
+        },
+        "Uno's C": {
+            "aldsurv": lambda: metrics.concordance_uno(estimate, data, train=data),
+            "scikit-survival": lambda: concordance_index_ipcw(theirs, theirs, -estimate, tau=2500.0),
+        },
+        "CensDcal": {"aldsurv": lambda: metrics.censored_d_calibration(predicted, data)},
+        "IBS": {
+            "aldsurv": lambda: metrics.integrated_brier_score(predicted, data, train=data, times=grid),
+            "scikit-survival": lambda: integrated_brier_score(theirs, theirs, predicted.survival(grid), grid),
+        },
+    }
+
+
+def measured() -> dict[tuple[str, str], dict[int, float]]:
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for n in ROWS:
+        for metric, sides in actions_for(n).items():
+            for side, action in sides.items():
+                largest = THEIR_LARGEST if side == "scikit-survival" else OUR_LARGEST
+                if n > largest.get(metric, ROWS[-1]):
+                    continue
+                best = np.inf
+                for _ in range(REPEATS):
+                    start = time.perf_counter()
+                    action()
+                    best = min(best, time.perf_counter() - start)
+                found.setdefault((metric, side), {})[n] = best
+    return found
+
+
+def picture(found: dict[tuple[str, str], dict[int, float]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from aldsurv.plots import save_figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    ax = figure.subplots()
+    colours = dict(zip(dict.fromkeys(metric for metric, _ in found), ("0.5", "C0", "C1", "C2", "C3"), strict=True))
+    for (metric, side), seconds in found.items():
+        style = "--" if side == "scikit-survival" else "-"
+        label = metric if metric == "numpy.argsort" else f"{metric}, {side}"
+        ax.loglog(list(seconds), list(seconds.values()), style, color=colours[metric], marker="o", ms=3, label=label)
+    ax.set_xlabel("rows")
+    ax.set_ylabel("seconds")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize="small")
+    save_figure(figure, path)
+
+
+def run(path: Path | None = None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = measured()
+    print(f"seconds, best of {REPEATS}; in brackets the ratio to numpy.argsort of as many times")
+    print(f"{'metric':>14} {'library':>16}" + "".join(f"{n:>20,}" for n in ROWS))
+    yardstick = found["numpy.argsort", "aldsurv"]
+    for (metric, side), seconds in found.items():
+        cells = [f"{seconds[n]:.4f} ({seconds[n] / yardstick[n]:.1f})" if n in seconds else "-" for n in ROWS]
+        print(f"{metric:>14} {side:>16}" + "".join(f"{cell:>20}" for cell in cells))
+    if path is not None:
+        picture(found, path)
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
