@@ -16,7 +16,9 @@ SOURCE = Path(aldsurv.__file__).parent
 LAYERS = [
     ["errors", "registry"],
     ["column_reading", "row_splitting", "model_file"],
+    ["feature_entries"],
     ["feature_columns"],
+    ["feature_plain"],
     ["survival_data", "features"],
     ["distributions"],
     ["nonparametric"],

@@ -1,44 +1,42 @@
 """One column of covariates: what was learned of it in training, and how it becomes numbers.
 
-A plan is plain data. It is read back from untrusted files, so reading checks every field, and no message shows more
-of a wrong value than its first characters.
+A plan is plain data; `feature_plain` reads it back.
 """
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, field
-from decimal import Decimal
-from numbers import Complex, Real
-from typing import Any, ClassVar, NamedTuple, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.column_reading import is_numeric_text
 from aldsurv.errors import DataError
+from aldsurv.feature_entries import (
+    Level,
+    distinct_levels,
+    entry_kinds,
+    level_order,
+    quoted,
+    read_numbers,
+    told,
+)
 
 __all__ = [
+    "LEVEL_KINDS",
     "ColumnPlan",
     "Learned",
     "LeftOut",
-    "Level",
     "Levels",
-    "NotPlainError",
     "Number",
     "Surprise",
     "learn_column",
-    "plan_from_plain",
-    "require_bool",
-    "require_keys",
-    "require_number",
 ]
 
-Level: TypeAlias = str | int | float | bool
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Float32Array = NDArray[np.float32]
@@ -49,19 +47,10 @@ _SMALLEST = float(np.finfo(np.float64).tiny)
 _IDENTIFIER_ROWS = 20
 _IDENTIFIER_WORDS = {"id", "ids", "pid", "uid", "uuid", "guid", "mrn", "identifier"}
 _IDENTIFIER_NAMES = {"index", "row", "rownames", "patient", "subject", "unnamed: 0"}
+# What plain data call the type of a level.
+LEVEL_KINDS: dict[type, str] = {str: "text", bool: "bool", int: "integer", float: "number"}
 # What is in the codes of a level column where no level is.
 _GAP, _UNKNOWN = -1, -2
-
-_REFUSED: dict[str, tuple[str, str]] = {
-    "date": ("the date", "Subtract a start date and give the difference as a number in one unit, such as days."),
-    "span": ("the time span", "Divide by one unit of time, such as one day, and give the number."),
-    "bytes": ("the bytes", "Decode them to text first."),
-}
-_REFUSED_DTYPES = {"M": "date", "m": "span", "S": "bytes"}
-
-
-class NotPlainError(DataError, TypeError):
-    """An entry or a name of a type that has no meaning here; also a TypeError, as in scikit-learn."""
 
 
 class Surprise(NamedTuple):
@@ -142,7 +131,7 @@ class Number(ColumnPlan):
 
     def fill(self, raw: NDArray[Any], label: str, out: Float32Array, clip: float | None) -> Surprise:
         """Write the scaled values and, if training had gaps, whether there is one."""
-        values = _numbers(raw, label)
+        values = read_numbers(raw, label)
         gaps = np.isnan(values)
         n_gaps = int(gaps.sum())
         if n_gaps:
@@ -160,7 +149,7 @@ class Number(ColumnPlan):
 
     def outside(self, raw: NDArray[Any], label: str) -> BoolArray:
         """Rows below the smallest or above the largest value of training; a gap is not."""
-        values = _numbers(raw, label)
+        values = read_numbers(raw, label)
         return np.asarray((values < self.low) | (values > self.high))
 
 
@@ -182,7 +171,7 @@ class Levels(ColumnPlan):
     @property
     def names_out(self) -> list[str]:
         """One name a level, then those for the rest and for gaps."""
-        names = [f"{self.name}={_told(level)}" for level in self.levels]
+        names = [f"{self.name}={told(level)}" for level in self.levels]
         if self.other:
             names.append(f"{self.name} other")
         if self.gaps:
@@ -202,23 +191,23 @@ class Levels(ColumnPlan):
 
     def fill(self, raw: NDArray[Any], label: str, out: Float32Array, clip: float | None) -> Surprise:
         """Write a 1 where the level is; rows with no known level stay all zeros."""
-        levels, inverse = _distinct_levels(raw, label)
+        levels, inverse = distinct_levels(raw, label)
         codes = self._codes(levels, inverse, label)
         code = codes[inverse]
         rows = np.flatnonzero(code >= 0)
         out[rows, code[rows]] = 1.0
-        unknown = [_quoted(levels[position]) for position in np.flatnonzero(codes == _UNKNOWN)[:4]]
+        unknown = [quoted(levels[position]) for position in np.flatnonzero(codes == _UNKNOWN)[:4]]
         examples = ", ".join(unknown[:3]) + ", …" * (len(unknown) > 3)
         return Surprise(int((code == _GAP).sum()), int((code == _UNKNOWN).sum()), examples)
 
     def outside(self, raw: NDArray[Any], label: str) -> BoolArray:
         """Rows with a level that training had not shown; where the rest is one level, none is."""
-        levels, inverse = _distinct_levels(raw, label)
+        levels, inverse = distinct_levels(raw, label)
         return np.asarray(self._codes(levels, inverse, label)[inverse] == _UNKNOWN)
 
     def to_plain(self) -> dict[str, Any]:
         """The plan as what JSON can hold; each level with its type, which JSON blurs."""
-        levels = [[_LEVEL_KINDS[type(level)], level] for level in self.levels]
+        levels = [[LEVEL_KINDS[type(level)], level] for level in self.levels]
         return {"kind": self.kind, "name": self.name, "levels": levels, "gaps": self.gaps, "other": self.other}
 
     def _codes(self, levels: list[Level | None], inverse: NDArray[np.intp], label: str) -> NDArray[np.intp]:
@@ -232,7 +221,7 @@ class Levels(ColumnPlan):
                 row = int(np.argmax(inverse == position))
                 before, now = ("text", "number") if True in text else ("numbers", "text")
                 raise DataError(
-                    f"{label} held {before} in training, but row {row} holds the {now} {_quoted(level)}. "
+                    f"{label} held {before} in training, but row {row} holds the {now} {quoted(level)}. "
                     "Give the column as it was in training."
                 )
         code = (gap_code if level is None else self._code.get(level, unknown_code) for level in levels)
@@ -284,12 +273,12 @@ def learn_column(
     raw: NDArray[Any], name: str, label: str, *, listed: bool, categorical: bool, scale: bool, max_levels: int
 ) -> Learned:
     """Learn one column; `listed` says that the user called it categorical, `categorical` that its type does."""
-    kinds = _kinds(raw, label)
+    kinds = entry_kinds(raw, label)
     if not kinds - {"gap"}:
         return Learned(LeftOut(name, "no values"))
     if listed or categorical or "text" in kinds:
         return Learned(_learn_levels(raw, name, label, listed, categorical, max_levels))
-    values = _numbers(raw, label)
+    values = read_numbers(raw, label)
     gaps = np.isnan(values)
     has_gaps = bool(gaps.any())
     known = values[~gaps] if has_gaps else values
@@ -308,21 +297,10 @@ def learn_column(
     return Learned(Number(name, mean, deviation, median, low, high, has_gaps), identifier)
 
 
-def plan_from_plain(plain: object, where: str) -> ColumnPlan:
-    """Read a plan back from plain data that may be anything; `where` is what messages call it."""
-    kinds = {"number": _number_from_plain, "levels": _levels_from_plain, "left out": _left_out_from_plain}
-    if not isinstance(plain, Mapping) or not isinstance(plain.get("kind"), str) or plain["kind"] not in kinds:
-        raise DataError(f"{where} must be an object whose kind is one of {', '.join(map(repr, kinds))}. {_DAMAGED}")
-    return kinds[plain["kind"]](plain, where)
-
-
-# ---- learning ----
-
-
 def _learn_levels(
     raw: NDArray[Any], name: str, label: str, listed: bool, categorical: bool, max_levels: int
 ) -> ColumnPlan:
-    levels, inverse = _distinct_levels(raw, label)
+    levels, inverse = distinct_levels(raw, label)
     counts: dict[Level, int] = {}
     for level, count in zip(levels, np.bincount(inverse, minlength=len(levels)).tolist(), strict=True):
         if level is not None:
@@ -336,10 +314,10 @@ def _learn_levels(
         return LeftOut(name, "constant")
     if not listed and len(counts) >= _IDENTIFIER_ROWS and max(counts.values()) == 1 and str in map(type, counts):
         return LeftOut(name, "identifier")
-    kept = sorted(counts, key=_level_order)
+    kept = sorted(counts, key=level_order)
     if len(kept) > max_levels:
         # The sort is stable: of equally frequent levels the first in order stay.
-        kept = sorted(sorted(kept, key=lambda level: -counts[level])[:max_levels], key=_level_order)
+        kept = sorted(sorted(kept, key=lambda level: -counts[level])[:max_levels], key=level_order)
     return Levels(name, tuple(kept), gaps=gaps, other=len(kept) < len(counts))
 
 
@@ -378,280 +356,6 @@ def _refuse_numbers_as_text(levels: list[Level | None], inverse: NDArray[np.intp
     found = "numbers mixed with text" if words else "numbers as text"
     remedy = "Put a gap (NaN) in place of such text" if words else "Convert the column to float"
     raise DataError(
-        f"{label} holds {found} (first: row {row}, {_quoted(shown)}). {remedy}, "
+        f"{label} holds {found} (first: row {row}, {quoted(shown)}). {remedy}, "
         "or list the column in categorical if its numbers are codes."
     )
-
-
-# ---- reading entries ----
-
-
-def _kinds(raw: NDArray[Any], label: str) -> set[str]:
-    """What a column holds, out of "number", "text" and "gap"; everything else is refused."""
-    if raw.dtype.kind in "biuf":
-        return {"number"}
-    if raw.dtype.kind in "UT":
-        return {"text"}
-    if raw.dtype.kind == "c":
-        raise _complex_refusal(label)
-    if raw.dtype.kind in _REFUSED_DTYPES:
-        raise _refusal(label, _REFUSED_DTYPES[raw.dtype.kind], 0, raw[0])
-    items = raw.tolist()
-    kinds = _kinds_of_types(items)
-    allowed = {"number", "text", "gap"}
-    if not set(kinds.values()) <= allowed:
-        row = next(row for row, item in enumerate(items) if kinds[type(item)] not in allowed)
-        raise _refusal(label, kinds[type(items[row])], row, items[row])
-    return set(kinds.values())
-
-
-def _kinds_of_types(items: list[Any]) -> dict[type, str]:
-    """What each type among the entries is, from one entry of it: a look at every entry would be slow."""
-    samples = dict(zip(map(type, items), items, strict=True))
-    return {found: _kind(sample) for found, sample in samples.items()}
-
-
-def _kind(item: Any) -> str:
-    """What an entry is; the same for all entries of its type, but for NaN, which counts as a number here."""
-    if isinstance(item, str):
-        return "text"
-    if isinstance(item, (datetime.timedelta, np.timedelta64)):  # numpy counts the latter among the integers
-        return "span"
-    if isinstance(item, (Real, Decimal, np.bool_)):
-        return "number"
-    if isinstance(item, Complex):
-        return "complex"
-    if isinstance(item, bytes):
-        return "bytes"
-    if isinstance(item, (datetime.time, np.datetime64)):
-        return "date"
-    if item is None or (not isinstance(item, Sized) and _differs_from_itself(item)):
-        return "gap"
-    return "date" if isinstance(item, datetime.date) else "other"
-
-
-def _differs_from_itself(item: Any) -> bool:
-    """True for NaT, and for pandas' NA, which refuses to be compared."""
-    try:
-        return bool(item != item)
-    except TypeError:
-        return True
-
-
-def _refusal(label: str, kind: str, row: int, item: Any) -> DataError:
-    if kind == "complex":
-        return _complex_refusal(label)
-    if kind in _REFUSED:
-        what, remedy = _REFUSED[kind]
-        return DataError(f"{label} must hold numbers or text, but row {row} holds {what} {_told(item)}. {remedy}")
-    return NotPlainError(
-        f"{label} must hold numbers or text, but row {row} holds {_told(item)} of type {type(item).__name__} "
-        "(an argument must be a string or a number). Give one plain value a row, such as its text."
-    )
-
-
-def _complex_refusal(label: str) -> DataError:
-    return DataError(f"Complex data not supported: {label} holds complex numbers. Give real numbers.")
-
-
-def _numbers(raw: NDArray[Any], label: str) -> FloatArray:
-    """A fresh float64 column, NaN where there is a gap; text and infinite values are refused."""
-    kinds = _kinds(raw, label)
-    if "text" in kinds:
-        items = raw.tolist()
-        row = next(row for row, item in enumerate(items) if isinstance(item, str))
-        remedy = (
-            "Convert the column to numbers first." if is_numeric_text(items[row]) else "Put a gap (NaN) in its place."
-        )
-        raise DataError(
-            f"{label} held numbers in training, but row {row} holds the text {_quoted(items[row])}. {remedy}"
-        )
-    if raw.dtype.kind == "O":
-        raw = _float_objects(raw.tolist(), label)
-    values = np.array(raw, np.float64)
-    if not (np.isfinite(values.min()) and np.isfinite(values.max())) and np.isinf(values).any():
-        raise _infinite_refusal(label, np.isinf(values), values)
-    return values
-
-
-def _float_objects(items: list[Any], label: str) -> FloatArray:
-    kinds = _kinds_of_types(items)
-    # numpy reads None as NaN.
-    items = [None if kinds[type(item)] == "gap" else item for item in items]
-    try:
-        return np.array(items, np.float64)
-    except (OverflowError, ValueError):
-        row = next(row for row, item in enumerate(items) if item is not None and math.isinf(_float(item)))
-    raise DataError(
-        f"{label} must be finite, but row {row} holds {_told(items[row])}, which no float can hold. "
-        "Rescale the column or put a gap (NaN) there."
-    )
-
-
-def _float(item: Any) -> float:
-    """A number as a float, infinite where no float can hold it."""
-    try:
-        return float(item)
-    except (OverflowError, ValueError):
-        return math.inf
-
-
-def _infinite_refusal(label: str, infinite: BoolArray, values: NDArray[Any]) -> DataError:
-    row, count = int(np.argmax(infinite)), int(infinite.sum())
-    return DataError(
-        f"{label} must be finite, but {count} of {infinite.size} values {'is' if count == 1 else 'are'} not "
-        f"(first: row {row}, {float(values[row])}). Put NaN where a value is not known, or correct those rows."
-    )
-
-
-def _distinct_levels(raw: NDArray[Any], label: str) -> tuple[list[Level | None], NDArray[np.intp]]:
-    """Distinct values, None for a gap, and which of them is in each row."""
-    _kinds(raw, label)
-    if raw.dtype.kind in "biuf":
-        distinct, inverse = np.unique(raw, return_inverse=True)
-        items = distinct.tolist()
-    else:
-        code: dict[Any, int] = {}
-        codes = (code.setdefault(item, len(code)) for item in raw.tolist())
-        inverse = np.fromiter(codes, np.intp, raw.size)
-        items = list(code)
-    levels = [_level(item) for item in items]
-    infinite = [position for position, level in enumerate(levels) if isinstance(level, float) and math.isinf(level)]
-    if infinite:
-        row = int(np.argmax(np.isin(inverse, infinite)))
-        raise DataError(
-            f"{label} must be finite, but row {row} holds {_told(items[inverse[row]])}. "
-            "Put a gap (NaN) where a value is not known, or correct that row."
-        )
-    return levels, inverse
-
-
-def _level(item: Any) -> Level | None:
-    """An entry as one of four plain types, None for a gap; what needs more than 64 bits counts as infinite."""
-    if isinstance(item, str):
-        return str(item)
-    if isinstance(item, (bool, np.bool_)):
-        return bool(item)
-    if isinstance(item, (int, np.integer)):
-        return int(item) if abs(int(item)) < 2**64 else math.inf
-    number = math.nan if _kind(item) == "gap" else _float(item)
-    return None if math.isnan(number) else number
-
-
-def _level_order(level: Level) -> tuple[bool, Any]:
-    """Numbers before text, which do not compare."""
-    return isinstance(level, str), level
-
-
-def _told(value: Any) -> str:
-    """A value as messages and names show it: short, and whole numbers without a decimal point."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        value = int(value)
-    if isinstance(value, str):
-        return value if len(value) <= 60 else value[:59] + "…"
-    try:
-        return _told(str(value))
-    except (RecursionError, ValueError):  # too deep, or an integer of more digits than Python writes
-        return "a value"
-
-
-def _quoted(value: Any) -> str:
-    return repr(_told(value)) if isinstance(value, str) else _told(value)
-
-
-# ---- reading plans back ----
-
-_DAMAGED = "The file is damaged or was not written by aldsurv."
-_LEVEL_KINDS: dict[type, str] = {str: "text", bool: "bool", int: "integer", float: "number"}
-
-
-def _number_from_plain(plain: Mapping[str, Any], where: str) -> Number:
-    numbers = ("mean", "scale", "median", "low", "high")
-    require_keys(plain, {"kind", "name", *numbers, "gaps"}, where)
-    read = {key: require_number(plain[key], f"{where}: {key}") for key in numbers}
-    name, gaps = require_text(plain["name"], f"{where}: name"), require_bool(plain["gaps"], f"{where}: gaps")
-    plan = Number(name, read["mean"], read["scale"], read["median"], read["low"], read["high"], gaps)
-    if not plan.scale > 0:
-        raise DataError(f"{where}: scale must be positive, but is {plan.scale:g}. {_DAMAGED}")
-    if not (plan.low < plan.high and plan.low <= plan.median <= plan.high):
-        raise DataError(
-            f"{where}: low < high with the median between them is required, but low is {plan.low:g}, "
-            f"high {plan.high:g} and median {plan.median:g}. {_DAMAGED}"
-        )
-    return plan
-
-
-def _levels_from_plain(plain: Mapping[str, Any], where: str) -> Levels:
-    require_keys(plain, {"kind", "name", "levels", "gaps", "other"}, where)
-    pairs = plain["levels"]
-    if not isinstance(pairs, list) or not pairs:
-        raise DataError(f"{where}: levels must be a list that is not empty. {_DAMAGED}")
-    levels = [_level_from_plain(pair, f"{where}: level {number}") for number, pair in enumerate(pairs)]
-    if len(set(levels)) < len(levels):
-        raise DataError(f"{where}: levels must differ. {_DAMAGED}")
-    gaps, other = (require_bool(plain[key], f"{where}: {key}") for key in ("gaps", "other"))
-    return Levels(require_text(plain["name"], f"{where}: name"), tuple(levels), gaps=gaps, other=other)
-
-
-def _level_from_plain(pair: object, where: str) -> Level:
-    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-        raise DataError(f"{where} must be a pair of a type and a value. {_DAMAGED}")
-    readers: dict[str, Callable[[object, str], Level]] = {
-        "text": require_text,
-        "bool": require_bool,
-        "integer": _require_integer,
-        "number": require_number,
-    }
-    if pair[0] not in readers:
-        raise DataError(f"{where} must have a type out of {', '.join(map(repr, readers))}. {_DAMAGED}")
-    return readers[pair[0]](pair[1], where)
-
-
-def _left_out_from_plain(plain: Mapping[str, Any], where: str) -> LeftOut:
-    require_keys(plain, {"kind", "name", "reason"}, where)
-    reason = require_text(plain["reason"], f"{where}: reason")
-    if reason not in LeftOut.REASONS:
-        raise DataError(f"{where}: reason must be one of {', '.join(map(repr, LeftOut.REASONS))}. {_DAMAGED}")
-    return LeftOut(require_text(plain["name"], f"{where}: name"), reason)
-
-
-def require_keys(plain: Mapping[Any, Any], keys: set[str], where: str) -> None:
-    """Raise `DataError` unless these are the keys, all of them and no others."""
-    missing, unknown = sorted(keys - set(plain)), [key for key in plain if key not in keys]
-    if missing or unknown:
-        told = [f"lacks {', '.join(map(repr, missing))}"] if missing else []
-        told += [f"has the unknown key {_quoted(unknown[0])}"] if unknown else []
-        raise DataError(f"{where} {' and '.join(told)}. {_DAMAGED}")
-
-
-def require_text(value: object, where: str) -> str:
-    """The value if it is text."""
-    if not isinstance(value, str):
-        raise DataError(f"{where} must be text, but is of type {type(value).__name__}. {_DAMAGED}")
-    return value
-
-
-def require_bool(value: object, where: str) -> bool:
-    """The value if it is a bool."""
-    if not isinstance(value, bool):
-        raise DataError(f"{where} must be true or false, but is of type {type(value).__name__}. {_DAMAGED}")
-    return value
-
-
-def require_number(value: object, where: str) -> float:
-    """The value as a float if it is a finite number; writers of JSON may drop the point of a whole one."""
-    if isinstance(value, float) and math.isfinite(value):
-        return float(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**53:
-        return float(value)
-    raise DataError(f"{where} must be a finite number, but is {_told_plain(value)}. {_DAMAGED}")
-
-
-def _require_integer(value: object, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 2**64:
-        raise DataError(f"{where} must be an integer of 64 bits, but is {_told_plain(value)}. {_DAMAGED}")
-    return value
-
-
-def _told_plain(value: object) -> str:
-    return _told(value) if isinstance(value, float) else f"of type {type(value).__name__}"

@@ -17,18 +17,9 @@ from numpy.typing import NDArray
 
 from aldsurv.column_reading import Column, listed, one_column
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
-from aldsurv.feature_columns import (
-    ColumnPlan,
-    Learned,
-    LeftOut,
-    NotPlainError,
-    Surprise,
-    learn_column,
-    plan_from_plain,
-    require_bool,
-    require_keys,
-    require_number,
-)
+from aldsurv.feature_columns import ColumnPlan, Learned, LeftOut, Surprise, learn_column
+from aldsurv.feature_entries import NotPlainError
+from aldsurv.feature_plain import plan_from_plain, require_bool, require_keys, require_number
 
 __all__ = ["ColumnUse", "Features"]
 

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sksurv import metrics as reference
@@ -145,7 +146,6 @@ def test_without_censoring_and_with_one_row():
 
 
 def test_tensors():
-    torch = pytest.importorskip("torch")
     data = simulated(3, n=40)
     scale = torch.linspace(5, 40, 40, dtype=torch.float64, requires_grad=True)
     expected = integrated_brier_score(Exponential(np.linspace(5, 40, 40)), data, train=data)

@@ -14,7 +14,7 @@ from aldsurv.distributions.links import linked_columns
 from aldsurv.distributions.parametric import Parametric
 from aldsurv.errors import DataError
 from aldsurv.losses.asymmetric_laplace import ald_log_likelihood, ald_log_likelihood_and_slopes
-from aldsurv.losses.objective import FloatArray, Objective, weighted_mean
+from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
 from aldsurv.registry import FAMILIES
 from aldsurv.survival_data import SurvivalData
 
@@ -53,11 +53,10 @@ def likelihood_objective(
 
 
 @final
-class _AldLikelihood(Objective):
+class _AldLikelihood(ClosedFormObjective):
     """Exact and right-censored rows of the three ALD families, by the closed form."""
 
     outputs = 3
-    has_closed_form = True
 
     def __init__(
         self, family: str, exp_theta: bool, data: SurvivalData, event: Any, log_unit: Any, device: Any

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Objective", "weighted_mean"]
+__all__ = ["ClosedFormObjective", "Objective", "weighted_mean"]
 
 FloatArray = NDArray[np.float32]
 
@@ -24,13 +24,10 @@ class Objective(ABC):
         How many numbers a row the network has to give.
     fields
         Tensors (n,) of what is known of each row; the loop hands their values for a batch to `losses`.
-    has_closed_form
-        Whether `losses_and_slopes` is there, which saves the automatic differentiation.
     """
 
     outputs: int
     fields: tuple[Tensor, ...]
-    has_closed_form: bool = False
 
     def guess(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Outputs (outputs,) from which to look for those that suit `rows` best, and how far each may be off."""
@@ -50,11 +47,15 @@ class Objective(ABC):
             Weight of each row (members, rows), or None when all count the same.
         """
 
+
+class ClosedFormObjective(Objective):
+    """A loss whose slopes are known in closed form, which saves the automatic differentiation."""
+
+    @abstractmethod
     def losses_and_slopes(
         self, raw: FloatArray, fields: Sequence[NDArray[Any]], weight: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
-        """The same losses (members,) and their slopes by `raw`, on numpy; where `has_closed_form` is True."""
-        raise NotImplementedError
+        """The same losses (members,) as `losses`, and their slopes by `raw`, on numpy."""
 
 
 def weighted_mean(values: Tensor, weight: Tensor | None) -> Tensor:

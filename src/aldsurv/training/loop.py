@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aldsurv.errors import ParameterError, TrainingError
-from aldsurv.losses.objective import Objective
+from aldsurv.losses.objective import ClosedFormObjective, Objective
 from aldsurv.networks.hand_passes import HandPasses
 from aldsurv.training.batches import Batch, RowSource
 from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
@@ -212,8 +212,8 @@ class Training:
         # Encoders may draw from torch's own stream: it is put back as it was.
         with torch.random.fork_rng(enabled=bool(network.encoders)):
             for number, batch in enumerate(batches):
-                if network.passes is not None and objective.has_closed_form:
-                    losses = self._differentiate_by_hand(network.passes, batch)
+                if network.passes is not None and isinstance(objective, ClosedFormObjective):
+                    losses = _differentiated_by_hand(network.passes, objective, batch)
                 else:
                     losses = self._differentiate(batch, epoch, number)
                 if clip > 0:
@@ -230,16 +230,6 @@ class Training:
         network.zero_gradients()
         losses.sum().backward()  # type: ignore[no-untyped-call]
         return losses.detach()
-
-    def _differentiate_by_hand(self, passes: HandPasses, batch: Batch) -> Tensor:
-        fields = [field.numpy() for field in batch.fields]
-        weight = None if batch.weight is None else batch.weight.numpy()
-        # What overflows shows in the loss, which is looked at after the epoch.
-        with np.errstate(all="ignore"):
-            raw = passes.forward(batch.x, batch.keep)
-            losses, slopes = self._objective.losses_and_slopes(raw, fields, weight)
-            passes.backward(slopes)
-        return torch.from_numpy(losses)
 
     @torch.no_grad()
     def _loss_of_validation_rows(self) -> NDArray[np.float64] | None:
@@ -353,6 +343,18 @@ class Training:
             found["learning_rate"].tolist(),
             found["seconds"].tolist(),
         )
+
+
+def _differentiated_by_hand(passes: HandPasses, objective: ClosedFormObjective, batch: Batch) -> Tensor:
+    """Losses of a batch (members,); the gradients are where the optimiser reads them."""
+    fields = [field.numpy() for field in batch.fields]
+    weight = None if batch.weight is None else batch.weight.numpy()
+    # What overflows shows in the loss, which is looked at after the epoch.
+    with np.errstate(all="ignore"):
+        raw = passes.forward(batch.x, batch.keep)
+        losses, slopes = objective.losses_and_slopes(raw, fields, weight)
+        passes.backward(slopes)
+    return torch.from_numpy(losses)
 
 
 def _plain(losses: Tensor) -> NDArray[np.float64]:
