@@ -111,7 +111,9 @@ class HandPasses:
     def backward(self, slopes: FloatArray) -> None:
         """Write the gradients of all weights, given those of the last outputs."""
         network, n = self._network, slopes.shape[1]
-        g = torch.from_numpy(slopes)
+        # Into memory of torch: how products round may depend on where their factors lie, and numpy's lie anywhere.
+        g, values = self._buffer("slopes", n, network.outputs)
+        np.copyto(values, slopes)
         slopes.sum(axis=1, out=self._sums["output.bias"])
         layers = [f"hidden{i}" for i in range(len(network.hidden))]
         layers += [f"head{i}" for i in range(len(network.head_hidden))]
