@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 from aldsurv.errors import ParameterError
-from aldsurv.models.neural import NeuralSurvival
+from aldsurv.models.parametric import ParametricSurvival
 from aldsurv.models.preparation import with_log_times
 from aldsurv.survival_data import SurvivalData
 
@@ -61,7 +61,7 @@ _DEFAULT: dict[str, Any] = {
 
 
 @final
-class ALDSurvival(NeuralSurvival):
+class ALDSurvival(ParametricSurvival):
     """Individual survival distributions by an asymmetric Laplace distribution whose parameters a network gives.
 
     A parameter that is None has the value of the recipe; ``settings_`` shows all of them after ``fit``.

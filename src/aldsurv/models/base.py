@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,8 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     feature_names_in_: NDArray[np.object_]
     unique_times_: FloatArray
 
+    _NAME: ClassVar[str]
+
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from covariates and times, each row perhaps with a weight."""
@@ -50,8 +53,25 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """The distribution of the time to the event for each row of `X`, in the unit of the training times."""
 
     @abstractmethod
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Entries and arrays from which `_from_file` makes the same fitted estimator."""
+
+    @classmethod
+    @abstractmethod
+    def _from_file(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
+    ) -> SurvivalEstimator:
+        """The estimator of a file, whose entries and arrays are checked as those of a stranger."""
+
     def save(self, path: Any) -> Path:
-        """Write the fitted model to one file, for `aldsurv.load`."""
+        """Write the fitted model to one file (safetensors with a JSON header), for `aldsurv.load`.
+
+        Nothing in the file is code. An encoder is written as its weights; loading needs the module again.
+        """
+        from aldsurv.models.saving import save
+
+        self._require_fitted()
+        return save(self, path)
 
     @abstractmethod
     def _point(self) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import platform
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -15,14 +14,13 @@ from numpy.typing import NDArray
 
 from aldsurv import __version__
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.links import linked_columns
 from aldsurv.distributions.mixture import Mixture
-from aldsurv.errors import DataError, MissingDependencyError, ParameterError
+from aldsurv.errors import DataError, ParameterError
 from aldsurv.features import Features
 from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.encoding import encoded, raw_inputs, require_torch
 from aldsurv.models.preparation import Rows, member_seeds, split_for_members, time_unit
 from aldsurv.networks import Architecture, forward
-from aldsurv.registry import FAMILIES
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -35,14 +33,30 @@ __all__ = ["NeuralSurvival", "Prepared"]
 
 _POINTS = ("mean", "median", "mode", "restricted_mean")
 _MOST_TIMES = 512
-# Beyond e^80 nothing is known any more, and squares must stay finite.
-_LARGEST_LOG = 80.0
 
 
 @final
 @dataclass(frozen=True)
 class Prepared:
-    """One estimator's share of a training run."""
+    """One estimator's share of a training run.
+
+    Attributes
+    ----------
+    settings, features, seeds
+        How to train, how columns become numbers, one seed a member.
+    x, data
+        Inputs and times of all rows, the times in `unit`.
+    unit
+        How much of the user's time is one unit inside.
+    rows
+        Rows of each member.
+    times
+        Distinct times in the user's unit.
+    learned
+        Arrays the model had to know before training.
+    per_row
+        Columns (n,) that its objective needs beside the times.
+    """
 
     settings: dict[str, Any]
     features: Features | None
@@ -52,6 +66,8 @@ class Prepared:
     seeds: list[int]
     rows: Rows
     times: NDArray[np.float64]
+    learned: dict[str, NDArray[Any]]
+    per_row: dict[str, NDArray[Any]]
 
 
 class NeuralSurvival(SurvivalEstimator):
@@ -67,6 +83,7 @@ class NeuralSurvival(SurvivalEstimator):
     features_: Features | None
     network_: Architecture
     weights_: dict[str, NDArray[np.float32]]
+    learned_: dict[str, NDArray[Any]]
     encoders_: list[Any]
     time_scale_: float
     history_: History
@@ -84,8 +101,47 @@ class NeuralSurvival(SurvivalEstimator):
     checkpoint: Any
 
     @abstractmethod
-    def _family(self, settings: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-        """Name of the family and the links of its parameters."""
+    def _objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: Any, device: Any) -> Objective:
+        """The loss of the rows of all `prepared`, which are one after the other in `data`.
+
+        `units` has for each row how many of the user's units of time one unit of `data` is.
+        """
+
+    @abstractmethod
+    def _member_distribution(self, raw: NDArray[np.float64], member: int, X: Any) -> SurvivalDistribution:
+        """What the outputs (n, outputs) of a member's network for the rows of `X` stand for, in the unit inside."""
+
+    @abstractmethod
+    def _kind(self) -> str:
+        """What the predictions are, in a few words."""
+
+    @abstractmethod
+    def _check_learned(
+        self, settings: dict[str, Any], network: Architecture, members: int, learned: dict[str, NDArray[Any]]
+    ) -> None:
+        """Raise `ParameterError` unless a network and what was learned beside it suit this model."""
+
+    def _columns(self, X: Any) -> Any:
+        """The part of `X` that is covariates."""
+        return X
+
+    def _per_row(self, X: Any, data: SurvivalData, settings: dict[str, Any]) -> dict[str, NDArray[Any]]:
+        """Columns (n,) that the objective needs beside the times."""
+        return {}
+
+    def _learn_before(
+        self, X: Any, data: SurvivalData, settings: dict[str, Any], rows: Rows
+    ) -> dict[str, NDArray[Any]]:
+        """Arrays that the model must know of the data before it is trained; the times are in the unit inside."""
+        return {}
+
+    def _learn_after(self, prepared: Prepared, outputs: Callable[[], NDArray[np.float64]]) -> dict[str, NDArray[Any]]:
+        """Arrays that come from the trained networks, whose outputs (members, n, outputs) for all rows can be had."""
+        return {}
+
+    def _combined(self, parts: list[SurvivalDistribution]) -> SurvivalDistribution:
+        """The distribution of several members' in the user's unit."""
+        return Mixture(parts)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from covariates and times.
@@ -111,34 +167,16 @@ class NeuralSurvival(SurvivalEstimator):
         With several members it is their mixture.
         """
         raw = self._raw(X)
-        family, links = self._family(self.settings_)
-        kind = FAMILIES.load(family)
-        names = list(kind.parameters())
-        parts = []
-        for member in raw:
-            numbers = member.copy()
-            for k, link in enumerate(links):
-                if link == "exp":
-                    np.clip(numbers[:, k], -_LARGEST_LOG, _LARGEST_LOG, out=numbers[:, k])
-            parts.append(kind(**linked_columns(numbers, names, links)).scaled(self.time_scale_))
-        return parts[0] if len(parts) == 1 else Mixture(parts)
+        parts = [self._member_distribution(own, k, X).scaled(self.time_scale_) for k, own in enumerate(raw)]
+        return parts[0] if len(parts) == 1 else self._combined(parts)
 
     def _raw(self, X: Any) -> NDArray[np.float64]:
         self._require_fitted()
-        owner = type(self).__name__
-        if self.features_ is not None:
-            return forward(self.network_, self.weights_, self.features_.transform(X, owner=owner))
-        return forward(self.network_, self.weights_, self._encoded(raw_inputs(X)))
-
-    def _encoded(self, x: NDArray[Any]) -> NDArray[np.float32]:
-        import torch
-
-        blocks = []
-        with torch.no_grad():
-            for start in range(0, len(x), 1024):
-                block = torch.from_numpy(x[start : start + 1024])
-                blocks.append(np.stack([encoded(encoder, block).numpy() for encoder in self.encoders_]))
-        return np.concatenate(blocks, axis=1).astype(np.float32)
+        X = self._columns(X)
+        if self.features_ is None:
+            return _outputs(self.network_, self.weights_, self.encoders_, raw_inputs(X))
+        x = self.features_.transform(X, owner=type(self).__name__)
+        return _outputs(self.network_, self.weights_, self.encoders_, x)
 
     def _point(self) -> str:
         self._require_fitted()
@@ -189,13 +227,14 @@ class NeuralSurvival(SurvivalEstimator):
             raise ParameterError(f"checkpoint must be the path of a file, but is {self.checkpoint!r:.60}.")
         _sequence("categorical", self.categorical)
         owner = type(self).__name__
+        columns = self._columns(X)
         features = None
         if self.encoder is None:
             clip = float(settings["clip_features"]) or None
-            features = Features.learn(X, categorical=self.categorical, clip=clip, owner=owner)
-            x: NDArray[Any] = features.transform(X, owner=owner)
+            features = Features.learn(columns, categorical=self.categorical, clip=clip, owner=owner)
+            x: NDArray[Any] = features.transform(columns, owner=owner)
         else:
-            x = raw_inputs(X)
+            x = raw_inputs(columns)
         data = read_target(y, sample_weight)
         if len(x) != len(data):
             raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
@@ -213,17 +252,13 @@ class NeuralSurvival(SurvivalEstimator):
         rows = split_for_members(data, float(settings["validation"]), settings["members"], folds)
         known = np.concatenate([data.lower, data.upper])
         times = np.unique(known[np.isfinite(known)])
-        return Prepared(settings, features, x, data.scaled(1 / unit), unit, seeds, rows, times)
+        data = data.scaled(1 / unit)
+        learned, per_row = self._learn_before(X, data, settings, rows), self._per_row(X, data, settings)
+        return Prepared(settings, features, x, data, unit, seeds, rows, times, learned, per_row)
 
     def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
         """The data as the family can take them."""
         return data
-
-    def _objective(self, settings: dict[str, Any], data: SurvivalData, units: Any, device: Any) -> Objective:
-        from aldsurv.losses import likelihood_objective
-
-        family, links = self._family(settings)
-        return likelihood_objective(family, links, data, unit=units, device=device)
 
     def _remember(
         self,
@@ -236,10 +271,12 @@ class NeuralSurvival(SurvivalEstimator):
     ) -> None:
         """Become fitted: everything is set at once, after all that could fail."""
         data, times = prepared.data, prepared.times
+        after = self._learn_after(prepared, lambda: _outputs(network, weights, encoders, prepared.x))
         if len(times) > _MOST_TIMES:
             times = times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
         self.settings_, self.features_ = prepared.settings, prepared.features
         self.network_, self.weights_, self.encoders_ = network, weights, encoders
+        self.learned_ = {**prepared.learned, **after}
         self.time_scale_, self.history_, self.unique_times_ = prepared.unit, history, times
         self.trained_on_ = {
             "rows": len(data),
@@ -268,71 +305,58 @@ class NeuralSurvival(SurvivalEstimator):
         unit = f" {self.unit}" if self.unit else ""
         share = 100 * data["events"] / data["rows"]
         weights = sum(array[0].size for array in self.weights_.values())
-        family, _ = self._family(self.settings_)
         members = len(self.weights_["output.bias"])
         kept = ", ".join(str(epoch) for epoch in history.best_epoch[:10])
         columns = "by the encoder"
         if self.features_ is not None:
             columns = f"{self.n_features_in_}, as {self.features_.width} numbers"
         which = "training" if history.validation_loss is None else "validation"
-        loss = -float(history.best_loss.mean())
+        label, loss = self._told_loss(float(history.best_loss.mean()))
         return "\n".join(
             [
-                f"{type(self).__name__}, {family.replace('_', ' ')}, {members} x {weights} weights",
+                f"{type(self).__name__}, {self._kind()}, {members} x {weights} weights",
                 f"  rows            {data['rows']}, {data['events']} events ({share:.0f} %)",
                 f"  time            {data['first_time']:.4g} to {data['last_time']:.4g}{unit}",
                 f"  columns         {columns}",
                 f"  epochs          {history.epochs}, kept {kept}, stopped by {history.stopped_by}",
-                f"  log-likelihood  {loss:.4f} a row on {which} rows",
+                f"  {label:<14}  {loss} on {which} rows",
             ]
         )
 
-    def save(self, path: Any) -> Path:
-        """Write the fitted model to one file (safetensors with a JSON header), for `aldsurv.load`.
+    def _told_loss(self, loss: float) -> tuple[str, str]:
+        """A mean loss for people: what it is, and the number."""
+        return "loss", f"{loss:.4f}"
 
-        Nothing in the file is code. An `encoder` is written as its weights; loading needs the module again.
-        """
-        from aldsurv.models.saving import save
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        from aldsurv.models.neural_file import written
 
-        self._require_fitted()
-        return save(self, path)
+        return written(self)
 
+    @classmethod
+    def _from_file(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
+    ) -> NeuralSurvival:
+        from aldsurv.models.neural_file import restored
 
-def raw_inputs(X: Any) -> NDArray[Any]:
-    """Inputs for an encoder: numbers of any shape (n, ...), floats as float32, whole numbers as int64."""
-    x = np.asarray(X)
-    if x.ndim < 2 or not len(x):
-        raise DataError(f"with an encoder X must have shape (n, ...) and at least one row, but has {x.shape}.")
-    if x.dtype.kind in "iub":
-        return np.ascontiguousarray(x, np.int64)
-    if x.dtype.kind != "f":
-        raise DataError(f"with an encoder X must be numbers, but is of type {x.dtype}.")
-    x = np.ascontiguousarray(x, np.float32)
-    if not np.isfinite(x).all():
-        raise DataError("with an encoder X must be finite, but has gaps or infinite values. Fill or drop them.")
-    return x
+        return restored(cls, document, arrays, encoder)
 
 
-def encoded(encoder: Any, x: Any) -> Any:
-    """What an encoder makes of `x`, or an error that says that it cannot take it."""
-    try:
-        return encoder(x)
-    except (RuntimeError, IndexError, ValueError, TypeError) as error:
-        raise DataError(
-            f"the encoder cannot take X of type {str(x.dtype).removeprefix('torch.')} and shape {tuple(x.shape)}: "
-            f"{' '.join(str(error).split())[:160]}. Give floats to compute with, or whole numbers to look up."
-        ) from None
+def _outputs(
+    network: Architecture, weights: dict[str, NDArray[np.float32]], encoders: list[Any], x: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Outputs (members, rows, outputs) of all members."""
+    return forward(network, weights, _encoded(encoders, x) if encoders else x)
 
 
-def require_torch(owner: str) -> Any:
-    """The module torch, or an error that says how to get it."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingDependencyError(
-            f"{owner} needs torch to train (not to predict). Install it with: pip install 'aldsurv[torch]'."
-        ) from None
-    return torch
+def _encoded(encoders: list[Any], x: NDArray[Any]) -> NDArray[np.float32]:
+    import torch
+
+    blocks = []
+    with torch.no_grad():
+        for start in range(0, len(x), 1024):
+            block = torch.from_numpy(x[start : start + 1024])
+            blocks.append(np.stack([encoded(encoder, block).numpy() for encoder in encoders]))
+    return np.concatenate(blocks, axis=1).astype(np.float32)
 
 
 def _sequence(name: str, value: Any) -> Iterable[Any]:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import ParameterError
-from aldsurv.models.neural import NeuralSurvival, Prepared, encoded, require_torch
+from aldsurv.models.encoding import encoded, require_torch
+from aldsurv.models.neural import NeuralSurvival, Prepared
 from aldsurv.models.preparation import data_fingerprint
 from aldsurv.networks import Architecture
 from aldsurv.survival_data import SurvivalData
@@ -61,7 +62,8 @@ def fit_together(estimators: Sequence[Estimator], data: Sequence[tuple[Any, ...]
         alone = any(given is not None for given in (estimator.encoder, estimator.checkpoint, estimator.callbacks))
         # As many rows, for batches and sums must be those of a fit alone; rows that need the same formulas.
         simple = bool((own.data.exact | own.data.right_censored).all())
-        kind = [type(estimator).__name__, str(estimator.device), str(estimator.progress), own.x.shape, simple]
+        known = [(name, array.shape) for name, array in sorted(own.learned.items())]
+        kind = [type(estimator).__name__, str(estimator.device), str(estimator.progress), own.x.shape, simple, known]
         key = json.dumps([own.settings, kind, alone and k])
         runs.setdefault(key, []).append(k)
     for chosen in runs.values():
@@ -80,7 +82,7 @@ def _run(estimators: Sequence[NeuralSurvival], prepared: Sequence[Prepared]) -> 
     device = _device(first.device)
     joined = _joined(prepared)
     units = np.concatenate([np.full(len(own.data), own.unit) for own in prepared])
-    objective = first._objective(settings, joined, units, device)
+    objective = first._objective(prepared, joined, units, device)
     x = torch.from_numpy(np.concatenate([own.x for own in prepared]) if len(prepared) > 1 else prepared[0].x).to(device)
     weight = None if joined.weight is None else torch.from_numpy(np.array(joined.weight, np.float32)).to(device)
     starts = np.cumsum([0, *(len(own.data) for own in prepared)])[:-1]

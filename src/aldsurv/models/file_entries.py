@@ -1,0 +1,54 @@
+"""Entries of a model file: what JSON can hold, and complaints about what it should not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aldsurv.errors import ModelFileError
+
+__all__ = ["NOT_SAVED", "from_portable", "portable", "require", "saved_parameters", "text", "with_parameters"]
+
+# Not part of a model: where and how it happened to be trained.
+NOT_SAVED = {"encoder", "callbacks", "checkpoint", "progress", "device"}
+
+
+def saved_parameters(model: Any) -> dict[str, Any]:
+    """The constructor's parameters of an estimator, those that belong to the model."""
+    return {name: portable(value) for name, value in model.get_params().items() if name not in NOT_SAVED}
+
+
+def with_parameters(kind: Any, found: Any) -> Any:
+    """An estimator of that class with the parameters of a file."""
+    require(isinstance(found, dict), "parameters must be named")
+    # A file of strangers names no path to write to and no device.
+    known = set(kind._parameter_defaults()) - NOT_SAVED
+    require(set(found) == known, "its parameters are not those of this model")
+    return kind(**{name: from_portable(value) for name, value in found.items()})
+
+
+def portable(value: Any) -> Any:
+    """A parameter as JSON can hold it; a random generator has no place in a file."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [portable(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else None
+
+
+def from_portable(value: Any) -> Any:
+    """The inverse of `portable`: lists were tuples."""
+    return tuple(from_portable(item) for item in value) if isinstance(value, list) else value
+
+
+def require(holds: bool, complaint: str) -> None:
+    """Raise `ModelFileError` with the complaint unless it holds."""
+    if not holds:
+        raise ModelFileError(f"the file cannot be used: {complaint}.")
+
+
+def text(value: Any, name: str) -> str:
+    """A text of a file."""
+    require(isinstance(value, str), f"{name} must be text")
+    return str(value)
