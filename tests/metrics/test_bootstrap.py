@@ -27,6 +27,12 @@ def weighted_rows(seed: int = 2, n: int = 80) -> tuple[Weibull, SurvivalData]:
     return Weibull(rng.uniform(5, 30, n), 1.3), data
 
 
+def options_of(name: str) -> dict[str, object]:
+    """What the metric has to be told."""
+    when = {None: {}, "time": {"time": 6.0}, "times": {"times": [8.0, 12.0]}}[NAMED[name].looks_at]
+    return {"train": TRAIN, **when} if NAMED[name].takes_train else when
+
+
 def on_rows(name: str):
     """The metric as a function that nothing is known of."""
     return lambda predicted, data, **options: NAMED[name](predicted, data, **options)
@@ -66,7 +72,7 @@ def test_coverage_of_a_known_mean():
 @pytest.mark.parametrize("name", NAMED)
 def test_counting_rows_is_drawing_them(name, method):
     predicted, data = weighted_rows(n=40)
-    options = {"train": TRAIN} if NAMED[name].takes_train else {}
+    options = options_of(name)
     settings = {"samples": 30, "random_state": 4, "method": method, **options}
     counted = metrics.bootstrap(name, predicted, data, **settings)
     drawn = metrics.bootstrap(on_rows(name), predicted, data, **settings)
@@ -80,7 +86,7 @@ def test_any_counts(data, name, seed):
     rng = np.random.default_rng(seed)
     # Some rows are impossible, or have no median: these must count wherever they are drawn, and nowhere else.
     predicted = Step([2.0, 4.0, 8.0], np.sort(rng.choice([0.0, 0.2, 0.5, 0.9], (len(data), 3)), axis=1)[:, ::-1])
-    options = {"train": TRAIN} if NAMED[name].takes_train else {}
+    options = options_of(name)
     counts = rng.integers(0, 3, (4, len(data)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -113,6 +119,19 @@ def test_options_reach_the_metric():
         assert abs(found.value - (found.lower + found.upper) / 2) < 4 * found.standard_error
         usual = metrics.bootstrap(name, predicted, data, samples=60, random_state=0, train=TRAIN)
         assert usual.standard_error != found.standard_error
+
+
+@pytest.mark.parametrize("name", [name for name, metric in NAMED.items() if metric.looks_at])
+def test_times_are_chosen_once(name):
+    """By default from the training rows, or from all rows: not from those drawn."""
+    predicted, data = weighted_rows()
+    options = {"train": TRAIN} if NAMED[name].takes_train else {}
+    rows = TRAIN if options else data
+    copies = np.repeat(rows.time[rows.event], (2 * rows.weights[rows.event]).astype(int))
+    quartiles = np.quantile(copies, [0.25, 0.5, 0.75], method="inverted_cdf")
+    when = {"times": quartiles} if NAMED[name].looks_at == "times" else {"time": float(quartiles[1])}
+    found = metrics.bootstrap(name, predicted, data, samples=20, random_state=0, **options)
+    assert found == metrics.bootstrap(name, predicted, data, samples=20, random_state=0, **options, **when)
 
 
 def test_true_times_go_with_their_rows():

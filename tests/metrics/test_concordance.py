@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats
 from sksurv.metrics import concordance_index_censored, concordance_index_ipcw
 
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Step
 from aldsurv.errors import CensoringError, ParameterError
-from aldsurv.metrics import concordance_harrell, concordance_uno
+from aldsurv.metrics import concordance_harrell, concordance_uno, pair_order
+from aldsurv.metrics.pair_order import PairOrder
 from aldsurv.survival_data import SurvivalData
 from metrics import definitions
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_until
@@ -68,6 +71,100 @@ def test_against_scikit_survival(seed, censoring, ties):
     for tau in (np.median(train.time), np.quantile(train.time[train.event], 0.95)):
         expected = concordance_index_ipcw(train.to_structured(), data.to_structured(), -estimate, tau=tau)[0]
         assert concordance_uno(estimate, data, train=train, tau=tau) == pytest.approx(expected, abs=1e-10)
+
+
+def tally(data: SurvivalData, estimate: np.ndarray, importance: np.ndarray) -> tuple[float, float]:
+    """Twice the concordant and twice the comparable pairs, row by row."""
+    concordant = comparable = 0
+    weights = data.weights
+    for i in np.flatnonzero(data.event):
+        later = (data.time > data.time[i]) | ((data.time == data.time[i]) & ~data.event)
+        score = (estimate > estimate[i]) * 2 + (estimate == estimate[i])
+        concordant += importance[i] * weights[i] * (weights * score)[later].sum()
+        comparable += importance[i] * weights[i] * 2 * weights[later].sum()
+    return concordant, comparable
+
+
+def tied_rows(n: int, seed: int, times: int, values: int) -> tuple[np.ndarray, SurvivalData, np.ndarray]:
+    """Estimates and rows; at most so many different times and estimates, and weights to go with them."""
+    rng = np.random.default_rng(seed)
+    time, estimate = rng.exponential(1, n), rng.normal(size=n)
+    time, estimate = (np.floor(stats.rankdata(x) * k / (n + 1)) for x, k in ((time, times), (estimate, values)))
+    return estimate + time * values / (2 * times) // 1, right(time, rng.random(n) < 0.6), rng.integers(0, 3, n)
+
+
+@pytest.mark.parametrize("values", [1, 7, 10**9])
+@pytest.mark.parametrize("times", [1, 7, 10**9])
+@pytest.mark.parametrize("n", [2, 31, 33, 1023, 1025])
+def test_row_by_row(n, times, values):
+    estimate, data, copies = tied_rows(n, n, times, values)
+    weighted = right(data.time, data.event, weight=copies) if copies.any() else data
+    for rows in (data, weighted):
+        concordant, comparable = tally(rows, estimate, np.ones(n))
+        if comparable == 0:
+            with pytest.warns(UserWarning, match="is not defined and NaN"):
+                assert np.isnan(concordance_harrell(estimate, rows))
+        else:
+            assert concordance_harrell(estimate, rows) == concordant / comparable
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("values", [7, 10**9])
+@pytest.mark.parametrize("times", [7, 300, 10**9])
+def test_uno_row_by_row(times, values, weighted):
+    estimate, data, copies = tied_rows(1500, 3, times, values)
+    if weighted:
+        data = right(data.time, data.event, weight=copies)
+    tau = np.quantile(data.time, 0.8)
+    before = data.time < tau
+    # G at each time, from the definition: at a tie events come first.
+    uncensored = np.ones(1500)
+    for s in np.unique(data.time[~data.event & before]):
+        leaving = data.weights[(data.time == s) & ~data.event].sum()
+        uncensored[data.time >= s] *= 1 - leaving / (leaving + data.weights[data.time > s].sum())
+    concordant, comparable = tally(data, estimate, np.where(before, 1 / uncensored**2, 0))
+    found = concordance_uno(estimate, data, train=data, tau=tau)
+    assert found == pytest.approx(concordant / comparable, rel=1e-12)
+
+
+@pytest.mark.parametrize("times", [7, 10**9])
+@pytest.mark.parametrize("values", [7, 10**9])
+@pytest.mark.parametrize("n", [12, 300, 1001])
+def test_many_weights_at_once(monkeypatch, n, values, times):
+    estimate, data, _ = tied_rows(n, n, times, values)
+    pairs, rng = PairOrder.of(estimate, data), np.random.default_rng(n)
+    importance, weights = data.event * rng.uniform(1, 9, n), rng.integers(0, 3, (9, n)).astype(float)
+    weights[0] = 0
+    monkeypatch.setattr(pair_order, "_ROWS_A_TABLE", 10**9)
+    found = pairs.shares(importance[pairs.rows], weights[:, pairs.rows])
+    monkeypatch.setattr(pair_order, "_MOST_IN_TABLE", 0 if n <= 1000 else n)
+    again = pairs.shares(importance[pairs.rows], weights[:, pairs.rows])
+    assert np.isnan(found[0])
+    for row, one, other in zip(weights[1:], found[1:], again[1:], strict=True):
+        concordant, comparable = tally(replace(data, weight=row), estimate, importance)
+        assert (one, other) == pytest.approx((concordant / comparable if comparable else np.nan,) * 2, nan_ok=True)
+
+
+@pytest.mark.parametrize("digits", [0, 1, 12])
+def test_many_rows_against_scikit_survival(digits):
+    data, rng = simulated(8, n=5000, ties=digits < 2), np.random.default_rng(8)
+    estimate = np.round((data.time + rng.normal(0, 10, 5000)) / 10, digits)
+    expected = concordance_index_censored(data.event, data.time, -estimate, tied_tol=0)
+    assert concordance_harrell(estimate, data) == pytest.approx(expected[0], rel=1e-15)
+
+
+def test_kendall_by_scipy():
+    """Without censoring and ties it is the same as the rank correlation."""
+    rng = np.random.default_rng(4)
+    time = rng.exponential(1, 200_000)
+    estimate = np.log(time) + rng.normal(size=time.size)
+    expected = (stats.kendalltau(time, estimate).statistic + 1) / 2
+    assert concordance_harrell(estimate, right(time, np.ones(time.size))) == pytest.approx(expected, rel=1e-14)
+
+
+def test_ties_of_zero_with_either_sign():
+    data = right([0.0, -0.0, 1, 2], [1, 1, 0, 1])
+    assert concordance_harrell([0.0, 1.0, -0.0, 1.0], data) == (0.5 + 1 + 0 + 0.5) / 4
 
 
 def test_tau_is_exclusive_and_later_rows_still_count():
@@ -171,6 +268,9 @@ def test_uno_beyond_the_censoring_curve():
     data, train = right([1, 5, 6], [1, 1, 1]), right([1, 2, 4], [1, 1, 0])
     with pytest.raises(CensoringError, match=r"largest usable horizon is 1\.0"):
         concordance_uno([1, 2, 3], data, train=train, tau=10)
+    # The row as the caller counts, not by time.
+    with pytest.raises(CensoringError, match=r"the event of row 1 at time 6\.0 has no weight"):
+        concordance_uno([1, 2, 3], right([1, 6, 5], [1, 1, 1]), train=train, tau=10)
 
 
 def test_what_is_refused():

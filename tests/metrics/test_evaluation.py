@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
@@ -42,6 +43,56 @@ def test_each_is_what_its_function_gives(point):
     truth = rng.uniform(5, 20, len(data))
     against = metrics.evaluate(predicted, data, train=train, point=point, truth=truth)
     assert against["mae"] == metrics.mean_absolute_error(predicted, data, point=point, truth=truth)
+
+
+@pytest.mark.parametrize("point", ["mean", "restricted_mean"])
+def test_limits_are_those_of_each_metric_alone(point):
+    train, data, rng = simulated(1), simulated(2, n=150), np.random.default_rng(3)
+    data = SurvivalData.right(data.time, data.event, weight=rng.integers(0, 4, 150))
+    predicted = AsymmetricLaplace(rng.uniform(5, 20, 150), rng.uniform(3, 9, 150), 0.6)
+    settings = {"random_state": 5, "train": train}
+    error = {"truth": rng.uniform(5, 20, 150), "unit": 4.0}
+    found = metrics.evaluate(predicted, data, point=point, **error, bootstrap=60, confidence=0.8, **settings)
+    values = metrics.evaluate(predicted, data, point=point, **error, train=train)
+    assert list(found) == list(values)
+    for name, result in found.items():
+        options = {"point": point} if name in ("mae", "harrell_c", "uno_c") else {}
+        options |= error if name == "mae" else {}
+        alone = metrics.bootstrap(name, predicted, data, samples=60, level=0.8, **settings, **options)
+        assert dataclasses.astuple(result) == pytest.approx(dataclasses.astuple(alone), rel=1e-9, abs=1e-12)
+        assert result.value == values[name]
+        assert result.lower < result.upper
+
+
+def test_draws_of_the_default_seed():
+    train, data = simulated(1), simulated(2, n=50)
+    predicted = Weibull(np.linspace(5, 30, 50), 1.3)
+    first, again, other = (
+        metrics.evaluate(predicted, data, train=train, bootstrap=20, **seed) for seed in ({}, {}, {"random_state": 1})
+    )
+    assert first == again
+    assert first["ibs"].lower != other["ibs"].lower
+
+
+def test_resamples_without_a_value_are_left_out_of_their_metric():
+    data = SurvivalData.right([3, 5, 8], [True, False, False])
+    with pytest.warns(UserWarning, match=r"^\d+ of 100 resamples have no value of \w+ .* left out.$") as caught:
+        found = metrics.evaluate(Exponential([2.0, 9.0, 8.0]), data, train=simulated(1), bootstrap=100)
+    told = {str(one.message).split()[8]: int(str(one.message).split()[0]) for one in caught}
+    assert {name: 100 - result.samples for name, result in found.items() if result.samples < 100} == told
+    assert list(told) == ["mae", "harrell_c", "uno_c"]
+    # An event is needed for the error, and a later row besides for the order: P = (2/3)³ and (2/3)³ + (1/3)³.
+    for name, share in (("mae", 8 / 27), ("harrell_c", 9 / 27)):
+        assert abs(told[name] - 100 * share) < 4 * np.sqrt(100 * share * (1 - share))
+
+
+@pytest.mark.parametrize("bootstrap", [1, 0, True, 10.0])
+def test_numbers_of_draws_that_are_refused(bootstrap):
+    data = simulated(1, n=5)
+    with pytest.raises(ParameterError, match="bootstrap must be None or an integer of 2 or more"):
+        metrics.evaluate(Exponential(np.ones(5)), data, train=data, bootstrap=bootstrap)
+    with pytest.raises(ParameterError, match="confidence must lie between 0 and 1, but is 95"):
+        metrics.evaluate(Exponential(np.ones(5)), data, train=data, bootstrap=10, confidence=95)
 
 
 def test_rows_in_another_order():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import numpy as np
@@ -10,12 +11,16 @@ from sksurv.metrics import concordance_index_censored, integrated_brier_score
 from aldsurv import metrics
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.metrics import Scorer, get_scorer, harrell_c_scorer, ibs_scorer, log_likelihood_scorer
+from aldsurv.metrics.named import NAMED
+from aldsurv.metrics.scorers import SCORERS as SCORER_NAMES
 from aldsurv.survival_data import SurvivalData
 from metrics.linear_estimator import LinearEstimator
 
 NAMES = ["harrell_c", "uno_c", "neg_ibs", "neg_mae", "neg_cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope"]
 NAMES += ["cal_f_intercept", "log_likelihood"]
-SCORERS = [get_scorer(name) for name in NAMES]
+AT_TIMES = ["auc", "neg_brier", "neg_ici", "neg_e50", "neg_e90", "one_calibration"]
+SCORERS = [get_scorer(name) for name in [*NAMES, "d_calibration", *AT_TIMES]]
+SCORERS += [get_scorer("auc", times=[14.0, 17.0]), get_scorer("neg_ici", time=15.0)]
 FOLDS = KFold(3, shuffle=True, random_state=0)
 
 
@@ -64,6 +69,69 @@ def test_values_of_all(rows):
     assert list(expected) == NAMES
 
 
+def by_hand(name: str, predicted, data: SurvivalData, when: np.ndarray, train: SurvivalData) -> float:
+    if name in ("auc", "neg_brier"):
+        if name == "auc":
+            return metrics.cumulative_dynamic_auc(predicted, data, when, train=train).mean
+        return -metrics.brier_score(predicted, data, when, train=train).mean()
+    if name == "one_calibration":
+        return metrics.one_calibration(predicted, data, float(when[0])).p_value
+    return -getattr(metrics.integrated_calibration_index(predicted, data, float(when[0])), name.removeprefix("neg_"))
+
+
+@pytest.mark.parametrize("name", AT_TIMES)
+def test_at_times_in_cross_validation(rows, name):
+    several = name in ("auc", "neg_brier")
+    times = np.array([14.0, 17.0]) if several else np.array([15.0])
+    given = get_scorer(name, times=times.tolist()) if several else get_scorer(name, time=15.0)
+    model = LinearEstimator(slope=0.7)
+    found = cross_val_score(model, *rows, scoring=given, cv=FOLDS)
+    usual = cross_val_score(model, *rows, scoring=get_scorer(name), cv=FOLDS)
+    for fold, (train, test) in enumerate(FOLDS.split(rows[0])):
+        x, y = rows[0][test], SurvivalData.of(rows[1][test])
+        predicted = model.fit(rows[0][train], rows[1][train]).predict_distribution(x)
+        assert found[fold] == pytest.approx(by_hand(name, predicted, y, times, y), rel=1e-12)
+        events = np.quantile(y.time[y.event], [0.25, 0.5, 0.75] if several else [0.5], method="inverted_cdf")
+        assert usual[fold] == pytest.approx(by_hand(name, predicted, y, events, y), rel=1e-12)
+    assert len({*found, *usual}) == 6
+
+
+def test_options_of_the_metric(rows):
+    x, y = rows
+    model = LinearEstimator(slope=0.5).fit(x, y)
+    predicted, train = model.predict_distribution(x), SurvivalData.of(y)[:150]
+    for scorer, expected in [
+        (get_scorer("harrell_c", point="mean"), metrics.concordance_harrell(predicted, y, point="mean")),
+        (get_scorer("uno_c", tau=16.0, train=train), metrics.concordance_uno(predicted, y, tau=16.0, train=train)),
+        (get_scorer("neg_ibs", train=train), -metrics.integrated_brier_score(predicted, y, train=train)),
+        (get_scorer("neg_cens_dcal", bins=4), -metrics.censored_d_calibration(predicted, y, bins=4)),
+        (get_scorer("one_calibration", bins=4, time=14.0), metrics.one_calibration(predicted, y, 14.0, bins=4).p_value),
+        (get_scorer("d_calibration", bins=4), metrics.d_calibration(predicted, y, bins=4).p_value),
+        (get_scorer("neg_crps"), -metrics.crps(predicted, y)),
+    ]:
+        assert scorer(model, x, y) == expected
+    quartiles = np.quantile(train.time[train.event], [0.25, 0.5, 0.75], method="inverted_cdf")
+    expected = metrics.cumulative_dynamic_auc(predicted, y, quartiles, train=train).mean
+    assert get_scorer("auc", train=train)(model, x, y) == expected
+
+
+def test_options_that_do_not_exist():
+    with pytest.raises(ParameterError, match=r"^scorer 'auc' has no option 'time'; its options are times, train.$"):
+        get_scorer("auc", time=3)
+    with pytest.raises(ParameterError, match=r"^scorer 'log_likelihood' has no option 'times'; it has none.$"):
+        get_scorer("log_likelihood", times=[3])
+    for name, option in [("coverage_80", "level"), ("neg_mae", "truth"), ("neg_crps", "truth")]:
+        with pytest.raises(ParameterError, match=f"{name}' has no option '{option}'"):
+            get_scorer(name, **{option: 0.5})
+
+
+def test_without_an_event_the_times_are_those_of_all_rows(rows):
+    x, model = rows[0][:20], LinearEstimator().fit(*rows)
+    y = SurvivalData.right(np.arange(10.0, 30.0), np.zeros(20, bool))
+    with pytest.warns(UserWarning, match=r"at 3 of 3 times \(first: 14\)"):
+        assert np.isnan(get_scorer("auc")(model, x, y))
+
+
 @pytest.mark.parametrize("scorer", SCORERS, ids=repr)
 def test_greater_is_better(rows, scorer):
     x, y = rows
@@ -100,11 +168,12 @@ def test_pickled(rows, scorer):
     model = LinearEstimator().fit(*rows)
     assert again == scorer
     assert again(model, *rows) == scorer(model, *rows)
-    assert repr(scorer) == f"Scorer({scorer.name!r})"
+    options = "".join(f", {name}={value!r}" for name, value in scorer.options)
+    assert repr(scorer) == f"Scorer({scorer.name!r}{options})"
 
 
 def test_by_name():
-    assert [scorer.name for scorer in SCORERS] == NAMES
+    assert [get_scorer(name).name for name in NAMES] == NAMES
     assert get_scorer("harrell_c") is harrell_c_scorer
     assert get_scorer("neg_ibs") is ibs_scorer
     assert get_scorer("log_likelihood") is log_likelihood_scorer
@@ -112,6 +181,22 @@ def test_by_name():
         get_scorer("harell_c")
     with pytest.raises(UnknownNameError, match=f"Known: {', '.join(NAMES)}"):
         get_scorer("accuracy")
+
+
+def test_every_metric_has_one():
+    """All but the groups, which take a column besides, and what others are made of."""
+    scored = {metric.function for metric in NAMED.values()}
+    parts = {metrics.calibration_counts, metrics.brier_score, metrics.calibration_by_group}
+    functions = {
+        function
+        for name, function in vars(metrics).items()
+        if name in metrics.__all__
+        and inspect.isfunction(function)
+        and "predicted" in inspect.signature(function).parameters
+    }
+    others = {f for f in functions if f.__name__.endswith(("_points", "estimate", "levels", "evaluate", "bootstrap"))}
+    assert functions - others - parts <= scored
+    assert {scorer.metric.metric for scorer in map(get_scorer, SCORER_NAMES)} == set(NAMED)
 
 
 def test_search_in_two_processes(rows):

@@ -99,7 +99,7 @@ def compare(
     """
     checked_settings(samples, level, method)
     rows, named = SurvivalData.of(data), find_metric(metric)
-    given = named.options_with(train, options)
+    given = named.options_with(train, options, rows)
     found = [named(predicted, rows, **given) for predicted in (first, second)]
     one, other = (numbers(value) for value in found)
     if one.shape != other.shape:

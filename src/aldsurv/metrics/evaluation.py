@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, overload
+
+import numpy as np
 
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
 from aldsurv.metrics.brier import integrated_brier_score
+from aldsurv.metrics.calibration import censored_d_calibration, density_calibration, survival_calibration
 from aldsurv.metrics.concordance import concordance_harrell, concordance_uno
 from aldsurv.metrics.error import mean_absolute_error
 from aldsurv.metrics.event_levels import event_levels
 from aldsurv.metrics.likelihood import log_likelihood
+from aldsurv.metrics.named import NamedMetric
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.row_matching import matched_data
+from aldsurv.metrics.resampling import BootstrapResult, all_replicates, left_out, summary
+from aldsurv.metrics.row_counts import ByCounts, by_counts
+from aldsurv.metrics.row_matching import FloatArray, matched_data
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["evaluate"]
 
 _BINS = 10
+
+
+@overload
+def evaluate(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    point: Point = ...,
+    truth: Any = ...,
+    unit: float | None = ...,
+    bootstrap: None = ...,
+    confidence: float = ...,
+    random_state: int | np.random.Generator | None = ...,
+) -> dict[str, float]: ...
+
+
+@overload
+def evaluate(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    point: Point = ...,
+    truth: Any = ...,
+    unit: float | None = ...,
+    bootstrap: int,
+    confidence: float = ...,
+    random_state: int | np.random.Generator | None = ...,
+) -> dict[str, BootstrapResult]: ...
 
 
 def evaluate(
@@ -27,7 +65,10 @@ def evaluate(
     point: Point = "median",
     truth: Any = None,
     unit: float | None = None,
-) -> dict[str, float]:
+    bootstrap: int | None = None,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = 0,
+) -> dict[str, float] | dict[str, BootstrapResult]:
     """The nine metrics and the log-likelihood, by name.
 
     Parameters
@@ -42,12 +83,19 @@ def evaluate(
         What stands for a distribution in ``mae``, ``harrell_c`` and ``uno_c``, as in `point_estimate`.
     truth, unit
         As in `mean_absolute_error`; a unit of None is that of the data.
+    bootstrap
+        Number of times to draw the rows again, for confidence limits of every metric from the same draws: those that
+        `metrics.bootstrap` gives one by one. None: no limits.
+    confidence
+        Confidence of the limits.
+    random_state
+        Seed or generator of the draws.
 
     Returns
     -------
     dict
         ``mae ibs harrell_c uno_c cens_dcal cal_s_slope cal_s_intercept cal_f_slope cal_f_intercept
-        log_likelihood``, each as the function of its own gives it.
+        log_likelihood``, each as the function of its own gives it; with `bootstrap` as a `BootstrapResult`.
 
     Examples
     --------
@@ -59,8 +107,33 @@ def evaluate(
     """
     rows = matched_data(predicted, data)
     estimate = point_estimate(predicted, rows, point=point)
+    error = {"truth": truth, "unit": 1.0 if unit is None else unit}
+    if bootstrap is not None:
+        _check_settings(bootstrap, confidence)
+    found = _values(predicted, estimate, rows, train, error)
+    if bootstrap is None:
+        return found
+    forms = _forms(predicted, estimate, rows, train, error)
+    drawn = all_replicates(
+        lambda counts: np.concatenate([form(counts) for form in forms], axis=1), len(rows), bootstrap, random_state
+    )
+    _warn_of_gaps(list(found), drawn)
+    columns = (column[~np.isnan(column), None] for column in drawn.T)
+    return {name: summary(found[name], column, confidence) for name, column in zip(found, columns, strict=True)}
+
+
+def _check_settings(bootstrap: int, confidence: float) -> None:
+    if isinstance(bootstrap, bool) or not isinstance(bootstrap, (int, np.integer)) or bootstrap < 2:
+        raise ParameterError(f"bootstrap must be None or an integer of 2 or more, but is {bootstrap!r}.")
+    if not (isinstance(confidence, (int, float, np.number)) and 0 < confidence < 1):
+        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
+
+
+def _values(
+    predicted: SurvivalDistribution, estimate: FloatArray, rows: SurvivalData, train: SurvivalData, error: Any
+) -> dict[str, float]:
     found = {
-        "mae": mean_absolute_error(estimate, rows, truth=truth, unit=1.0 if unit is None else unit),
+        "mae": mean_absolute_error(estimate, rows, **error),
         "ibs": integrated_brier_score(predicted, rows, train=train),
         "harrell_c": concordance_harrell(estimate, rows),
         "uno_c": concordance_uno(estimate, rows, train=train),
@@ -71,3 +144,26 @@ def evaluate(
     found["cal_f_slope"], found["cal_f_intercept"] = levels.density_points(_BINS).line
     found["log_likelihood"] = log_likelihood(predicted, rows)
     return found
+
+
+def _forms(
+    predicted: SurvivalDistribution, estimate: FloatArray, rows: SurvivalData, train: SurvivalData, error: Any
+) -> list[ByCounts]:
+    """The same metrics in the same order as functions of how often the rows count; a line is two of them."""
+    calls: list[tuple[Any, Any, dict[str, Any]]] = [
+        (mean_absolute_error, estimate, error),
+        (integrated_brier_score, predicted, {"train": train}),
+        (concordance_harrell, estimate, {}),
+        (concordance_uno, estimate, {"train": train}),
+        (censored_d_calibration, predicted, {"bins": _BINS}),
+        (survival_calibration, predicted, {"bins": _BINS}),
+        (density_calibration, predicted, {"bins": _BINS}),
+        (log_likelihood, predicted, {}),
+    ]
+    return [by_counts(NamedMetric(function), given, rows, options) for function, given, options in calls]
+
+
+def _warn_of_gaps(names: list[str], drawn: FloatArray) -> None:
+    for name, count in zip(names, np.isnan(drawn).sum(axis=0).tolist(), strict=True):
+        if count:
+            warnings.warn(left_out(count, len(drawn), name), UserWarning, stacklevel=3)

@@ -46,11 +46,15 @@ class EventLevels(NamedTuple):
 
     def mass_until(self, level: float, *, inclusive: bool = True) -> float:
         """Mass at or below `level`; below it, if not inclusive."""
+        return float((self.weight * self.share_until(level, inclusive=inclusive)).sum())
+
+    def share_until(self, level: float, *, inclusive: bool = True) -> FloatArray:
+        """Share of the mass of each row (n,) at or below `level`; below it, if not inclusive."""
         # A width next to 0 does no harm: inside it the quotient is below 1, outside it is cut, even if infinite.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             share = np.clip((level - self.low) / (self.high - self.low), 0.0, 1.0)
         reached = self.low <= level if inclusive else self.low < level
-        return float((self.weight * np.where(self.low == self.high, reached, share)).sum())
+        return np.where(self.low == self.high, reached, share)
 
     def counts(self, bins: int) -> FloatArray:
         """Mass in each of `bins` equal bins (a, b]; what is at 0 counts in the first."""

@@ -9,8 +9,9 @@ import numpy as np
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.row_matching import FloatArray, as_numbers
+from aldsurv.survival_data import SurvivalData
 
-__all__ = ["checked_time", "checked_times", "mean_survival"]
+__all__ = ["checked_time", "checked_times", "event_quantiles", "mean_survival"]
 
 # Survival probabilities held at once: few enough for the cache, whatever the number of rows and times.
 _BLOCK_VALUES = 1 << 16
@@ -32,6 +33,16 @@ def checked_times(times: Any) -> FloatArray:
     if asked.ndim != 1 or asked.size == 0 or not np.isfinite(asked).all():
         raise ParameterError(f"times must be a vector of one or more finite numbers, but {times!r:.60} was given.")
     return asked
+
+
+def event_quantiles(data: SurvivalData, shares: list[float]) -> FloatArray:
+    """Times by which these shares of the events have come, each that of a row; without an event, of all rows."""
+    counted = data.weights > 0
+    counted = counted & data.event if (counted & data.event).any() else counted
+    if not counted.any():
+        raise ParameterError("data must have a row of positive weight to choose times from, but have none. Give times.")
+    found = np.quantile(data.time[counted], shares, weights=data.weights[counted], method="inverted_cdf")
+    return np.asarray(found, dtype=np.float64)
 
 
 def mean_survival(predicted: SurvivalDistribution, weights: FloatArray, times: FloatArray) -> FloatArray:

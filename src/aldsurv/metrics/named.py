@@ -1,23 +1,28 @@
-"""Metrics to be asked for by name: those of `evaluate`, and those beside them that need no more than the data."""
+"""Metrics to be asked for by name: those of `evaluate` and those beside them that come down to one number."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
+
+import numpy as np
 
 from aldsurv.errors import ParameterError, UnknownNameError
-from aldsurv.metrics.brier import integrated_brier_score
+from aldsurv.metrics.brier import brier_score, integrated_brier_score
 from aldsurv.metrics.calibration import censored_d_calibration, density_calibration, survival_calibration
 from aldsurv.metrics.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
 from aldsurv.metrics.concordance import concordance_harrell, concordance_uno
-from aldsurv.metrics.discrimination import concordance_antolini
-from aldsurv.metrics.distribution_calibration import km_calibration
+from aldsurv.metrics.discrimination import concordance_antolini, cumulative_dynamic_auc
+from aldsurv.metrics.distribution_calibration import d_calibration, km_calibration
 from aldsurv.metrics.error import mean_absolute_error
+from aldsurv.metrics.horizons import event_quantiles
 from aldsurv.metrics.intervals import interval_coverage
 from aldsurv.metrics.likelihood import log_likelihood
-from aldsurv.metrics.ranked_probability import survival_crps
+from aldsurv.metrics.ranked_probability import crps, survival_crps
 from aldsurv.metrics.skill import brier_skill_score
+from aldsurv.metrics.time_calibration import integrated_calibration_index, one_calibration
+from aldsurv.survival_data import SurvivalData
 
 __all__ = ["NAMED", "NamedMetric", "find_metric"]
 
@@ -35,25 +40,40 @@ class NamedMetric:
         Place in the tuple; None: all that the function gives.
     takes_train
         Whether the function needs the training rows, has no use for them, or (None) gets them if there are any.
+    looks_at
+        ``"time"`` or ``"times"`` if the function asks when to look. Unless it is told: at the median, or the
+        quartiles, of the event times of the training rows, or without those of the data.
     """
 
     function: Callable[..., Any]
     part: int | None = None
     takes_train: bool | None = False
+    looks_at: Literal["time", "times"] | None = None
 
-    def options_with(self, train: Any, options: dict[str, Any]) -> dict[str, Any]:
-        """The options of a call, with the training rows where the function takes them."""
+    def options_with(self, train: Any, options: dict[str, Any], data: Any) -> dict[str, Any]:
+        """The options of a call, with the training rows and the times where the function takes them."""
         if self.takes_train and train is None:
             raise ParameterError(
                 f"{self.function.__name__} estimates the censoring from the training rows, but train is None. "
                 "Give them as train=, or train=data if there are no others."
             )
+        if self.looks_at is not None and options.get(self.looks_at) is None:
+            known = SurvivalData.of(data if train is None else train)
+            when = event_quantiles(known, [0.25, 0.5, 0.75] if self.looks_at == "times" else [0.5])
+            options = {**options, self.looks_at: when if self.looks_at == "times" else float(when[0])}
         return options if self.takes_train is False or train is None else {**options, "train": train}
 
     def __call__(self, predicted: Any, data: Any, **options: Any) -> Any:
         """The number, or all of them."""
         found = self.function(predicted, data, **options)
         return found if self.part is None else found[self.part]
+
+
+def mean_brier_score(predicted: Any, data: SurvivalData, times: Any, *, train: SurvivalData) -> float:
+    """Mean of `brier_score` over the times that have one."""
+    score = brier_score(predicted, data, times, train=train)
+    known = ~np.isnan(score)
+    return float(score[known].mean()) if known.any() else float("nan")
 
 
 NAMED = {
@@ -74,6 +94,14 @@ NAMED = {
     "mae_margin": NamedMetric(mean_absolute_error_margin, takes_train=True),
     "mae_pseudo": NamedMetric(mean_absolute_error_pseudo, takes_train=True),
     "coverage": NamedMetric(interval_coverage, part=0),
+    "crps": NamedMetric(crps),
+    "d_calibration": NamedMetric(d_calibration, part=1),
+    "auc": NamedMetric(cumulative_dynamic_auc, part=1, takes_train=True, looks_at="times"),
+    "brier": NamedMetric(mean_brier_score, takes_train=True, looks_at="times"),
+    "ici": NamedMetric(integrated_calibration_index, part=0, looks_at="time"),
+    "e50": NamedMetric(integrated_calibration_index, part=1, looks_at="time"),
+    "e90": NamedMetric(integrated_calibration_index, part=2, looks_at="time"),
+    "one_calibration": NamedMetric(one_calibration, part=1, looks_at="time"),
 }
 
 

@@ -19,13 +19,16 @@ from aldsurv.survival_data import SurvivalData
 __all__ = [
     "BootstrapResult",
     "IntervalMethod",
+    "all_replicates",
     "as_given",
     "bootstrap",
     "checked_settings",
     "interval",
     "jackknife",
+    "left_out",
     "replicates",
     "spread",
+    "summary",
 ]
 
 IntervalMethod: TypeAlias = Literal["percentile", "bca"]
@@ -115,11 +118,15 @@ def bootstrap(
     """
     checked_settings(samples, level, method)
     rows, named = SurvivalData.of(data), find_metric(metric)
-    given = named.options_with(train, options)
+    given = named.options_with(train, options, rows)
     value = named(predicted, rows, **given)
     form = by_counts(named, predicted, rows, given)
     drawn = replicates(form, len(rows), samples, random_state)
-    without_each = jackknife(form, len(rows)) if method == "bca" else None
+    return summary(value, drawn, level, jackknife(form, len(rows)) if method == "bca" else None)
+
+
+def summary(value: Any, drawn: FloatArray, level: float, without_each: FloatArray | None = None) -> BootstrapResult:
+    """The value of a metric with what its replicates (b, k) and its jackknife say of it."""
     lower, upper = interval(drawn, numbers(value), level, without_each)
     shape = np.shape(value)
     return BootstrapResult(
@@ -148,22 +155,27 @@ def as_given(vector: FloatArray, shape: tuple[int, ...]) -> float | FloatArray:
 
 def replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> FloatArray:
     """Values (b, k) on resamples of the rows, without those that are NaN in any of the k."""
+    found = all_replicates(form, n, samples, random_state)
+    known = ~np.isnan(found).any(axis=1)
+    if not known.all():
+        warnings.warn(left_out(int(np.count_nonzero(~known)), samples, "the metric"), UserWarning, stacklevel=3)
+    return np.asarray(found[known])
+
+
+def all_replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> FloatArray:
+    """Values (samples, k) on resamples of the rows, NaN where there is none."""
     if n == 0:
         raise ParameterError("data must have rows to draw from, but has none.")
     generator = np.random.default_rng(random_state)
     with warnings.catch_warnings():
-        # What has no value is counted below, and told once.
+        # What has no value is counted, and told once.
         warnings.simplefilter("ignore", UserWarning)
-        found = np.concatenate([form(counts) for counts in _resamples(n, samples, generator)])
-    known = ~np.isnan(found).any(axis=1)
-    if not known.all():
-        warnings.warn(
-            f"{np.count_nonzero(~known)} of {samples} resamples have no value of the metric (no comparable pair, "
-            "no event) and are left out.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return np.asarray(found[known])
+        return np.concatenate([form(counts) for counts in _resamples(n, samples, generator)])
+
+
+def left_out(count: int, samples: int, metric: str) -> str:
+    """What to say of resamples without a value."""
+    return f"{count} of {samples} resamples have no value of {metric} (no comparable pair, no event) and are left out."
 
 
 def _resamples(n: int, samples: int, generator: np.random.Generator) -> Iterator[Counts]:

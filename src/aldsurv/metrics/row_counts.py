@@ -17,11 +17,18 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.brier import integrated_brier_score
 from aldsurv.metrics.calibration import censored_d_calibration, density_calibration, survival_calibration
-from aldsurv.metrics.concordance import concordance_harrell, concordance_uno
+from aldsurv.metrics.concordance import (
+    concordance_harrell,
+    concordance_uno,
+    event_importance,
+    last_uncensored,
+    uno_importance,
+)
 from aldsurv.metrics.error import mean_absolute_error
-from aldsurv.metrics.event_levels import EventLevels, event_levels
+from aldsurv.metrics.event_levels import CalibrationLine, CalibrationPoints, EventLevels, event_levels
 from aldsurv.metrics.likelihood import log_likelihood
 from aldsurv.metrics.named import NamedMetric
+from aldsurv.metrics.pair_order import PairOrder
 from aldsurv.metrics.point_estimates import point_estimate
 from aldsurv.metrics.row_matching import FloatArray, as_numbers, number_column
 from aldsurv.nonparametric.censoring_weights import censoring_distribution
@@ -40,7 +47,9 @@ _BLOCK_VALUES = 1 << 16
 def by_counts(metric: NamedMetric, predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
     """The metric as a function of counts; `options` are those of its function, and known to be right."""
     build = next((build for function, build in _BUILDERS if function is metric.function), None)
-    form = _repeated(metric.function, predicted, data, options) if build is None else build(predicted, data, **options)
+    if build is None:
+        return _repeated(metric, predicted, data, options)
+    form = build(predicted, data, **options)
     if metric.part is None:
         return form
     part = slice(metric.part, metric.part + 1)
@@ -130,41 +139,76 @@ def _by_brier(
     return _mean(score, data.weights)
 
 
-def _by_levels(measure: Callable[[EventLevels, int], Any]) -> Callable[..., ByCounts]:
+def _by_levels(
+    shares_of: Callable[[EventLevels, int], FloatArray], measure: Callable[[FloatArray, int], Any]
+) -> Callable[..., ByCounts]:
+    """What is measured of the shares (k,) of the mass in k places, given those of each row (n, k)."""
+
     def build(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> ByCounts:
         levels = event_levels(predicted, data)
+        shares = shares_of(levels, bins)
 
         def form(counts: Counts) -> FloatArray:
-            weighted = (levels._replace(weight=row * levels.weight) for row in counts)
-            return np.array([numbers(measure(one, bins)) for one in weighted])
+            weights = counts * levels.weight
+            with np.errstate(invalid="ignore"):
+                observed = (weights @ shares) / weights.sum(axis=1, keepdims=True)
+            return np.array([numbers(measure(row, bins)) for row in observed])
 
         return form
 
     return build
 
 
-def _by_pairs(function: Callable[..., float]) -> Callable[..., ByCounts]:
-    def build(predicted: Any, data: SurvivalData, *, point: Any = "median", **options: Any) -> ByCounts:
-        estimate = point_estimate(predicted, data, point=point)
+def _in_bins(levels: EventLevels, bins: int) -> FloatArray:
+    until = [levels.share_until(j / bins) for j in range(1, bins)]
+    return np.diff(np.stack([np.zeros(len(levels.low)), *until, np.ones(len(levels.low))], axis=1), axis=1)
 
-        def value(weight: FloatArray) -> float:
-            rows = np.flatnonzero(weight)
-            if rows.size == 0:
-                return np.nan
-            return function(estimate[rows], replace(data[rows], weight=weight[rows]), **options)
 
-        return lambda counts: np.array([[value(row * data.weights)] for row in counts])
+def _in_the_middle(levels: EventLevels, bins: int) -> FloatArray:
+    ends = [((bins - j) / (2 * bins), (bins + j) / (2 * bins)) for j in range(1, bins)]
+    within = [levels.share_until(high) - levels.share_until(low, inclusive=False) for low, high in ends]
+    return np.stack(within, axis=1)
 
-    return build
+
+def _distance(share: FloatArray, bins: int) -> float:
+    return float(100 * ((1 / bins - share) ** 2).sum())
+
+
+def _survival_line(share: FloatArray, bins: int) -> CalibrationLine:
+    return CalibrationPoints(np.arange(1, bins + 1) / bins, np.cumsum(share)).line
+
+
+def _density_line(share: FloatArray, bins: int) -> CalibrationLine:
+    return CalibrationPoints(np.arange(1, bins) / bins, share).line
+
+
+def _by_harrell(predicted: Any, data: SurvivalData, *, point: Any = "median") -> ByCounts:
+    pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
+    return _by_pairs(pairs, event_importance(pairs, data), data.weights)
+
+
+def _by_uno(
+    predicted: Any, data: SurvivalData, *, train: SurvivalData, tau: float | None = None, point: Any = "median"
+) -> ByCounts:
+    pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
+    censoring = censoring_distribution(train)
+    end = last_uncensored(censoring) if tau is None else tau
+    importance = uno_importance(pairs, data, censoring, end) if end > 0 else np.zeros(len(data))
+    return _by_pairs(pairs, importance, data.weights)
+
+
+def _by_pairs(pairs: PairOrder, importance: FloatArray, weight: FloatArray) -> ByCounts:
+    """The order of the rows stays, whatever they count."""
+    return lambda counts: pairs.shares(importance, (counts * weight)[:, pairs.rows])[:, None]
 
 
 _BUILDERS: list[tuple[Callable[..., Any], Callable[..., ByCounts]]] = [
     (mean_absolute_error, _by_error),
     (integrated_brier_score, _by_brier),
-    (concordance_harrell, _by_pairs(concordance_harrell)),
-    (concordance_uno, _by_pairs(concordance_uno)),
-    (censored_d_calibration, _by_levels(EventLevels.distance_from_uniform)),
-    (survival_calibration, _by_levels(lambda levels, bins: levels.survival_points(bins).line)),
-    (density_calibration, _by_levels(lambda levels, bins: levels.density_points(bins).line)),
+    (concordance_harrell, _by_harrell),
+    (concordance_uno, _by_uno),
+    (censored_d_calibration, _by_levels(_in_bins, _distance)),
+    (survival_calibration, _by_levels(_in_bins, _survival_line)),
+    (density_calibration, _by_levels(_in_the_middle, _density_line)),
     (log_likelihood, _by_likelihood),
 ]

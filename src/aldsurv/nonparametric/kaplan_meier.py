@@ -114,8 +114,9 @@ class KaplanMeier:
 
     def survival_at(self, times: ArrayLike) -> FloatArray:
         """Estimate at any times, of their shape: 1 before the first of the curve, held after the last."""
-        index = np.searchsorted(self.times, _checked_times(times), side="right")
-        return np.concatenate([[1.0], self.survival])[index]
+        last = np.searchsorted(self.times, _checked_times(times), side="right") - 1
+        found: FloatArray = np.where(last < 0, 1.0, self.survival[last])[()]
+        return found
 
     def at_risk_at(self, times: ArrayLike) -> FloatArray:
         """Number at risk just before any times, of their shape: for the table under a plot."""
