@@ -27,6 +27,7 @@ class _Entry(NamedTuple):
 
 _COMMANDS = {
     "demo": _Entry("aldsurv.cli.demo:demo", "Fit a model to a real table and predict."),
+    "benchmark": _Entry("aldsurv.cli.benchmark:benchmark", "Compare models as the paper does."),
     "datasets": _Entry("aldsurv.cli.datasets:datasets", "List, describe and fetch datasets."),
 }
 _REGISTRY = Registry("command", {name: entry.location for name, entry in _COMMANDS.items()})

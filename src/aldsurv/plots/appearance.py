@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 __all__ = ["extend_limits", "line_look", "new_axes", "show_legend", "tidy_axes"]
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers; their yellow is too faint for lines on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES = ("-", "--", ":")
 
 
@@ -21,8 +21,8 @@ def new_axes() -> Axes:
 
 def line_look(ax: Axes) -> dict[str, Any]:
     """Colour, dashes and width of the next line in ``ax``, unlike those of the lines before it."""
-    lap, place = divmod(len(ax.lines), len(_COLOURS))
-    return {"color": _COLOURS[place], "linestyle": _DASHES[lap % len(_DASHES)], "linewidth": 1.8}
+    lap, place = divmod(len(ax.lines), len(COLOURS))
+    return {"color": COLOURS[place], "linestyle": _DASHES[lap % len(_DASHES)], "linewidth": 1.8}
 
 
 def tidy_axes(ax: Axes, quantity: str, unit: str | None, *, rate: bool = False) -> None:

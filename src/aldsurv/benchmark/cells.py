@@ -1,0 +1,127 @@
+"""One cell of a benchmark: load the data, fit all seeds in one loop, evaluate each."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from aldsurv.benchmark.plan import Cell
+from aldsurv.benchmark.results import POINT_METRICS, Curve, Result, Series
+from aldsurv.benchmark.store import CellOutcome
+from aldsurv.datasets import Dataset, load
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.metrics import concordance_harrell, concordance_uno, evaluate, mean_absolute_error
+from aldsurv.metrics.event_levels import event_levels
+from aldsurv.metrics.point_estimates import Point, point_estimate
+from aldsurv.registry import MODELS, PEERS
+
+__all__ = ["fitted", "run_cell", "split_of"]
+
+_POINTS: tuple[Point, ...] = ("mean", "median", "mode")
+_BINS = 10
+_PERCENTILES = (50, 75, 95)
+
+
+def run_cell(cell: Cell) -> CellOutcome:
+    """Results of all seeds of a cell; an error becomes part of the outcome, so that it does not stop other cells."""
+    try:
+        with _one_thread(), warnings.catch_warnings():
+            # What cannot be computed is recorded as NaN; nobody reads warnings of a thousand fits.
+            warnings.simplefilter("ignore")
+            return _run(cell)
+    except Exception as error:
+        told = " ".join(str(error).split())
+        return CellOutcome(cell, error=f"{type(error).__name__}: {told}"[:500])
+
+
+def split_of(series: Series, seed: int) -> tuple[Dataset, Dataset]:
+    """Training and test rows of one run."""
+    definition = "printed" if series.definition == "real" else series.definition
+    data = load(series.dataset, seed=seed, definition=definition)
+    by, _, left_out = series.variant.partition(", without ")
+    if left_out:
+        kept = [k for k, name in enumerate(data.feature_names) if name != left_out]
+        columns = tuple(data.feature_names[k] for k in kept)
+        data = replace(data, x=data.x[:, kept], info=replace(data.info, feature_names=columns))
+    return data.split(seed, by=by)
+
+
+def _run(cell: Cell) -> CellOutcome:
+    splits = [split_of(cell.series, seed) for seed in cell.seeds]
+    start = time.perf_counter()
+    models = fitted(cell, [train for train, _ in splits])
+    trained = time.perf_counter()
+    results: list[Result] = []
+    curves: list[Curve] = []
+    for seed, model, (train, test) in zip(cell.seeds, models, splits, strict=True):
+        predicted = model.predict_distribution(test.x)
+        found = _values(predicted, train, test)
+        if cell.series.model in MODELS and "max_epochs" in model.get_params():
+            found["", "epochs"] = float(np.mean(model.history_.best_epoch))
+        results += [Result(cell.series, seed, point, metric, value) for (point, metric), value in found.items()]
+        levels = event_levels(predicted, test.y)
+        for kind, points in (("survival", levels.survival_points(_BINS)), ("density", levels.density_points(_BINS))):
+            expected, observed = (tuple(float(share) for share in axis) for axis in points)
+            curves.append(Curve(cell.series, seed, kind, expected, observed))
+    seconds = trained - start, time.perf_counter() - trained
+    return CellOutcome(cell, tuple(results), tuple(curves), None, *seconds)
+
+
+def fitted(cell: Cell, trains: list[Dataset]) -> list[Any]:
+    """A fitted estimator for each seed."""
+    from aldsurv.models.neural import NeuralSurvival
+    from aldsurv.models.together import fit_together
+
+    name, recipe = cell.series.model, cell.series.recipe
+    kind = (PEERS if name in PEERS else MODELS).load(name)
+    known = kind._parameter_defaults()
+    settings: dict[str, Any] = {"device": "cpu", "progress": False}
+    if recipe == "paper":
+        from aldsurv.models.paper_settings import paper_settings
+
+        settings |= {"recipe": "paper", **paper_settings(name, cell.series.dataset)}
+    settings = {setting: value for setting, value in settings.items() if setting in known}
+    seeded = "random_state" in known
+    models = [kind(**settings, **({"random_state": seed} if seeded else {})) for seed in cell.seeds]
+    if issubclass(kind, NeuralSurvival):
+        return fit_together(models, [(train.x, train.y) for train in trains])
+    return [model.fit(train.x, train.y) for model, train in zip(models, trains, strict=True)]
+
+
+def _values(predicted: SurvivalDistribution, train: Dataset, test: Dataset) -> dict[tuple[str, str], float]:
+    """Every metric, by the summary it looked at, and the share of rows whose summary is ``beyond`` all times."""
+    truth = None if test.truth is None else np.asarray(test.truth.mean())
+    # Errors on real data are in standard deviations of all times of the dataset, as in the paper.
+    unit = 1.0 if truth is not None else float(np.concatenate([train.y.time, test.y.time]).std())
+    found: dict[tuple[str, str], float] = {}
+    for point in _POINTS:
+        estimate = point_estimate(predicted, test.y, point=point)
+        # A curve that ends before it has fallen far enough says no more than: not before its last time.
+        beyond = np.isinf(estimate)
+        estimate = np.where(beyond, train.y.time.max(), estimate)
+        found[point, "mae"] = mean_absolute_error(estimate, test.y, truth=truth, unit=unit)
+        found[point, "harrell_c"] = concordance_harrell(estimate, test.y)
+        found[point, "uno_c"] = concordance_uno(estimate, test.y, train=train.y)
+        found[point, "beyond"] = float(beyond.mean())
+    for name, value in evaluate(predicted, test.y, train=train.y).items():
+        if name not in POINT_METRICS:
+            found["", name] = value
+    at_zero = np.asarray(predicted.cdf(0.0))
+    for percent, value in zip(_PERCENTILES, np.percentile(at_zero, _PERCENTILES), strict=True):
+        found["", f"f0_p{percent}"] = float(value)
+    return {key: float(value) for key, value in found.items()}
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread for products of matrices: as fast for small ones, and the same bits on any number of cores."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield

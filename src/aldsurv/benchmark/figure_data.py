@@ -1,0 +1,89 @@
+"""What the figures show, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aldsurv.benchmark.plan import PAPER_MODELS
+from aldsurv.benchmark.published import published_results
+from aldsurv.benchmark.results import METRICS, Results
+from aldsurv.benchmark.statistics import FloatArray, as_loss, spread
+from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
+
+__all__ = ["difference_grid", "figure_curves", "figure_values", "published_figure_values"]
+
+Spread = tuple[list[float], list[float]]
+
+
+def figure_values(results: Results, metric: str, *, view: View | None = None) -> tuple[list[str], dict[str, Spread]]:
+    """Datasets, and of each model the mean and standard deviation on each; NaN where there are no results.
+
+    Slopes are drawn as ``|1 - slope|`` and intercepts as ``|intercept|`` of the runs, all else as it is.
+    """
+    found = (view or View()).series(results)
+    datasets = sorted_datasets(dataset for dataset, _ in found)
+    drawn: dict[str, Spread] = {}
+    for model in sorted_models(model for _, model in found):
+        series = [found.get((dataset, model)) for dataset in datasets]
+        runs = (np.empty(0) if one is None else results.by_seed(one, metric) for one in series)
+        spreads = [spread(_as_drawn(metric, values)) for values in runs]
+        drawn[model] = [mean for mean, *_ in spreads], [sd for _, sd, _ in spreads]
+    return datasets, drawn
+
+
+def published_figure_values(metric: str, datasets: Sequence[str]) -> dict[str, Spread]:
+    """The same of the published numbers; distances of slopes and intercepts are those of the means."""
+    printed = published_results()
+    drawn: dict[str, Spread] = {}
+    for model in PAPER_MODELS:
+        pairs = [printed.get((dataset, model, metric), (np.nan, np.nan)) for dataset in datasets]
+        drawn[model] = [float(_as_drawn(metric, mean)) for mean, _ in pairs], [sd for _, sd in pairs]
+    return drawn
+
+
+def figure_curves(
+    results: Results, dataset: str, kind: str, *, view: View | None = None
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Calibration curves of a dataset by model: expected (k,) and observed (runs, k).
+
+    Parameters
+    ----------
+    results, dataset
+        Whose.
+    kind
+        ``"survival"`` or ``"density"``.
+    view
+        Which series; None for the paper's.
+    """
+    found = (view or View()).series(results)
+    drawn: dict[str, tuple[FloatArray, FloatArray]] = {}
+    for model in sorted_models(model for _, model in found):
+        series = found.get((dataset, model))
+        curves = [curve for curve in results.curves if curve.series == series and curve.kind == kind]
+        if curves:
+            drawn[model] = np.array(curves[0].expected), np.array([curve.observed for curve in curves])
+    return drawn
+
+
+def difference_grid(
+    results: Results, model: str, *, view: View | None = None
+) -> tuple[list[str], list[str], FloatArray]:
+    """Datasets, metrics, and how far our means are from the published ones in published standard deviations."""
+    found = (view or View()).series(results)
+    datasets = sorted_datasets(dataset for dataset, other in found if other == model)
+    printed = published_results()
+    grid = np.full((len(datasets), len(METRICS)), np.nan)
+    for i, dataset in enumerate(datasets):
+        for j, metric in enumerate(METRICS):
+            there = printed.get((dataset, model, metric))
+            if there is not None and there.sd > 0:
+                mean = spread(results.by_seed(found[dataset, model], metric))[0]
+                grid[i, j] = (mean - there.mean) / there.sd
+    return datasets, list(METRICS), grid
+
+
+def _as_drawn(metric: str, values: object) -> FloatArray:
+    given = np.asarray(values, np.float64)
+    return as_loss(metric, given) if metric.startswith("cal_") else given

@@ -1,0 +1,74 @@
+"""How datasets, models and metrics are called where people read them."""
+
+from __future__ import annotations
+
+__all__ = ["dataset_title", "drawn_title", "metric_title", "model_title"]
+
+_METRICS = {
+    "mae": "MAE",
+    "ibs": "IBS",
+    "harrell_c": "Harrell's C",
+    "uno_c": "Uno's C",
+    "cens_dcal": "CensDcal",
+    "cal_s_slope": "Cal[S] slope",
+    "cal_s_intercept": "Cal[S] intercept",
+    "cal_f_slope": "Cal[f] slope",
+    "cal_f_intercept": "Cal[f] intercept",
+    "log_likelihood": "log-likelihood",
+    "f0_p50": "F(0|x), 50 %",
+    "f0_p75": "F(0|x), 75 %",
+    "f0_p95": "F(0|x), 95 %",
+    "epochs": "epochs",
+}
+_MODELS = {
+    "ald": "ALD",
+    "cqrnn": "CQRNN",
+    "lognormal": "LogNorm",
+    "deepsurv": "DeepSurv",
+    "deephit": "DeepHit",
+}
+_DATASETS = {
+    "norm_linear": "Norm linear",
+    "norm_nonlinear": "Norm non-linear",
+    "exponential": "Exponential",
+    "weibull": "Weibull",
+    "lognorm": "LogNorm",
+    "norm_uniform": "Norm uniform",
+    "norm_heavy": "Norm heavy",
+    "norm_med": "Norm med.",
+    "norm_light": "Norm light",
+    "norm_same": "Norm same",
+    "lognorm_heavy": "LogNorm heavy",
+    "lognorm_med": "LogNorm med.",
+    "lognorm_light": "LogNorm light",
+    "lognorm_same": "LogNorm same",
+    "metabric": "METABRIC",
+    "whas": "WHAS",
+    "support": "SUPPORT",
+    "gbsg": "GBSG",
+    "tmbimmuno": "TMBImmuno",
+    "breastmsk": "BreastMSK",
+    "lgggbm": "LGGGBM",
+}
+
+
+def metric_title(name: str) -> str:
+    """Name of a metric in print; an unknown one as it is."""
+    return _METRICS.get(name, name)
+
+
+def model_title(name: str) -> str:
+    """Name of a model in print; an unknown one as it is."""
+    return _MODELS.get(name, name)
+
+
+def dataset_title(name: str) -> str:
+    """Name of a dataset in print; an unknown one as it is."""
+    return _DATASETS.get(name, name)
+
+
+def drawn_title(metric: str) -> str:
+    """Name of what figures show of a metric: slopes and intercepts as distances from 1 and 0."""
+    if metric.endswith("_slope"):
+        return f"|1 − {metric_title(metric)}|"
+    return f"|{metric_title(metric)}|" if metric.endswith("_intercept") else metric_title(metric)
