@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple, final
@@ -111,12 +111,22 @@ class Features:
 
     def transform(self, X: Any, *, owner: str = "this model") -> NDArray[np.float32]:
         """Numbers of shape (n, width), a row of them for each row of X and independent of the other rows."""
+        return self._filled(X, owner, np.float32, frozenset())
+
+    def transform_exactly(
+        self, X: Any, *, owner: str = "this model", without: Set[int] = frozenset()
+    ) -> NDArray[np.float64]:
+        """The same in float64, for models with a coefficient a number; columns in `without` are not read and 0."""
+        return self._filled(X, owner, np.float64, without)
+
+    def _filled(self, X: Any, owner: str, kind: Any, without: Set[int]) -> NDArray[Any]:
         table = self._checked_table(X, owner)
-        out = np.zeros((table.n_rows, self.width), np.float32)
+        out: NDArray[Any] = np.zeros((table.n_rows, self.width), kind)
         surprises, start = [], 0
         for j, plan in enumerate(self.columns):
             part = out[:, start : start + plan.width]
-            surprises.append(plan.fill(table.read(j), table.labels[j], part, self.clip))
+            read = j not in without
+            surprises.append(plan.fill(table.read(j), table.labels[j], part, self.clip) if read else Surprise())
             start += plan.width
         self._warn_of_surprises(surprises, table)
         return out
@@ -207,10 +217,10 @@ class Features:
             if surprise.unknown:
                 unknown.append(f"{label} in {surprise.unknown} of {table.n_rows} rows ({surprise.examples})")
         if gaps:
-            warnings.warn(f"gaps where training had none: {'; '.join(gaps)}.", stacklevel=3)
+            warnings.warn(f"gaps where training had none: {'; '.join(gaps)}.", stacklevel=4)
         if unknown:
             message = f"levels that training had not shown, read as none of the levels: {'; '.join(unknown)}."
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(message, stacklevel=4)
 
 
 class _Table(NamedTuple):

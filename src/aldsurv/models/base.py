@@ -93,7 +93,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """Harrell's C of `predict` on the rows of `X`: 0.5 is chance, 1 a perfect ranking."""
         from aldsurv.metrics import concordance_harrell
 
-        return float(concordance_harrell(self.predict_time(X), read_target(y, sample_weight)))
+        return float(concordance_harrell(-self.predict(X), read_target(y, sample_weight)))
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
         """Survival functions as in scikit-survival.
@@ -139,7 +139,7 @@ def read_target(y: Any, sample_weight: Any = None) -> SurvivalData:
         raise ParameterError(f"sample_weight must be one number a row ({len(data)},), but has shape {weight.shape}.")
     if weight.size and not (weight * data.weights).any():
         raise ParameterError("every weight is zero: no row would count. Give some rows a positive sample_weight.")
-    return SurvivalData.interval(data.lower, data.upper, entry=data.entry, weight=weight * data.weights)
+    return data.with_weight(weight * data.weights)
 
 
 def _times_alone(y: Any) -> Any:

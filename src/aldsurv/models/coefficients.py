@@ -1,0 +1,138 @@
+"""The table of a linear model's coefficients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.errors import UnknownNameError
+
+__all__ = ["Coefficient", "CoefficientTable"]
+
+FloatArray = NDArray[np.float64]
+
+# The normal distribution's quantile at 0.975, for intervals of 95 %.
+_QUANTILE = 1.959963984540054
+
+
+class Coefficient(NamedTuple):
+    """One line of a table: p by Wald's test, `lower` and `upper` the 95 % interval of the ratio."""
+
+    name: str
+    coefficient: float
+    standard_error: float
+    z: float
+    p: float
+    ratio: float
+    lower: float
+    upper: float
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class CoefficientTable:
+    """Coefficients in the unit of the user's columns; lines by number or by name, columns as arrays.
+
+    Parameters
+    ----------
+    names
+        Name of each coefficient.
+    coefficient, standard_error
+        Estimates (k,) and their standard errors.
+    ratio_name
+        What the exponential of a coefficient is: ``"hazard ratio"`` or ``"time ratio"``.
+
+    Examples
+    --------
+    >>> table = CoefficientTable(("age",), np.array([0.02]), np.array([0.01]), "hazard ratio")
+    >>> table["age"].p
+    0.0455
+    >>> print(table)
+         coefficient  std. error     z       p  hazard ratio             95 %
+    age         0.02        0.01  2.00  0.0455        1.0202  1.0004 – 1.0404
+    """
+
+    names: tuple[str, ...]
+    coefficient: FloatArray
+    standard_error: FloatArray
+    ratio_name: str
+
+    @property
+    def z(self) -> FloatArray:
+        """Estimates in units of their standard errors."""
+        return self.coefficient / self.standard_error
+
+    @property
+    def p(self) -> FloatArray:
+        """Two-sided p-values of Wald's test that a coefficient is 0."""
+        return np.array([math.erfc(abs(value) / math.sqrt(2)) for value in self.z], np.float64)
+
+    @property
+    def ratio(self) -> FloatArray:
+        """Exponentials of the coefficients: by what one unit more multiplies the hazard, or the time."""
+        return _exp(self.coefficient)
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower ends of the 95 % intervals of the ratios."""
+        return _exp(self.coefficient - _QUANTILE * self.standard_error)
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper ends of the 95 % intervals of the ratios."""
+        return _exp(self.coefficient + _QUANTILE * self.standard_error)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Coefficient]:
+        columns = (self.coefficient, self.standard_error, self.z, self.p, self.ratio, self.lower, self.upper)
+        return (Coefficient(name, *map(float, row)) for name, *row in zip(self.names, *columns, strict=True))
+
+    def __getitem__(self, line: str | int) -> Coefficient:
+        if isinstance(line, str):
+            if line not in self.names:
+                near = get_close_matches(line, self.names, n=1)
+                hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(self.names)}."
+                raise UnknownNameError(f"no coefficient is named {line!r}. {hint}")
+            line = self.names.index(line)
+        return list(self)[line]
+
+    def __repr__(self) -> str:
+        return f"CoefficientTable({', '.join(self.names)})"
+
+    def __str__(self) -> str:
+        header = ["", "coefficient", "std. error", "z", "p", self.ratio_name, "95 %"]
+        return aligned([header, *([_cells(line) for line in self])])
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Cells in columns: the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    told = []
+    for first, *others in lines:
+        right = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        told.append("  ".join([first.ljust(widths[0]), *right]))
+    return "\n".join(told)
+
+
+def _cells(line: Coefficient) -> list[str]:
+    p = "<0.0001" if line.p < 1e-4 else f"{line.p:.4f}"
+    numbers = [f"{line.coefficient:.4g}", f"{line.standard_error:.4g}", f"{line.z:.2f}", p, _told_ratio(line.ratio)]
+    return [line.name, *numbers, f"{_told_ratio(line.lower)} – {_told_ratio(line.upper)}"]
+
+
+def _told_ratio(ratio: float) -> str:
+    # One unit of a column may change little: 0.9995 is not 1.
+    return f"{ratio:.4f}" if 0.01 <= ratio < 1000 else f"{ratio:.3g}"
+
+
+def _exp(values: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(values))

@@ -1,0 +1,169 @@
+"""Maximum of a smooth log-likelihood by Newton's method, and words for likelihoods that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.errors import DataError
+
+__all__ = ["Evaluation", "maximise", "refuse_dependent"]
+
+FloatArray = NDArray[np.float64]
+
+_MOST_STEPS = 300
+# A coefficient of a scaled column that went this far has no end.
+_FAR = 20.0
+# Of a column's variance this share must be its own.
+_OWN_SHARE = 1e-10
+
+
+class Evaluation(NamedTuple):
+    """A function's value, gradient (k,) and negative matrix of second derivatives (k, k)."""
+
+    value: float
+    gradient: FloatArray
+    information: FloatArray
+
+    @property
+    def usable(self) -> bool:
+        """Whether all of it is finite."""
+        parts = (self.value, self.gradient, self.information)
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
+
+def maximise(
+    evaluate: Callable[[FloatArray], Evaluation],
+    start: FloatArray,
+    *,
+    names: Sequence[str],
+    longest: FloatArray | float = np.inf,
+) -> tuple[FloatArray, Evaluation]:
+    """The point of the largest value, and what the function is there.
+
+    Parameters
+    ----------
+    evaluate
+        The function; must be usable at the start.
+    start
+        Where to begin (k,); parameters should be on scales of about one.
+    names
+        What messages call the parameters.
+    longest
+        Bound on the length of a step, for all parameters or each.
+    """
+    point, here, before, damping = start, evaluate(start), np.inf, 0.0
+    if not start.size:
+        return point, here
+    for _ in range(_MOST_STEPS):
+        step, damping = _newton_step(here, damping)
+        decrement, length = float(step @ here.gradient), float(np.abs(step).max())
+        if damping < 1e-6:
+            if decrement < 1e-8 and length < 1e-3:
+                return _polished(evaluate, point, here)
+            # At a maximum steps shrink by squares; where the likelihood only levels off they never do.
+            if decrement < 1e-5 and length > 0.05 and length > 0.7 * before:
+                raise DataError(_no_maximum(step, names))
+        step = step * min(1.0, float(np.min(longest / np.maximum(np.abs(step), 1e-300))))
+        expected = float(step @ here.gradient - 0.5 * step @ here.information @ step)
+        there = evaluate(point + step)
+        # The value's rounding must not forbid a step that gains less.
+        if there.usable and there.value - here.value >= 0.1 * expected - 1e-12 * (1 + abs(here.value)):
+            point, here, before = point + step, there, length
+            damping = 0.0 if damping < 1e-9 else damping / 10
+        else:
+            damping = max(8 * damping, 1e-8)
+    if np.abs(point - start).max() > _FAR:
+        raise DataError(_no_maximum(point - start, names))
+    steepest = names[int(np.abs(here.gradient).argmax())]
+    raise DataError(
+        f"the likelihood has no maximum that Newton's method could find (it stopped at {here.value:.6g}, where "
+        f"{steepest!r} has the largest derivative). Look for extreme values, or set ridge > 0."
+    )
+
+
+def _newton_step(here: Evaluation, damping: float) -> tuple[FloatArray, float]:
+    """The step to the maximum of the quadratic approximation, bent towards the gradient by a damping from 0 on.
+
+    Where that approximation has no maximum the damping is raised until it has; the one that was used is returned.
+    """
+    squares = np.abs(np.diag(here.information))
+    # A parameter whose curvature is lost must not make the step infinite.
+    spread = np.sqrt(np.maximum(squares, max(1e-16 * float(squares.max()), 1e-200)))
+    scaled = here.information / spread / spread[:, None]
+    while True:
+        try:
+            root = np.linalg.cholesky(scaled + damping * np.eye(len(scaled)))
+        except np.linalg.LinAlgError:
+            damping = max(1e-3, 4 * damping)
+            continue
+        half = np.linalg.solve(root, here.gradient / spread)
+        return np.asarray(np.linalg.solve(root.T, half) / spread), damping
+
+
+def _polished(
+    evaluate: Callable[[FloatArray], Evaluation], point: FloatArray, here: Evaluation
+) -> tuple[FloatArray, Evaluation]:
+    """Full steps as long as each leaves less to be gained than the one before: down to rounding."""
+    step, _ = _newton_step(here, 0.0)
+    for _ in range(10):
+        there = evaluate(point + step)
+        if not there.usable:
+            break
+        following, _ = _newton_step(there, 0.0)
+        # By the information, not by the gradient: a steep direction's rounding would hide what a flat one still lacks.
+        if following @ there.gradient > 0.5 * (step @ here.gradient):
+            break
+        point, here, step = point + step, there, following
+    return point, here
+
+
+def _no_maximum(step: FloatArray, names: Sequence[str]) -> str:
+    running = [name for name, change in zip(names, np.abs(step), strict=True) if change > 0.3 * np.abs(step).max()]
+    return (
+        f"the likelihood grows without end with the coefficient{'s' * (len(running) > 1)} of {listed(running)}: "
+        "these columns separate early from late times perfectly, or a level has no event. "
+        "Set ridge > 0, join levels or leave columns out."
+    )
+
+
+def refuse_dependent(gram: FloatArray, names: Sequence[str], reference: FloatArray) -> None:
+    """An error if a column is (nearly) a combination of others.
+
+    Parameters
+    ----------
+    gram
+        Products of the columns (k, k): each's square is what it can tell.
+    names
+        Names of the columns.
+    reference
+        What the squares would be if a column varied freely (k,).
+    """
+    squares = np.diag(gram)
+    for name, square, usual in zip(names, squares, reference, strict=True):
+        if not square > _OWN_SHARE * usual:
+            raise DataError(
+                f"column {name!r} does not vary among those at risk at any event, so that its coefficient could be "
+                "anything. Leave it out, or set ridge > 0."
+            )
+    spread = np.sqrt(squares)
+    scaled = gram / spread / spread[:, None]
+    if not len(gram) or float(np.linalg.eigvalsh(scaled)[0]) > _OWN_SHARE:
+        return
+    for k in range(1, len(gram)):
+        weights = np.linalg.lstsq(scaled[:k, :k], scaled[:k, k], rcond=None)[0]
+        if 1 - float(weights @ scaled[:k, k]) < 10 * len(gram) * _OWN_SHARE:
+            others = [name for name, weight in zip(names, np.abs(weights), strict=False) if weight > 1e-6]
+            raise DataError(
+                f"column {names[k]!r} is a combination of {listed(others)}: the coefficients are not unique. "
+                "Leave one of them out, or set ridge > 0."
+            )
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names in quotation marks, not too many of them."""
+    shown = ", ".join(map(repr, names[:most]))
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

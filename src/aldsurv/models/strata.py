@@ -1,0 +1,114 @@
+"""Columns of a table whose levels are strata: taken out of the covariates, and numbered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.column_reading import frame_column, listed
+from aldsurv.errors import DataError, ParameterError
+from aldsurv.feature_entries import distinct_levels, level_order, told
+from aldsurv.features import _table
+
+__all__ = ["covariates", "strata_from_array", "strata_numbers", "strata_of", "strata_to_array"]
+
+# The levels of one stratum, one a column; None is a gap.
+Stratum: TypeAlias = tuple[str | int | float | bool | None, ...]
+
+
+def covariates(X: Any, columns: Sequence[str | int]) -> Any:
+    """The table without the columns of strata, in its own kind."""
+    if not columns:
+        return X
+    gone = set(_positions(X, columns))
+    if isinstance(X, (np.ndarray, list, tuple)) or not _has_names(X):
+        array = X if isinstance(X, np.ndarray) else np.asarray(X, object if _holds_text(X) else None)
+        return array[:, [j for j in range(array.shape[1]) if j not in gone]]
+    keys = [key for j, key in enumerate(_keys(X)) if j not in gone]
+    return {key: X[key] for key in keys} if isinstance(X, Mapping) else X[keys]
+
+
+def strata_of(X: Any, columns: Sequence[str | int]) -> tuple[list[Stratum], NDArray[np.int64]]:
+    """The strata that are there, and the number of each row's."""
+    table = _table(X)
+    found = [distinct_levels(table.read(j), table.labels[j]) for j in _positions(X, columns)]
+    rows, numbers = np.unique(np.stack([inverse for _, inverse in found]), axis=1, return_inverse=True)
+    strata = [tuple(levels[code] for (levels, _), code in zip(found, row, strict=True)) for row in rows.T.tolist()]
+    # A column may write the same level, a gap above all, in several ways; their order is that of the levels.
+    distinct = sorted(
+        set(strata),
+        key=lambda stratum: [(level is None, level_order(0 if level is None else level)) for level in stratum],
+    )
+    place = {stratum: k for k, stratum in enumerate(distinct)}
+    return distinct, np.array([place[stratum] for stratum in strata], np.int64)[numbers.reshape(-1)]
+
+
+def strata_numbers(X: Any, columns: Sequence[str | int], known: Sequence[Stratum]) -> NDArray[np.int64]:
+    """Number of each row's stratum among those known; one that is not is an error."""
+    strata, numbers = strata_of(X, columns)
+    place = {stratum: k for k, stratum in enumerate(known)}
+    for stratum in strata:
+        if stratum not in place:
+            raise DataError(
+                f"stratum {_told(stratum, columns)} was not in the training data, so it has no baseline hazard. "
+                f"Known: {listed([_told(one, columns) for one in known], 12)}."
+            )
+    return np.array([place[stratum] for stratum in strata], np.int64)[numbers]
+
+
+def strata_to_array(strata: Sequence[Stratum]) -> NDArray[np.int64]:
+    """The strata as an array that a model file can hold: the bytes of their JSON."""
+    return np.frombuffer(json.dumps(strata).encode(), np.uint8).astype(np.int64)
+
+
+def strata_from_array(array: NDArray[Any], columns: int) -> list[Stratum]:
+    """The inverse of `strata_to_array`; anything else is refused by a `ParameterError`."""
+    try:
+        found = json.loads(bytes(array.tolist()).decode())
+        strata = [tuple(stratum) for stratum in found]
+    except (TypeError, ValueError):
+        raise ParameterError("the strata cannot be read.") from None
+    plain = all(level is None or isinstance(level, (str, int, float)) for stratum in strata for level in stratum)
+    if not strata or not plain or any(len(s) != columns for s in strata) or len(set(strata)) < len(strata):
+        raise ParameterError("the strata are not those of its columns.")
+    return strata
+
+
+def _told(stratum: Stratum, columns: Sequence[str | int]) -> str:
+    levels = ["a gap" if level is None else told(level) for level in stratum]
+    return ", ".join(f"{column}={level}" for column, level in zip(columns, levels, strict=True))
+
+
+def _has_names(X: Any) -> bool:
+    return isinstance(X, Mapping) or getattr(X, "columns", None) is not None
+
+
+def _keys(X: Any) -> list[Any]:
+    return list(X) if isinstance(X, Mapping) else list(X.columns)
+
+
+def _holds_text(X: Any) -> bool:
+    return isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US"
+
+
+def _positions(X: Any, columns: Sequence[str | int]) -> list[int]:
+    labels = _table(X).labels
+    keys = _keys(X) if _has_names(X) else []
+    positions = []
+    for column in columns:
+        if isinstance(column, str):
+            if not keys:
+                raise ParameterError(f"strata names the column {column!r}, but X has no names. Give its number.")
+            frame_column(X, column)
+            positions.append(keys.index(column))
+        elif 0 <= column < len(labels):
+            positions.append(int(column))
+        else:
+            raise ParameterError(f"strata must be columns from 0 to {len(labels) - 1} of X, but {column!r} is not.")
+    if len(set(positions)) < len(positions):
+        raise ParameterError(f"strata must be different columns, but {columns!r} names one twice.")
+    return positions
