@@ -1,7 +1,7 @@
 """The integrated Brier score by its definition, and the way the published column was computed, of the same predictions.
 
-``python -m bench.published_ibs [--seeds N] [dataset ...]``; real datasets need ALDSURV_DATA. Three things differ from the
-definition in the published way: G is the Kaplan-Meier curve of the *event* times, on the *test* rows; for LogNorm,
+``python -m bench.published_ibs [--seeds N] [dataset ...]``; real datasets need ALDSURV_DATA. Three things differ from
+the definition in the published way: G is the Kaplan-Meier curve of the *event* times, on the *test* rows; for LogNorm,
 DeepSurv and DeepHit F stands in place of S; for CQRNN survival is 1 before the predicted median and 0 after it.
 The first lines put the true distribution of three synthetic datasets through both, where no model can be blamed.
 """

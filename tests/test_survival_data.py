@@ -537,7 +537,7 @@ def test_a_column_that_is_not_there(frame, name, hint):
 @pytest.mark.parametrize("names", [[], ["time"], ["lower"], ["time", "upper"], ["time", "event", "lower"]])
 def test_a_frame_needs_one_pair_of_columns(names):
     message = (
-        "from_frame needs the columns time and event, or lower and upper, but got "
+        "from_frame needs the columns time and event (or cause), or lower and upper, but got "
         f"{' and '.join(names) or 'neither'}. Name one pair, such as time='months', event='status'."
     )
     with pytest.raises(ParameterError, match=whole(message)):
@@ -649,9 +649,9 @@ def test_input_is_copied_and_arrays_are_read_only():
     assert same(data, right([5, 3], [1, 0], entry=[0, 0], weight=[1, 1]))
     reloaded = pickle.loads(pickle.dumps(data))  # noqa: S301
     for part in (data, data[:1], reloaded, copy.deepcopy(data)):
-        for field in dataclasses.fields(part):
+        for field in ("lower", "upper", "entry", "weight"):
             with pytest.raises(ValueError, match="read-only"):
-                getattr(part, field.name)[0] = 9
+                getattr(part, field)[0] = 9
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.lower = time
 
@@ -835,3 +835,129 @@ def test_summary():
         "weights 0.5–1196 (total 1200)"
     )
     assert str(right([1e-4, 1e12], [0, 0], entry=[-INF, -INF])) == "n=2, 0 events (0 %), time 0.0001–1e+12"
+
+
+# ---- competing causes
+
+competing = SurvivalData.competing
+CAUSES = [2, 0, 1, 2, 0, 1]
+TIMES = [5.0, 3.0, 8.0, 2.0, 2.0, 7.0]
+
+
+def test_causes_by_number_and_by_text():
+    plain = competing(TIMES, CAUSES)
+    assert plain.causes == ("1", "2")
+    np.testing.assert_array_equal(plain.cause, CAUSES)
+    np.testing.assert_array_equal(plain.event, np.array(CAUSES) > 0)
+    np.testing.assert_array_equal(plain.time, TIMES)
+    words = np.array(["alive", "death", "relapse"], dtype=object)[CAUSES]
+    named = competing(TIMES, words, censored="alive")
+    assert named.causes == ("death", "relapse")
+    np.testing.assert_array_equal(named.cause, CAUSES)
+    gaps = np.array([None, "death", "relapse"], dtype=object)[CAUSES]
+    stated = [
+        competing(TIMES, gaps),
+        competing(TIMES, pd.Series(gaps)),
+        competing(TIMES, pl.Series(gaps.tolist())),
+        competing(TIMES, np.array(["Censored", "death", "relapse"])[CAUSES]),
+        competing(TIMES, CAUSES, names=["death", "relapse"]),
+        competing(TIMES, np.array(CAUSES, float), names={1: "death", 2: "relapse"}),
+        competing(TIMES, np.array([9, 4, 7])[CAUSES], censored=9, names={4: "death", 7: "relapse"}),
+        from_frame({"t": TIMES, "what": words}, time="t", cause="what", censored="alive"),
+        SurvivalData(named.lower, named.upper, None, None, named.cause, named.causes),
+    ]
+    assert all(same(named, other) for other in stated)
+    # The order of the names is that of the numbers; a cause may have no rows.
+    turned = competing(TIMES, words, censored="alive", names=["relapse", "other", "death"])
+    np.testing.assert_array_equal(turned.cause, np.array([0, 3, 1])[CAUSES])
+    # Other codes than 0, 1, 2, … keep their order.
+    assert competing([1, 2, 3], [1, 3, 2], censored=1).causes == ("2", "3")
+    assert competing([1, 2], [True, False]).causes == ("1",)
+
+
+def test_causes_stay_with_their_rows():
+    data = competing(TIMES, CAUSES, names=["death", "relapse"], weight=[1, 2, 3, 4, 5, 6], entry=[1, 1, 1, 1, 1, 1])
+    chosen = np.array([4, 0, 2])
+    for part, rows in (
+        (data[chosen], chosen),
+        (data[::-2], np.arange(6)[::-2]),
+        (data[np.array(CAUSES) > 0], np.flatnonzero(CAUSES)),
+        (data[-1], [5]),
+        (data.scaled(7.0), np.arange(6)),
+        (data.with_weight(np.ones(6)), np.arange(6)),
+        (data.with_weight(None), np.arange(6)),
+        (pickle.loads(pickle.dumps(data)), np.arange(6)),  # noqa: S301
+        (copy.deepcopy(data), np.arange(6)),
+        (SurvivalData.concatenate([data[:2], data[2:]]), np.arange(6)),
+        (SurvivalData.of(data), np.arange(6)),
+    ):
+        np.testing.assert_array_equal(part.cause, np.array(CAUSES)[rows])
+        assert part.causes == ("death", "relapse")
+        np.testing.assert_array_equal(part.cause > 0, part.event)
+        with pytest.raises(ValueError, match="read-only"):
+            part.cause[0] = 1
+    train, test = data.split(0.5, random_state=0)
+    assert sorted(np.concatenate([train.cause, test.cause])) == sorted(CAUSES)
+    other = data.with_weight([6, 5, 4, 3, 2, 1])
+    np.testing.assert_array_equal(other.weight, [6, 5, 4, 3, 2, 1])
+    np.testing.assert_array_equal(other.entry, data.entry)
+    assert data.with_weight(None).weight is None
+
+
+def test_one_cause_of_several():
+    data = competing(TIMES, CAUSES, names=["death", "relapse"], weight=[1, 2, 3, 4, 5, 6], entry=[1, 1, 1, 1, 1, 1])
+    expected = right(TIMES, np.array(CAUSES) == 2, weight=[1, 2, 3, 4, 5, 6], entry=[1, 1, 1, 1, 1, 1])
+    assert same(data.of_cause("relapse"), expected)
+    assert same(data.of_cause(2), expected)
+    assert str(data[[0, 1, 2]].with_weight(None)) == (
+        "n=3, 2 events (67 %), time 3–8, causes death (1), relapse (1), entry 1–1"
+    )
+    assert repr(data) == "SurvivalData(n=6, causes=['death', 'relapse'])"
+    with pytest.raises(ParameterError, match="a number from 1 to 2 or one of 'death', 'relapse', but is 3"):
+        data.of_cause(3)
+    with pytest.raises(ParameterError, match="but is 'deth'"):
+        data.of_cause("deth")
+    with pytest.raises(ParameterError, match="one kind only"):
+        right([1], [1]).of_cause(1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"cause": [1, np.nan, 0]}, DataError, "cause must be known in every row, but 1 of 3 values is not"),
+        (
+            {"cause": [1, 0.5, 0]},
+            DataError,
+            "numbers from 0 on or text, but 1 of 3 values is not \\(first: row 1, 0.5\\)",
+        ),
+        ({"cause": [1, 0]}, DataError, "time has 3 values, but cause has 2"),
+        ({"cause": ["a", "b", "a"]}, DataError, "none of them says that no event was observed"),
+        ({"cause": ["a", "b", "a"], "censored": "c"}, DataError, "censored='c' does not occur in cause"),
+        ({"cause": [1, 2, 0], "names": ["a"]}, DataError, "cause holds 2, which names does not know: 1"),
+        ({"cause": [1, 2, 0], "names": ["a", "a"]}, ParameterError, "names must differ"),
+        ({"cause": [1, 2, 0], "names": "ab"}, ParameterError, "names must be a list"),
+        ({"cause": [-1, 2, 0]}, DataError, "cause must be whole numbers from 0 on or text, but 1 of 3 values is not"),
+        ({"cause": [0, 1, 365]}, DataError, "holds 365 causes, and 100 are allowed"),
+    ],
+)
+def test_causes_that_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        competing([1, 2, 3], **arguments)
+
+
+def test_causes_that_do_not_fit_together():
+    data = competing(TIMES, CAUSES)
+    with pytest.raises(ParameterError, match="parts must have the same causes"):
+        SurvivalData.concatenate([data, right([1], [1])])
+    with pytest.raises(ParameterError, match="parts must have the same causes"):
+        SurvivalData.concatenate([data, competing(TIMES, CAUSES, names=["a", "b"])])
+    with pytest.raises(ParameterError, match="cause and causes must be given together"):
+        SurvivalData([1.0], [1.0], cause=np.array([1]))
+    with pytest.raises(DataError, match="cause must be positive in the rows with an exactly observed event"):
+        SurvivalData([1.0, 2.0], [1.0, INF], cause=np.array([1, 1]), causes=("a",))
+    with pytest.raises(ParameterError, match="event_value has no use with time and cause"):
+        from_frame({"t": TIMES, "c": CAUSES}, time="t", cause="c", event_value=1)
+    with pytest.raises(ParameterError, match="have no use without cause"):
+        from_frame({"t": TIMES, "c": CAUSES}, time="t", event="c", censored=0)
+    with pytest.raises(DataError, match="weight must be finite"):
+        data.with_weight([1, 1, 1, 1, 1, -1])

@@ -17,13 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.errors import DataError, UnknownNameError
+from aldsurv.errors import DataError, ParameterError, UnknownNameError
 
 __all__ = [
     "BoolArray",
     "Column",
     "FloatArray",
+    "IntArray",
     "bound_columns",
+    "cause_column",
+    "cause_number",
     "column_names",
     "entry_column",
     "event_column",
@@ -39,6 +42,7 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 
 
 class Column(NamedTuple):
@@ -73,6 +77,7 @@ _TIME_WORDS = {"time", "times", "t", "duration", "durations", "days", "weeks", "
 _STATUS_WORDS = {"event", "events", "e", "status", "delta", "death", "dead", "died", "deceased", "observed"}
 _SURVIVAL_WORDS = {"survival", "surv", "os", "pfs", "dfs", "rfs", "followup", "futime", "lenfol", "tte", "y"}
 _CORRECT = "Drop or correct those rows."
+_MOST_CAUSES = 100
 
 
 def number_column(column: Column) -> FloatArray:
@@ -125,6 +130,75 @@ def time_and_event_columns(time: Column, event: Column, event_value: Any = None)
     good = np.isfinite(times) & (times >= 0)
     _require_rows(good, time.label, "finite and not negative", {time.label: times}, _CORRECT)
     return times, events
+
+
+def cause_column(column: Column, *, censored: Any = None, names: Any = None) -> tuple[IntArray, tuple[str, ...]]:
+    """Causes (n,) from 1 on, 0 for censored, and their names; what is allowed is said at `SurvivalData.competing`."""
+    raw, label = one_column(column), column.label
+    if raw.dtype.kind in "biuf":
+        _require_rows(~np.isnan(raw), label, "known in every row", {label: raw}, "Give 0 where no event was observed.")
+        whole = np.equal(raw, np.floor(raw)) & np.isfinite(raw) & (raw >= 0)
+        _require_rows(whole, label, "whole numbers from 0 on or text", {label: raw}, _CORRECT)
+        values: list[Any] = raw.astype(np.int64).tolist()
+        none = {0 if censored is None else censored}
+    else:
+        values = [None if _is_missing(item) else item for item in raw.tolist()]
+        none = {None, censored}
+        if censored is None:
+            none |= {item for item in set(values) if str(item).lower() == "censored"}
+    if censored is not None and censored not in values:
+        found = listed(sorted(set(values), key=str), 5)
+        raise DataError(f"censored={censored!r} does not occur in {label}, which holds {found}. Give one of these.")
+    events = sorted({value for value in values if value not in none}, key=lambda value: (str(type(value)), value))
+    labels = _cause_labels(events, label, names, censored, some_censored=any(value in none for value in values))
+    number = {value: k for k, value in enumerate(labels, start=1)}
+    codes = np.array([0 if value in none else number[value] for value in values], np.int64)
+    return codes, tuple(labels.values())
+
+
+def cause_number(cause: Any, names: tuple[str, ...]) -> int:
+    """Number of a cause, given as such or by its name."""
+    if cause in names:
+        return names.index(cause) + 1
+    whole = isinstance(cause, (int, np.integer)) and not isinstance(cause, (bool, np.bool_))
+    if not whole or not 1 <= cause <= len(names):
+        raise ParameterError(
+            f"cause must be a number from 1 to {len(names)} or one of {listed(list(names), 12)}, but is {cause!r}."
+        )
+    return int(cause)
+
+
+def _cause_labels(events: list[Any], label: str, names: Any, censored: Any, *, some_censored: bool) -> dict[Any, str]:
+    """The name of each value that is a cause, in the order of their numbers."""
+    numbers = all(isinstance(value, int) for value in events)
+    plain = numbers and censored in (None, 0) and all(value > 0 for value in events)
+    if isinstance(names, Mapping):
+        labels = {value: str(name) for value, name in names.items()}
+    elif names is not None and (isinstance(names, str) or not all(isinstance(name, Hashable) for name in names)):
+        raise ParameterError(f"names must be a list with a name for each cause, but is {names!r:.60}.")
+    elif names is not None:
+        labels = {k if plain else name: str(name) for k, name in enumerate(names, start=1)}
+    elif plain:
+        # A number says which cause it is, also where another has no rows.
+        labels = {k: str(k) for k in range(1, max(events, default=1) + 1)}
+    elif not numbers and not some_censored:
+        raise DataError(
+            f"{label} holds {listed(events, 5)}, and none of them says that no event was observed. Say which does by "
+            "censored=; if every row had an event, list the causes by names=."
+        )
+    else:
+        labels = {value: str(value) for value in events}
+    unknown = [value for value in events if value not in labels]
+    if unknown:
+        raise DataError(
+            f"{label} holds {listed(unknown, 5)}, which names does not know: {listed(list(labels), 12)}. "
+            "Name every cause, and by censored= the value for no event."
+        )
+    if len(set(labels.values())) < len(labels):
+        raise ParameterError(f"names must differ, but are {listed(list(labels.values()), 12)}.")
+    if len(labels) > _MOST_CAUSES:
+        raise DataError(f"{label} holds {len(labels)} causes, and {_MOST_CAUSES} are allowed. Is it the time?")
+    return labels
 
 
 def bound_columns(lower: Column, upper: Column) -> tuple[FloatArray, FloatArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,7 +13,10 @@ from aldsurv.column_reading import (
     BoolArray,
     Column,
     FloatArray,
+    IntArray,
     bound_columns,
+    cause_column,
+    cause_number,
     column_names,
     entry_column,
     frame_column,
@@ -32,8 +35,8 @@ __all__ = ["SurvivalData"]
 class SurvivalData:
     """Times of n subjects in one unit; what is known of each is that its event lies in (lower, upper].
 
-    Usually made by `right`, `left`, `interval`, `from_frame`, `from_structured` or `of`. The data are checked
-    once, when they are made, and copied: the arrays are read-only and no later change of the input shows.
+    Usually made by `right`, `left`, `interval`, `competing`, `from_frame`, `from_structured` or `of`. The data are
+    checked once, when they are made, and copied: the arrays are read-only and no later change of the input shows.
 
     Parameters
     ----------
@@ -45,6 +48,9 @@ class SurvivalData:
         in a row: observed from the start. A left-censored row with an entry has its event in (entry, upper].
     weight
         Weight of each row (n,), not negative. None: one each.
+    cause, causes
+        What the event was (n,), 0 where none was observed exactly, and the names of the causes from 1 on. None: events
+        of one kind. All else sees the time to the first event of any cause.
 
     Examples
     --------
@@ -59,10 +65,23 @@ class SurvivalData:
     upper: FloatArray
     entry: FloatArray | None = None
     weight: FloatArray | None = None
+    cause: IntArray | None = None
+    causes: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         checked = SurvivalData.interval(self.lower, self.upper, entry=self.entry, weight=self.weight)
-        self._store(checked.lower, checked.upper, checked.entry, checked.weight)
+        codes, names = self.cause, self.causes
+        if (codes is None) != (names is None):
+            raise ParameterError(
+                "cause and causes must be given together: a number a row, and the names of the causes."
+            )
+        if codes is not None and names is not None:
+            codes, names = cause_column(Column(codes, "cause"), names=list(names))
+            if codes.shape != checked.lower.shape or not np.array_equal(codes > 0, checked.exact):
+                raise DataError(
+                    "cause must be positive in the rows with an exactly observed event, and 0 in all others."
+                )
+        self._store(checked.lower, checked.upper, checked.entry, checked.weight, codes, names)
 
     @classmethod
     def right(
@@ -133,6 +152,51 @@ class SurvivalData:
         return cls._checked(*bounds, Column(entry, "entry"), Column(weight, "weight"), labels)
 
     @classmethod
+    def competing(
+        cls,
+        time: ArrayLike,
+        cause: ArrayLike,
+        *,
+        entry: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        censored: Any = None,
+        names: Sequence[Any] | Mapping[Any, Any] | None = None,
+    ) -> SurvivalData:
+        """Right-censored data with events of several causes, of which the first ends the observation.
+
+        Parameters
+        ----------
+        time
+            Time of the first event or of the end of observation, finite and not negative.
+        cause
+            What happened: whole numbers, 0 for censored and 1, 2, … for the causes, or text.
+        entry, weight
+            As in the class.
+        censored
+            The value of `cause` that means censored. None: 0 among numbers; among texts a missing value or
+            ``"censored"``.
+        names
+            Names of the causes 1, 2, …; for text the texts in the order in which the causes are to be numbered; or a
+            dict from values to names. None: the numbers, or the texts in alphabetical order.
+
+        Examples
+        --------
+        >>> data = SurvivalData.competing([5, 3, 8, 2], ["relapse", None, "death", "relapse"])
+        >>> print(data)
+        n=4, 3 events (75 %), time 2–8, causes death (1), relapse (2)
+        >>> data.cause, data.of_cause("relapse").event
+        (array([2, 0, 1, 2]), array([ True, False, False,  True]))
+        """
+        return cls._competing(
+            Column(time, "time"),
+            Column(cause, "cause"),
+            Column(entry, "entry"),
+            Column(weight, "weight"),
+            censored,
+            names,
+        )
+
+    @classmethod
     def from_frame(
         cls,
         frame: Any,
@@ -140,6 +204,9 @@ class SurvivalData:
         time: Any = None,
         event: Any = None,
         event_value: Any = None,
+        cause: Any = None,
+        censored: Any = None,
+        names: Sequence[Any] | Mapping[Any, Any] | None = None,
         lower: Any = None,
         upper: Any = None,
         entry: Any = None,
@@ -153,27 +220,33 @@ class SurvivalData:
             What holds the columns.
         time, event, event_value
             Columns of right-censored data, and which value of the second is the event; read as by `right`.
+        cause, censored, names
+            Column of causes, in place of `event`; read as by `competing`.
         lower, upper
             Columns of bounds, in place of `time` and `event`; read as by `interval`.
         entry, weight
             Further columns.
         """
-        names = {"time": time, "event": event, "lower": lower, "upper": upper}
-        pair = [key for key, name in names.items() if name is not None]
-        if pair not in (["time", "event"], ["lower", "upper"]):
+        given = {"time": time, "event": event, "cause": cause, "lower": lower, "upper": upper}
+        pair = [key for key, name in given.items() if name is not None]
+        if pair not in (["time", "event"], ["time", "cause"], ["lower", "upper"]):
             raise ParameterError(
-                "from_frame needs the columns time and event, or lower and upper, but got "
+                "from_frame needs the columns time and event (or cause), or lower and upper, but got "
                 f"{' and '.join(pair) or 'neither'}. Name one pair, such as time='months', event='status'."
             )
         first, second, entries, weights = (
             Column(None if name is None else frame_column(frame, name), f"column {name!r}")
-            for name in (names[pair[0]], names[pair[1]], entry, weight)
+            for name in (given[pair[0]], given[pair[1]], entry, weight)
         )
+        if event_value is not None and event is None:
+            raise ParameterError(f"event_value has no use with {' and '.join(pair)}, which say where events were seen.")
+        if (censored is not None or names is not None) and cause is None:
+            raise ParameterError("censored and names have no use without cause. For the event use event_value.")
+        if cause is not None:
+            return cls._competing(first, second, entries, weights, censored, names)
         if pair == ["time", "event"]:
             low, events = time_and_event_columns(first, second, event_value)
             high = np.where(events, low, np.inf)
-        elif event_value is not None:
-            raise ParameterError("event_value has no use with lower and upper, which say where events were seen.")
         else:
             low, high = bound_columns(first, second)
         return cls._checked(low, high, entries, weights, (first.label, second.label))
@@ -237,8 +310,17 @@ class SurvivalData:
             )
         if any(part.weight is not None for part in found):
             weight = np.concatenate([part.weights for part in found])
-        lower = np.concatenate([part.lower for part in found])
-        return SurvivalData._trusted(lower, np.concatenate([part.upper for part in found]), entry, weight)
+        names = {part.causes for part in found}
+        if len(names) > 1:
+            told = " and ".join("none" if each is None else repr(each) for each in sorted(names, key=str))
+            raise ParameterError(
+                f"parts must have the same causes, but have {told}. Give the same names=, or of_cause."
+            )
+        cause = None
+        if found[0].cause is not None:
+            cause = np.concatenate([part.cause for part in found if part.cause is not None])
+        lower, upper = (np.concatenate([getattr(part, name) for part in found]) for name in ("lower", "upper"))
+        return SurvivalData._trusted(lower, upper, entry, weight, cause, found[0].causes)
 
     def __len__(self) -> int:
         return int(self.lower.size)
@@ -258,7 +340,9 @@ class SurvivalData:
                 raise ParameterError(f"a mask must have one value a row, but it has {rows.size} for {len(self)} rows.")
             rows = np.atleast_1d(rows)
         columns = (self.lower, self.upper, self.entry, self.weight)
-        return SurvivalData._trusted(*(None if column is None else column[rows] for column in columns))
+        cause = None if self.cause is None else self.cause[rows]
+        chosen = (None if column is None else column[rows] for column in columns)
+        return SurvivalData._trusted(*chosen, cause, self.causes)
 
     @property
     def shape(self) -> tuple[int]:
@@ -332,7 +416,22 @@ class SurvivalData:
             same &= entry < np.where(self.right_censored, lower, upper)
         if not same.all():
             raise ParameterError(f"a={a!r} takes times beyond what a float can tell apart. Choose another unit.")
-        return SurvivalData._trusted(lower, upper, entry, self.weight)
+        return SurvivalData._trusted(lower, upper, entry, self.weight, self.cause, self.causes)
+
+    def with_weight(self, weight: ArrayLike | None) -> SurvivalData:
+        """The same data with other weights; None: one each."""
+        weights = None if weight is None else weight_column(Column(weight, "weight"), self.lower, "time")
+        return SurvivalData._trusted(self.lower, self.upper, self.entry, weights, self.cause, self.causes)
+
+    def of_cause(self, cause: int | str) -> SurvivalData:
+        """The time to the event of one cause, by number (from 1) or name; events of other causes count as censored."""
+        if self.cause is None or self.causes is None:
+            raise ParameterError(
+                "these data have events of one kind only. Make data with causes by SurvivalData.competing."
+            )
+        number = cause_number(cause, self.causes)
+        upper = np.where(self.exact & (self.cause != number), np.inf, self.upper)
+        return SurvivalData._trusted(self.lower, upper, self.entry, self.weight)
 
     def split_rows(
         self,
@@ -381,8 +480,11 @@ class SurvivalData:
         bounds = np.concatenate([self.lower, self.upper])
         events = f"{self.n_events} {'event' if self.n_events == 1 else 'events'}"
         parts = [f"n={n}", f"{events} ({100 * self.n_events / n:.0f} %)", f"time {_range(bounds)}"]
-        counts = {"left-censored": self.left_censored, "interval-censored": self.interval_censored}
-        parts += [f"{rows.sum()} {kind}" for kind, rows in counts.items() if rows.any()]
+        kinds = {"left-censored": self.left_censored, "interval-censored": self.interval_censored}
+        parts += [f"{rows.sum()} {kind}" for kind, rows in kinds.items() if rows.any()]
+        if self.cause is not None and self.causes is not None:
+            counts = np.bincount(self.cause, minlength=len(self.causes) + 1)[1:]
+            parts.append("causes " + ", ".join(f"{name} ({n})" for name, n in zip(self.causes, counts, strict=True)))
         if self.entry is not None and np.isfinite(self.entry).any():
             parts.append(f"entry {_range(self.entry)}")
         if self.weight is not None:
@@ -392,11 +494,12 @@ class SurvivalData:
     __str__ = summary
 
     def __repr__(self) -> str:
-        return f"SurvivalData(n={len(self)})"
+        causes = "" if self.causes is None else f", causes={list(self.causes)}"
+        return f"SurvivalData(n={len(self)}{causes})"
 
-    def __setstate__(self, state: dict[str, FloatArray | None]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays come back writeable from pickle and copy.
-        self._store(*(state[name] for name in ("lower", "upper", "entry", "weight")))
+        self._store(**{name: state[name] for name in ("lower", "upper", "entry", "weight", "cause", "causes")})
 
     @classmethod
     def _checked(
@@ -413,17 +516,36 @@ class SurvivalData:
         return cls._trusted(lower, upper, entries, weights)
 
     @classmethod
-    def _trusted(cls, *columns: FloatArray | None) -> SurvivalData:
+    def _competing(
+        cls, time: Column, cause: Column, entry: Column, weight: Column, censored: Any, names: Any
+    ) -> SurvivalData:
+        codes, labels = cause_column(cause, censored=censored, names=names)
+        times, events = time_and_event_columns(time, Column(codes > 0, cause.label))
+        data = cls._checked(times, np.where(events, times, np.inf), entry, weight, (time.label, time.label))
+        return cls._trusted(data.lower, data.upper, data.entry, data.weight, codes, labels)
+
+    @classmethod
+    def _trusted(cls, *columns: Any) -> SurvivalData:
         """An instance of columns known to be right: what is cut out of checked data needs no check."""
         data = object.__new__(cls)
         data._store(*columns)
         return data
 
-    def _store(self, *columns: FloatArray | None) -> None:
-        for name, column in zip(("lower", "upper", "entry", "weight"), columns, strict=True):
+    def _store(
+        self,
+        lower: FloatArray,
+        upper: FloatArray,
+        entry: FloatArray | None,
+        weight: FloatArray | None,
+        cause: IntArray | None = None,
+        causes: tuple[str, ...] | None = None,
+    ) -> None:
+        columns = {"lower": lower, "upper": upper, "entry": entry, "weight": weight, "cause": cause}
+        for name, column in columns.items():
             if column is not None:
                 column.flags.writeable = False
             object.__setattr__(self, name, column)
+        object.__setattr__(self, "causes", causes)
 
 
 def _is_structured(array: Any) -> bool:

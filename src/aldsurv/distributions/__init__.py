@@ -3,6 +3,7 @@
 from aldsurv.distributions.asymmetric_laplace import AsymmetricLaplace
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.exponential import Exponential
+from aldsurv.distributions.incidence import CumulativeIncidence
 from aldsurv.distributions.log_asymmetric_laplace import LogAsymmetricLaplace
 from aldsurv.distributions.log_normal import LogNormal
 from aldsurv.distributions.mixture import Mixture
@@ -15,6 +16,7 @@ from aldsurv.distributions.weibull import Weibull
 
 __all__ = [
     "AsymmetricLaplace",
+    "CumulativeIncidence",
     "Exponential",
     "LeftTruncated",
     "LogAsymmetricLaplace",

@@ -136,4 +136,7 @@ def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
     digest.update(np.ascontiguousarray(x).data)
     for column in (data.lower, data.upper, data.entry, data.weight):
         digest.update(b"none" if column is None else np.ascontiguousarray(column).data)
+    if data.cause is not None:
+        digest.update(repr(data.causes).encode())
+        digest.update(np.ascontiguousarray(data.cause).data)
     return digest.hexdigest()

@@ -64,6 +64,7 @@ def fit_together(estimators: Sequence[Estimator], data: Sequence[tuple[Any, ...]
         simple = bool((own.data.exact | own.data.right_censored).all())
         known = [(name, array.shape) for name, array in sorted(own.learned.items())]
         kind = [type(estimator).__name__, str(estimator.device), str(estimator.progress), own.x.shape, simple, known]
+        kind.append(repr(own.data.causes))
         key = json.dumps([own.settings, kind, alone and k])
         runs.setdefault(key, []).append(k)
     for chosen in runs.values():
@@ -132,7 +133,7 @@ def _joined(prepared: Sequence[Prepared]) -> SurvivalData:
         data = own.data
         if data.weight is not None:
             mean = data.total_weight / len(data)
-            data = SurvivalData.interval(data.lower, data.upper, entry=data.entry, weight=data.weight / mean)
+            data = data.with_weight(data.weight / mean)
         parts.append(data)
     return parts[0] if len(parts) == 1 else SurvivalData.concatenate(parts)
 

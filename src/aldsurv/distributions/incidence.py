@@ -1,0 +1,160 @@
+"""Cumulative incidence: the probability to have had the event by a time, cause by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.column_reading import cause_number
+from aldsurv.distributions.backend import without_gradient
+from aldsurv.distributions.quantile_knots import QuantileKnots
+from aldsurv.distributions.rows import count_below, pick
+from aldsurv.distributions.shapes import Rows
+from aldsurv.distributions.step import Step
+from aldsurv.errors import ParameterError
+
+__all__ = ["CumulativeIncidence", "linear_survival"]
+
+FloatArray = NDArray[np.float64]
+# Incidence computed by sums may fall, or exceed 1, by rounding; more than this is a mistake.
+_ROUNDING = 1e-9
+
+
+def linear_survival(ends: FloatArray, survival: FloatArray) -> QuantileKnots:
+    """Survival that falls in straight lines from 1 at time 0 through its values at `ends`.
+
+    After the last time the hazard is the mean hazard up to it: a row that is likely to survive the grid is taken to be
+    likely to survive long after it, whatever the density of the last, perhaps empty, stretch.
+
+    Parameters
+    ----------
+    ends
+        Times (m,), positive and ascending.
+    survival
+        Survival at each (n, m).
+    """
+    curve = Step._trusted(times=ends[None, :], values=survival, tail="hold").smoothed()
+    last = np.clip(survival[:, -1:], 0.0, 1 - 1e-12)
+    with np.errstate(divide="ignore"):
+        scale = np.maximum(ends[-1] / -np.log(last), np.finfo(np.float64).eps * (1 + ends[-1]))
+    return QuantileKnots._trusted(
+        values=curve.values, cdf_values=curve.cdf_values, tail_scale=scale, crossed=curve.crossed
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class CumulativeIncidence(Rows):
+    """Probability of the event of each cause by any time, for n individuals; only the first event counts.
+
+    The incidences of all causes add up to one minus the survival of ``overall()``. After the last time they stay as
+    they are, or, interpolated, share what ``overall()`` has left in the proportion they have there.
+
+    Parameters
+    ----------
+    times
+        Grid (m,), positive and strictly increasing.
+    incidence
+        Incidence from each time on: (causes, n, m), or (causes, m) for one individual; must not fall.
+    causes
+        Names of the causes; None: "1", "2", …
+    interpolate
+        Whether incidence rises in straight lines between the times; otherwise it rises at them.
+
+    Examples
+    --------
+    >>> found = CumulativeIncidence([1.0, 2.0], [[0.1, 0.2], [0.3, 0.3]], ["death", "relapse"])
+    >>> found.incidence([0.5, 1.0, 3.0], cause="death")
+    array([[0. , 0.1, 0.2]])
+    >>> found.incidence(2.0), found.overall().survival(2.0)
+    (array([[0.2],
+           [0.3]]), array([0.5]))
+    """
+
+    times: FloatArray
+    values: FloatArray
+    causes: tuple[str, ...]
+    interpolate: bool
+
+    def __init__(
+        self, times: Any, incidence: Any, causes: Sequence[str] | None = None, *, interpolate: bool = False
+    ) -> None:
+        grid, table = (np.array(without_gradient(given), np.float64) for given in (times, incidence))
+        table = table[:, None, :] if table.ndim == 2 else table
+        if grid.ndim != 1 or not grid.size or not np.isfinite(grid).all() or (np.diff(grid, prepend=0.0) <= 0).any():
+            raise ParameterError("times must be a vector of finite numbers above 0, strictly increasing.")
+        if table.ndim != 3 or not table.shape[0] or table.shape[2] != grid.size:
+            raise ParameterError(
+                f"incidence must have shape (causes, n, {grid.size}), one column a time, but has {np.shape(incidence)}."
+            )
+        names = tuple(str(k + 1) for k in range(len(table))) if causes is None else tuple(map(str, causes))
+        if len(names) != len(table) or len(set(names)) < len(names):
+            raise ParameterError(f"causes must be {len(table)} different names, but are {names!r:.80}.")
+        good = (np.diff(table, axis=2, prepend=0.0) >= -_ROUNDING).all() and (table.sum(0) <= 1 + _ROUNDING).all()
+        if not good:
+            raise ParameterError(
+                "incidence must not fall with time, and that of all causes together must not exceed 1."
+            )
+        self._set(grid, np.maximum.accumulate(np.maximum(table, 0.0), axis=2).transpose(1, 0, 2), names, interpolate)
+
+    def _set(self, times: FloatArray, values: FloatArray, causes: tuple[str, ...], interpolate: bool) -> None:
+        for name, value in {"times": times, "values": values, "causes": causes, "interpolate": interpolate}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def _column(self) -> FloatArray:
+        return self.values[:, 0, :1]
+
+    def _map_rows(self, change: Callable[[Any], Any]) -> CumulativeIncidence:
+        return self._trusted(
+            times=self.times, values=change(self.values), causes=self.causes, interpolate=self.interpolate
+        )
+
+    def __repr__(self) -> str:
+        return f"CumulativeIncidence(n={len(self)}, causes={list(self.causes)}, times={self.times.size})"
+
+    def overall(self) -> Step | QuantileKnots:
+        """The distribution of the time to the first event, whatever its cause."""
+        survival = np.clip(1 - self.values.sum(axis=1), 0.0, 1.0)
+        if self.interpolate:
+            return linear_survival(self.times, survival)
+        return Step._trusted(times=self.times[None, :], values=survival, tail="hold")
+
+    def incidence(self, times: Any, cause: int | str | None = None) -> FloatArray:
+        """Probability of the event by `times`.
+
+        Parameters
+        ----------
+        times
+            A number, a vector (the same for every row), or an array with one row an individual.
+        cause
+            Number of a cause, from 1, or its name: the answer is (n, m). None: all causes, (causes, n, m). The axis m
+            is missing if `times` is a number.
+        """
+        chosen = range(len(self.causes)) if cause is None else [cause_number(cause, self.causes) - 1]
+        answers = [self._evaluate(lambda part, t, k=k: part._incidence(t, k), times=times) for k in chosen]
+        return np.stack(answers) if cause is None else np.asarray(answers[0])
+
+    def _incidence(self, t: FloatArray, cause: int) -> FloatArray:
+        own = self.values[:, cause, :]
+        padded = np.concatenate([np.zeros((len(self), 1)), own], axis=1)
+        passed = count_below(self.times[None, :], t, inclusive=True)
+        before = pick(padded, passed)
+        if not self.interpolate:
+            return np.asarray(before)
+        edges = np.concatenate([[0.0], self.times, [np.inf]])
+        inside = passed < self.times.size
+        following = np.minimum(passed + 1, self.times.size)
+        width = np.where(inside, edges[following] - edges[passed], 1.0)
+        share = np.clip((t - edges[passed]) / width, 0.0, 1.0)
+        between = before + (pick(padded, following) - before) * share
+        # What is left after the grid goes to the causes in the proportion that they have there.
+        together = self.values[:, :, -1].sum(axis=1, keepdims=True)
+        some = together > 0
+        part = np.where(some, own[:, -1:] / np.where(some, together, 1.0), 1 / len(self.causes))
+        later = own[:, -1:] + part * (self.overall()._cdf(np.maximum(t, self.times[-1])) - together)
+        return np.asarray(np.where(inside, between, later))
