@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO ?= demo
 
-.PHONY: help setup demo test lint bench docs clean
+.PHONY: help setup demo browser test lint bench docs clean
 
 help:
-	@echo "make demo    set up and show predicted distributions: a table and a picture in $(DEMO)/"
+	@echo "make demo    set up, predict for people held out, compare models: tables, pictures and a page in $(DEMO)/"
 	@echo "make test    set up, lint, type-check and run the tests with branch coverage"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   speed and memory, side by side with peers"
@@ -25,13 +25,20 @@ setup: $(READY)
 
 demo: $(READY)
 	$(BIN)/aldsurv demo --out $(DEMO)
+	$(BIN)/aldsurv benchmark run --datasets gbsg,norm_linear,weibull,lognorm --seeds 3 --out $(DEMO)/benchmark
+	$(BIN)/aldsurv benchmark report $(DEMO)/benchmark
+
+# Pages are tried in a real browser; as root on Debian it is installed, elsewhere those tests are skipped without one.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes chromium >/dev/null; } || true
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+test: lint browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 bench: $(READY)

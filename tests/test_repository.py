@@ -35,7 +35,19 @@ def test_every_public_name_exists():
 
 @pytest.mark.parametrize(
     "room",
-    ["datasets", "distributions", "losses", "metrics", "models", "networks", "nonparametric", "plots", "training"],
+    [
+        "benchmark",
+        "datasets",
+        "distributions",
+        "losses",
+        "metrics",
+        "models",
+        "networks",
+        "nonparametric",
+        "plots",
+        "reports",
+        "training",
+    ],
 )
 def test_every_room_says_what_it_offers(room):
     module = importlib.import_module(f"aldsurv.{room}")
@@ -71,7 +83,7 @@ def test_every_dependency_is_pinned_and_explained():
 
 def test_nothing_of_the_gpl_is_needed_at_run_time():
     names = {package_name(requirement) for requirement in PROJECT["dependencies"]}
-    for extra in ("torch", "plots", "datasets", "tables"):
+    for extra in ("torch", "plots", "datasets", "tables", "reports", "benchmark", "cluster"):
         names |= {package_name(requirement) for requirement in PROJECT["optional-dependencies"][extra]}
     assert names.isdisjoint({"scikit-survival", "survivaleval", "survset"})
 

@@ -9,19 +9,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aldsurv import datasets, distributions, metrics, models, nonparametric, plots
+    from aldsurv import benchmark, datasets, distributions, metrics, models, nonparametric, plots, reports
     from aldsurv.distributions import SurvivalDistribution
     from aldsurv.errors import AldsurvError
-    from aldsurv.models import ALDSurvival, load
+    from aldsurv.models import (
+        CQRNN,
+        ALDSurvival,
+        CoxRegression,
+        DeepHit,
+        DeepSurv,
+        LogNormalAFT,
+        LogNormalSurvival,
+        WeibullAFT,
+        load,
+    )
     from aldsurv.survival_data import SurvivalData
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CQRNN",
     "ALDSurvival",
     "AldsurvError",
+    "CoxRegression",
+    "DeepHit",
+    "DeepSurv",
+    "LogNormalAFT",
+    "LogNormalSurvival",
     "SurvivalData",
     "SurvivalDistribution",
+    "WeibullAFT",
+    "benchmark",
     "datasets",
     "distributions",
     "load",
@@ -29,13 +47,21 @@ __all__ = [
     "models",
     "nonparametric",
     "plots",
+    "reports",
 ]
 
 _HOMES = {
     "ALDSurvival": "aldsurv.models.ald",
     "AldsurvError": "aldsurv.errors",
+    "CQRNN": "aldsurv.models.cqrnn",
+    "CoxRegression": "aldsurv.models.cox",
+    "DeepHit": "aldsurv.models.deephit",
+    "DeepSurv": "aldsurv.models.deepsurv",
+    "LogNormalAFT": "aldsurv.models.aft",
+    "LogNormalSurvival": "aldsurv.models.log_normal",
     "SurvivalData": "aldsurv.survival_data",
     "SurvivalDistribution": "aldsurv.distributions",
+    "WeibullAFT": "aldsurv.models.aft",
     "load": "aldsurv.models.saving",
 }
 

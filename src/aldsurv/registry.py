@@ -9,7 +9,7 @@ from typing import Any
 
 from aldsurv.errors import UnknownNameError
 
-__all__ = ["FAMILIES", "MODELS", "Registry"]
+__all__ = ["FAMILIES", "MODELS", "PEERS", "Registry"]
 
 
 class Registry:
@@ -77,4 +77,26 @@ FAMILIES = Registry(
     },
 )
 
-MODELS = Registry("model", {"ald": "aldsurv.models.ald:ALDSurvival"})
+MODELS = Registry(
+    "model",
+    {
+        "ald": "aldsurv.models.ald:ALDSurvival",
+        "lognormal": "aldsurv.models.log_normal:LogNormalSurvival",
+        "cqrnn": "aldsurv.models.cqrnn:CQRNN",
+        "deepsurv": "aldsurv.models.deepsurv:DeepSurv",
+        "deephit": "aldsurv.models.deephit:DeepHit",
+        "cox": "aldsurv.models.cox:CoxRegression",
+        "weibull_aft": "aldsurv.models.aft:WeibullAFT",
+        "lognormal_aft": "aldsurv.models.aft:LogNormalAFT",
+    },
+)
+
+PEERS = Registry(
+    "peer",
+    {
+        "rsf": "aldsurv.models.peers.scikit_survival:ForestPeer",
+        "gbsa": "aldsurv.models.peers.scikit_survival:GradientBoostingPeer",
+        "xgb_cox": "aldsurv.models.peers.xgboost_trees:XGBoostCox",
+        "xgb_aft": "aldsurv.models.peers.xgboost_trees:XGBoostAFT",
+    },
+)

@@ -7,6 +7,7 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
@@ -24,11 +25,13 @@ NAMES = list(MODELS)
 NEURAL = [name for name in NAMES if issubclass(MODELS.load(name), NeuralSurvival)]
 # Of a network's settings those that make it quick; models without them have nothing to make quick.
 QUICK = {"max_epochs": 3, "members": 2, "random_state": 0}
-# What scikit-learn checks and networks cannot promise, each with its reason.
+# What scikit-learn checks and a model cannot promise, each with its reason.
+_WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 EXPECTED = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "rows are trained in mini-batches: a row of weight 2 is in one batch, a row given twice may be in two"
-    )
+    "networks": {
+        _WEIGHTS: "rows are trained in mini-batches: a row of weight 2 is in one batch, a row given twice may be in two"
+    },
+    "cox": {_WEIGHTS: "a row given twice is a tie, which Efron's rule counts otherwise than a row of weight 2"},
 }
 
 
@@ -59,8 +62,9 @@ def rows():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_scikit_learn_s_checks(name):
     # That an estimator is taken which does not derive from theirs, and that times without events warn, is meant.
-    expected = EXPECTED if name in NEURAL else {}
-    found = check_estimator(make(name), on_skip=None, on_fail=None, expected_failed_checks=expected)
+    expected = EXPECTED.get(name, {}) if name not in NEURAL else EXPECTED["networks"]
+    # Some of its tables are wider than long: a linear model has a maximum there only if coefficients have a price.
+    found = check_estimator(make(name, ridge=1.0), on_skip=None, on_fail=None, expected_failed_checks=expected)
     status = {check["check_name"]: check["status"] for check in found}
     assert {check for check in status if status[check] == "failed"} == set()
     # One that passes after all must leave the list.
@@ -93,7 +97,9 @@ def test_it_learns_and_answers_with_distributions(name, rows):
     assert ((survival >= 0) & (survival <= 1)).all()
     assert (np.diff(survival, axis=1) <= 1e-12).all()
     assert model.score(x, y) > 0.75
-    np.testing.assert_array_equal(model.predict(x), -model.predict_time(x))
+    # A risk score is minus the predicted time, or for proportional hazards the log risk: rows of higher risk have the
+    # earlier times, but for the averaging over members.
+    assert spearmanr(model.predict(x), -model.predict_time(x)).statistic > 0.95
     assert model.score(x, y) == pytest.approx(concordance_index_censored(y.event, y.time, model.predict(x))[0])
 
 

@@ -14,6 +14,7 @@ from aldsurv.distributions.links import linked_columns
 from aldsurv.distributions.parametric import Parametric
 from aldsurv.errors import DataError
 from aldsurv.losses.asymmetric_laplace import ald_log_likelihood, ald_log_likelihood_and_slopes
+from aldsurv.losses.log_normal import log_normal_log_likelihood, log_normal_log_likelihood_and_slopes
 from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
 from aldsurv.registry import FAMILIES
 from aldsurv.survival_data import SurvivalData
@@ -49,6 +50,8 @@ def likelihood_objective(
     simple = bool(((kinds == EXACT) | (kinds == RIGHT)).all())
     if simple and family in _ALD_FAMILIES and links[0] in ("exp", "identity") and list(links[1:]) == ["exp", "exp"]:
         return _AldLikelihood(family, links[0] == "exp", data, kinds == EXACT, np.log(unit), device)
+    if simple and family == "log_normal" and list(links) == ["identity", "softplus"]:
+        return _LogNormalLikelihood(data, kinds == EXACT, np.log(unit), device)
     return _FamilyLikelihood(family, links, data, kinds, since, np.log(unit), device)
 
 
@@ -65,11 +68,7 @@ class _AldLikelihood(ClosedFormObjective):
         time, entry = data.lower, data.entry
         offset = np.where(event, log_unit, 0.0)
         if family == "log_asymmetric_laplace":
-            with np.errstate(divide="ignore"):
-                # T has the density of log T divided by T; a row censored at 0 says nothing: log S(-inf) = 0.
-                time, entry = np.log(time), None if entry is None else np.log(np.maximum(entry, 0.0))
-            offset = offset + np.where(event, time, 0.0)
-            time = np.maximum(time, _LEAST_LOG_TIME)
+            time, entry, offset = _in_log_time(time, entry, event, offset)
         elif family == "positive_asymmetric_laplace":
             entry = np.zeros(len(data)) if entry is None else np.maximum(entry, 0.0)
         self._delayed = entry is not None
@@ -90,13 +89,36 @@ class _AldLikelihood(ClosedFormObjective):
         self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
         rows, slopes = ald_log_likelihood_and_slopes(raw, *fields[:2], *fields[3:], exp_theta=self._exp_theta)
-        losses = fields[2] - rows
-        if weight is None:
-            slopes *= np.float32(-1 / losses.shape[1])
-            return losses.mean(axis=1), slopes
-        share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
-        slopes *= -share[..., None]
-        return (losses * share).sum(axis=1), slopes
+        return _means_and_slopes(fields[2] - rows, slopes, weight)
+
+
+@final
+class _LogNormalLikelihood(ClosedFormObjective):
+    """Exact and right-censored rows of the log-normal, by the closed form."""
+
+    outputs = 2
+
+    def __init__(self, data: SurvivalData, event: Any, log_unit: Any, device: Any) -> None:
+        offset = np.where(event, log_unit, 0.0)
+        time, entry, offset = _in_log_time(data.lower, data.entry, event, offset)
+        self._middle = time
+        columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
+        self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
+
+    def guess(self, rows: Any) -> tuple[Any, Any]:
+        middle, log_spread, _ = _ald_guess(self._middle[rows], exp_theta=False)[0]
+        spread = np.exp(log_spread)
+        return np.array([middle, np.log(np.expm1(spread))]), np.array([spread, 1.0])
+
+    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+        rows = log_normal_log_likelihood(raw, *fields[:2], *fields[3:])
+        return weighted_mean(fields[2] - rows, weight)
+
+    def losses_and_slopes(
+        self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        rows, slopes = log_normal_log_likelihood_and_slopes(raw, *fields[:2], *fields[3:])
+        return _means_and_slopes(fields[2] - rows, slopes, weight)
 
 
 @final
@@ -151,6 +173,27 @@ _LEAST_LOG_TIME = -1e6
 _LEAST_WEIGHT = np.float32(1e-30)
 # Share of a time that float32 still resolves well.
 _NARROW = 1e-5
+
+
+def _in_log_time(time: Any, entry: Any, event: Any, offset: Any) -> tuple[Any, Any, Any]:
+    """Logarithms of times and entries, and the offset of each row's loss with that of the time in it."""
+    with np.errstate(divide="ignore"):
+        # T has the density of log T divided by T; a row censored at 0 says nothing: log S(-inf) = 0.
+        time, entry = np.log(time), None if entry is None else np.log(np.maximum(entry, 0.0))
+    offset = offset + np.where(event, time, 0.0)
+    return np.maximum(time, _LEAST_LOG_TIME), entry, offset
+
+
+def _means_and_slopes(
+    losses: FloatArray, slopes: FloatArray, weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Mean of each member's losses, and its slopes from those of the rows' log-likelihoods."""
+    if weight is None:
+        slopes *= np.float32(-1 / losses.shape[1])
+        return losses.mean(axis=1), slopes
+    share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
+    slopes *= -share[..., None]
+    return (losses * share).sum(axis=1), slopes
 
 
 def _ald_guess(times: Any, exp_theta: bool) -> tuple[Any, Any]:

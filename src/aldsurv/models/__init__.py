@@ -1,8 +1,28 @@
 """Estimators: covariates in, a `SurvivalDistribution` out."""
 
+from aldsurv.models.aft import LogNormalAFT, WeibullAFT
 from aldsurv.models.ald import ALDSurvival
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.cox import CoxRegression
+from aldsurv.models.cqrnn import CQRNN
+from aldsurv.models.deephit import DeepHit
+from aldsurv.models.deepsurv import DeepSurv
+from aldsurv.models.log_normal import LogNormalSurvival
+from aldsurv.models.paper_settings import paper_settings
 from aldsurv.models.saving import load
 from aldsurv.models.together import fit_together
 
-__all__ = ["ALDSurvival", "SurvivalEstimator", "fit_together", "load"]
+__all__ = [
+    "CQRNN",
+    "ALDSurvival",
+    "CoxRegression",
+    "DeepHit",
+    "DeepSurv",
+    "LogNormalAFT",
+    "LogNormalSurvival",
+    "SurvivalEstimator",
+    "WeibullAFT",
+    "fit_together",
+    "load",
+    "paper_settings",
+]
