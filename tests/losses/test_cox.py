@@ -204,7 +204,7 @@ def test_a_censored_row_touches_only_the_risk_sets_it_is_in() -> None:
 
 @BOTH
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("used", [set(), {"entry"}, {"weight", "strata"}], ids=str)
+@pytest.mark.parametrize("used", [set(), {"entry"}, {"weight", "strata"}], ids=["plain", "entry", "both"])
 def test_huge_risks_are_no_danger(ties: str, dtype: torch.dtype, used: set[str]) -> None:
     rows = simulated(10, 2, 50, used=used)
     rows["log_risk"] = (1e4 * rows["log_risk"]).to(dtype).requires_grad_()
