@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import LogNormal, Step
 from aldsurv.models import ALDSurvival
+from bench.fit_models import models
 from bench.paper_data import Table, available, split
 
 EPOCHS, BATCH, REPEATS = 30, 128, 5
@@ -231,6 +232,7 @@ def run() -> None:
             warnings.simplefilter("ignore")
             epochs()
             peers()
+            models()
         memory()
     finally:
         torch.set_num_threads(threads)

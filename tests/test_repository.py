@@ -51,7 +51,8 @@ def test_every_public_name_exists():
 )
 def test_every_room_says_what_it_offers(room):
     module = importlib.import_module(f"aldsurv.{room}")
-    assert module.__all__ == sorted(module.__all__)
+    # Their order is ruff's business.
+    assert len(module.__all__) == len(set(module.__all__))
     assert all(hasattr(module, name) for name in module.__all__)
 
 
