@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -88,6 +89,8 @@ def _still_left(cells: Sequence[Cell], store: Store) -> Iterator[Cell]:
 
 def _in_processes(cells: Sequence[Cell], jobs: int, store: Store) -> Iterator[CellOutcome]:
     joblib: Any = _module("joblib")
+    # Processes that have grown are replaced by new ones, which nobody needs to know.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
     seen: set[str] = set()
     try:
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
