@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-ALL = ["distributions", "kaplan_meier", "imports", "fit", "tables", "metrics"]
+ALL = ["distributions", "kaplan_meier", "imports", "fit", "tables", "metrics", "predict"]
 
 
 def main(names: list[str]) -> int:

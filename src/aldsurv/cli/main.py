@@ -26,9 +26,15 @@ class _Entry(NamedTuple):
 
 
 _COMMANDS = {
-    "demo": _Entry("aldsurv.cli.demo:demo", "Fit a model to a real table and predict."),
+    "fit": _Entry("aldsurv.cli.fit:fit", "Learn from a table and save the model."),
+    "predict": _Entry("aldsurv.cli.predict:predict", "Predict for each row of a table."),
+    "evaluate": _Entry("aldsurv.cli.evaluate:evaluate", "How well a model predicts the rows of a table."),
+    "compare": _Entry("aldsurv.cli.compare:compare", "Several models on the same rows."),
+    "report": _Entry("aldsurv.cli.report:report", "One page about a model, for people."),
+    "info": _Entry("aldsurv.cli.info:info", "What is in a model file."),
     "benchmark": _Entry("aldsurv.cli.benchmark:benchmark", "Compare models as the paper does."),
     "datasets": _Entry("aldsurv.cli.datasets:datasets", "List, describe and fetch datasets."),
+    "demo": _Entry("aldsurv.cli.demo:demo", "Fit a model to a real table and predict."),
 }
 _REGISTRY = Registry("command", {name: entry.location for name, entry in _COMMANDS.items()})
 

@@ -11,12 +11,17 @@ from aldsurv.datasets.loading import describe, load, load_split, names
 
 if TYPE_CHECKING:
     from aldsurv.datasets.download import fetch
+    from aldsurv.datasets.table_blocks import read_blocks
     from aldsurv.datasets.tables import read_table
 
-__all__ = ["Dataset", "DatasetInfo", "describe", "fetch", "load", "load_split", "names", "read_table"]
+__all__ = ["Dataset", "DatasetInfo", "describe", "fetch", "load", "load_split", "names", "read_blocks", "read_table"]
 
 # What downloads and reads files is loaded on first use: the synthetic datasets need none of it.
-_HOMES = {"fetch": "aldsurv.datasets.download", "read_table": "aldsurv.datasets.tables"}
+_HOMES = {
+    "fetch": "aldsurv.datasets.download",
+    "read_blocks": "aldsurv.datasets.table_blocks",
+    "read_table": "aldsurv.datasets.tables",
+}
 
 
 def __getattr__(name: str) -> Any:

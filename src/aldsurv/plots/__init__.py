@@ -16,18 +16,31 @@ except ModuleNotFoundError as _error:
         'plots need matplotlib, which is not installed. Install it with: pip install "aldsurv[plots]"'
     ) from None
 
+from aldsurv.plots.calibration import plot_calibration, plot_calibration_at, plot_d_calibration
 from aldsurv.plots.curves import distribution_figure, plot_density, plot_hazard, plot_survival
+from aldsurv.plots.discrimination import plot_auc, plot_brier
+from aldsurv.plots.individuals import plot_individuals
 from aldsurv.plots.kaplan_meier import plot_kaplan_meier
+from aldsurv.plots.observed import plot_predicted_against_observed
 from aldsurv.plots.predictions import plot_mean_survival, prediction_figure
 from aldsurv.plots.saving import save_figure
+from aldsurv.plots.spread import plot_time_distribution
 
 __all__ = [
     "distribution_figure",
+    "plot_auc",
+    "plot_brier",
+    "plot_calibration",
+    "plot_calibration_at",
+    "plot_d_calibration",
     "plot_density",
     "plot_hazard",
+    "plot_individuals",
     "plot_kaplan_meier",
     "plot_mean_survival",
+    "plot_predicted_against_observed",
     "plot_survival",
+    "plot_time_distribution",
     "prediction_figure",
     "save_figure",
 ]

@@ -1,0 +1,188 @@
+"""What ``aldsurv fit`` does, step by step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from aldsurv.cli.column_uses import ColumnText, table_columns
+from aldsurv.cli.fit_plan import Plan
+from aldsurv.cli.held_out import Scored, figures, part_rows
+from aldsurv.cli.notes import Notes
+from aldsurv.cli.outcome import OutcomeColumns, innermost, told_in_options
+from aldsurv.errors import AldsurvError, DataError, ParameterError
+from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.neural import NeuralSurvival
+
+if TYPE_CHECKING:
+    from aldsurv.datasets.table import Table
+    from aldsurv.models.tuning import Tuning
+
+__all__ = ["Found", "Understood", "learned", "understood"]
+
+_ROW = re.compile(r"(first: |but )row (\d+)\b")
+
+
+@final
+@dataclass(frozen=True)
+class Understood:
+    """The table, and how each of its columns is used."""
+
+    table: Table
+    columns: list[ColumnText]
+    categorical: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Found:
+    """What came of it.
+
+    Attributes
+    ----------
+    model
+        The model to save.
+    rows, of
+        How many rows it learned from, of how many.
+    tested
+        Rows and events held out, None without them.
+    figures
+        Metrics on these.
+    tuning, journal
+        The search for settings, and its file.
+    interrupted
+        Whether training was ended by Ctrl-C.
+    """
+
+    model: SurvivalEstimator
+    rows: int
+    of: int
+    tested: tuple[int, int] | None
+    figures: Mapping[str, Scored]
+    tuning: Tuning | None
+    journal: Path | None
+    interrupted: bool
+
+
+def understood(plan: Plan, table: Table, outcome: OutcomeColumns) -> Understood:
+    """How each column is used, as the model will learn it from all rows."""
+    from aldsurv.features import Features
+
+    path = str(table.path)
+    if table.categorical and "categorical" not in plan.kind._parameter_defaults():
+        raise ParameterError(
+            f"the model {plan.name!r} has no --categorical, but {', '.join(map(repr, table.categorical))} holds codes. "
+            "Drop such columns, or write them as text."
+        )
+    if not table.x:
+        raise ParameterError(f"{path!r} has no columns to learn from beside the outcome. Drop fewer.")
+    try:
+        with told_in_options(path):
+            features = Features.learn(table.x, categorical=table.categorical, owner=plan.kind.__name__)
+    except AldsurvError as error:
+        told = _ROW.sub(lambda match: f"{match[1]}row {int(match[2]) + 1} below the header", str(error), count=1)
+        raise type(error)(f"{path!r}: {told}") from None
+    if not features.width:
+        rows = f"{len(table)} row{'s' * (len(table) != 1)}"
+        raise DataError(f"{path!r}: no column has two values to learn from in its {rows}. Give more rows or columns.")
+    return Understood(table, table_columns(table, features, outcome), table.categorical)
+
+
+def learned(plan: Plan, given: Understood, target: Path, tell: Callable[[str], None], notes: Notes) -> Found:
+    """Hold rows out, search, fit, test, and fit to all rows.
+
+    Parameters
+    ----------
+    plan, given
+        What to do, with which rows.
+    target
+        Where the model will go; the record of a search goes beside it.
+    tell
+        Takes what people may read while they wait.
+    notes
+        Of warnings.
+    """
+    from aldsurv.cli import fit_text
+
+    table, parts = given.table, None
+    if plan.held_out:
+        split = part_rows(table, plan.held_out, plan.seed)
+        if isinstance(split, str):
+            notes.add(split)
+        else:
+            parts = split
+    searched = table if parts is None else parts[0]
+    settings, tuning, journal = plan.settings, None, None
+    if plan.trials is not None:
+        tuning, journal = _tuned(plan, given, searched, target)
+        settings = {**settings, **tuning.best}
+        tell(fit_text.tuned(tuning, journal))
+    if parts is None:
+        model = _fitted(plan, settings, given, table)
+        return Found(model, len(table), len(table), None, {}, tuning, journal, _interrupted(model))
+    first = _fitted(plan, settings, given, searched)
+    test = parts[1]
+    scores = figures(first, searched, test, plan.seed)
+    tested = (len(test), 0 if test.y is None else test.y.n_events)
+    tell(fit_text.held_out(scores, len(searched), tested))
+    notes.tell()
+    model, rows, ended = first, len(searched), _interrupted(first)
+    if not ended:
+        try:
+            model, rows = _fitted(plan, settings, given, table), len(table)
+            ended = _interrupted(model)
+        except KeyboardInterrupt:
+            # Not one epoch was done: what was tested is whole, and better than nothing.
+            ended = True
+    return Found(model, rows, len(table), tested, scores, tuning, journal, ended)
+
+
+def _fitted(plan: Plan, settings: Mapping[str, Any], given: Understood, rows: Table) -> SurvivalEstimator:
+    model = plan.kind(**{**settings, **_apart(plan, given)})
+    return model.fit(rows.x, rows.y)
+
+
+def _apart(plan: Plan, given: Understood) -> dict[str, Any]:
+    """Arguments that are no settings: seed, display, which columns are codes."""
+    known = plan.kind._parameter_defaults()
+    apart: dict[str, Any] = {"random_state": plan.seed, "progress": False if plan.quiet else "auto"}
+    apart["categorical"] = list(given.categorical) or None
+    return {key: value for key, value in apart.items() if key in known}
+
+
+def _tuned(plan: Plan, given: Understood, rows: Table, target: Path) -> tuple[Tuning, Path]:
+    from aldsurv.cli.fit_text import trial_display
+    from aldsurv.models.tuning import search_fingerprint, tune
+
+    fixed = {key: value for key, value in plan.settings.items() if key not in ("members", "unit")}
+    fixed["categorical"] = list(given.categorical) or None
+    trials = plan.trials or 1
+    name = search_fingerprint(plan.kind, rows.x, rows.y, settings=fixed, random_state=plan.seed)
+    journal = target.with_name(f"{target.stem}.tune-{name[:12]}.journal")
+    new = not journal.exists()
+    try:
+        with trial_display(trials, journal, show=not plan.quiet) as tell:
+            found = tune(
+                plan.kind,
+                rows.x,
+                rows.y,
+                trials=trials,
+                settings=fixed,
+                random_state=plan.seed,
+                storage=journal,
+                tell=tell,
+            )
+    except AldsurvError:
+        # A record of nothing but what cannot be done would only stand about.
+        if new:
+            journal.unlink(missing_ok=True)
+        raise
+    return found, journal
+
+
+def _interrupted(model: SurvivalEstimator) -> bool:
+    inner = innermost(model)
+    return isinstance(inner, NeuralSurvival) and inner.history_.stopped_by == "interrupt"

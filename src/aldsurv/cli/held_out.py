@@ -1,0 +1,80 @@
+"""How well a model predicts rows that were held out, as numbers and as lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from aldsurv.cli.metric_lines import FIGURES, Line, limits_text, metric_table, number_text
+from aldsurv.errors import CensoringError
+
+if TYPE_CHECKING:
+    from aldsurv.datasets.table import Table
+    from aldsurv.metrics.point_estimates import Point
+    from aldsurv.models.base import SurvivalEstimator
+
+__all__ = ["Scored", "figure_lines", "figures", "part_rows"]
+
+_SAMPLES = 200
+_CONFIDENCE = 0.95
+
+
+class Scored(NamedTuple):
+    """A metric and its limits of 95 % confidence."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+def part_rows(table: Table, share: float, seed: int) -> tuple[Table, Table] | str:
+    """A random training and held-out part with their share of the events, or why there is none.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    share
+        How many to hold out.
+    seed
+        Of the random order.
+    """
+    if table.y is None or round(share * len(table)) < 2 or len(table) - round(share * len(table)) < 2:
+        return f"too few rows ({len(table)}) to hold {100 * share:g} % out: how well the model predicts is not known."
+    train, test = table.split(share, random_state=seed)
+    if not all(part.y is not None and part.y.upper.min() < math.inf for part in (train, test)):
+        return f"too few events ({table.y.n_events}) to hold some out: how well the model predicts is not known."
+    return train, test
+
+
+def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> dict[str, Scored]:
+    """The metrics of `aldsurv.metrics.evaluate` by name; the log-likelihood alone where others have no definition.
+
+    Those that look at one time a row look at the one by which the model ranks rows.
+    """
+    from aldsurv import metrics
+
+    if train.y is None or test.y is None:
+        return {}
+    predicted, data = model.predict_distribution(test.x), test.y
+    point = cast("Point", model._point())
+    found: Mapping[str, Any]
+    try:
+        found = metrics.evaluate(
+            predicted, data, train=train.y, point=point, bootstrap=_SAMPLES, confidence=_CONFIDENCE, random_state=seed
+        )
+    except CensoringError:
+        only = metrics.bootstrap("log_likelihood", predicted, data, samples=_SAMPLES, random_state=seed)
+        found = {"log_likelihood": only}
+    named = {name: found[name] for name in FIGURES if name in found}
+    return {name: Scored(float(one.value), float(one.lower), float(one.upper)) for name, one in named.items()}
+
+
+def figure_lines(found: Mapping[str, Scored]) -> list[str]:
+    """One line a metric: value, limits, and what is good."""
+    lines = [
+        Line(FIGURES[name].name, number_text(one.value), limits_text(one.lower, one.upper), FIGURES[name].help)
+        for name, one in found.items()
+    ]
+    return metric_table(lines, _CONFIDENCE)

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from reports.parsed import ParsedPage
+
+from aldsurv import SurvivalData, metrics
+from aldsurv.cli.main import main
+from aldsurv.models import WeibullAFT
+from aldsurv.reports.figures import Picture
+
+EVIL = "<script>x</script>"
+
+
+def made_up(n, seed):
+    rng = np.random.default_rng(seed)
+    columns = {"age": rng.normal(60, 10, n), EVIL: rng.normal(size=n)}
+    event = np.exp(3 - 0.04 * (columns["age"] - 60)) * rng.weibull(1.5, n)
+    censoring = rng.exponential(40, n)
+    return columns, np.minimum(event, censoring), event <= censoring
+
+
+def write_table(path, columns, **further):
+    table = {**columns, **further}
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*(np.asarray(column).tolist() for column in table.values()), strict=True))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model and tables; one has another order of columns, and a column that the model does not know."""
+    folder = tmp_path_factory.mktemp("report")
+    for name, n, seed in (("train", 300, 1), ("test", 200, 2)):
+        columns, time, event = made_up(n, seed)
+        ward = np.where(np.arange(n) % 2, "north", "south")
+        write_table(folder / f"{name}.csv", dict(reversed(columns.items())), ward=ward, months=time, died=event * 1)
+        if name == "train":
+            model = WeibullAFT(unit="months").fit(columns, SurvivalData.right(time, event))
+            model.save(folder / "bare.aldsurv")
+            model.trained_on_["outcome"] = {"time": "months", "event": "died"}
+            model.save(folder / "model.aldsurv")
+    return folder
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch):
+    """In an empty folder, with pages that have no pictures: these are tried elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    for module in ("model_sections", "model_quality", "model_effects"):
+        monkeypatch.setattr(
+            f"aldsurv.reports.{module}.embedded_picture",
+            lambda figure, name, *, caption, alt, **size: Picture(name, caption, alt, "", 1, 1),
+        )
+    return folder
+
+
+def test_a_page_as_a_person_makes_it(folder, run, tmp_path):
+    done = run("report", str(folder / "model.aldsurv"), str(folder / "test.csv"), "--out", "pages/report.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "pages/report.html\n"
+    page = ParsedPage((tmp_path / "pages" / "report.html").read_text(encoding="utf-8"))
+    assert len(page.values("src")) > 10
+    assert len(page.scripts) == 1
+    assert [path.name for path in (tmp_path / "pages").iterdir()] == ["report.html"]
+
+
+def test_numbers_as_json_are_those_of_the_metrics(here, capsys):
+    arguments = ["report", str(here / "model.aldsurv"), str(here / "test.csv"), "--train", str(here / "train.csv")]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    columns, time, event = made_up(200, 2)
+    _, seen, seen_event = made_up(300, 1)
+    data, train = SurvivalData.right(time, event), SurvivalData.right(seen, seen_event)
+    predicted = WeibullAFT().fit(made_up(300, 1)[0], train).predict_distribution(columns)
+    assert (found["rows"], found["rows_used"], found["events"]) == (200, 200, data.n_events)
+    expected = metrics.evaluate(predicted, data, train=train)
+    assert set(found["metrics"]) == set(expected)
+    for name, value in expected.items():
+        assert found["metrics"][name]["value"] == pytest.approx(value, rel=1e-6)
+        assert found["metrics"][name]["lower"] <= value <= found["metrics"][name]["upper"]
+    assert found["d_calibration_p"] == pytest.approx(metrics.d_calibration(predicted, data).p_value, rel=1e-6)
+    assert found["page"] == "report.html"
+
+
+def test_options_reach_the_page(here, capsys, tmp_path):
+    arguments = ["report", str(here / "bare.aldsurv"), str(here / "test.csv"), "--time", "months", "--event", "died"]
+    arguments += ["--group", "ward", "--rows", "3, 200", "--title", "A <b>title</b>", "--out", "x.html"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == "x.html\n"
+    html = (tmp_path / "x.html").read_text(encoding="utf-8")
+    page = ParsedPage(html)
+    assert [record["row"].text for record in page.tables["people"].records()] == ["row 3", "row 200"]
+    groups = [(record["column"].text, record["group"].text) for record in page.tables["groups"].records()]
+    assert groups == [("ward", "north"), ("ward", "south")]
+    assert "A <b>title</b>" in page.texts
+    assert "<b>title" not in html
+
+
+def test_quiet_prints_nothing_and_the_number_of_people_is_heeded(here, capsys, tmp_path):
+    assert main(["report", str(here / "model.aldsurv"), str(here / "test.csv"), "--people", "4", "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+    page = ParsedPage((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert len(page.tables["people"].rows) == 4
+
+
+def test_the_unit_is_the_models_or_given_or_the_name_of_the_column(here, tmp_path, capsys):
+    columns, time, event = made_up(300, 1)
+    model = WeibullAFT().fit(columns, SurvivalData.right(time, event))
+    model.save(tmp_path / "unitless.aldsurv")
+    arguments = [str(here / "test.csv"), "--time", "months", "--event", "died", "--out", "x.html"]
+    for name, options, unit in (
+        (here / "bare.aldsurv", [], "months"),
+        (tmp_path / "unitless.aldsurv", [], "months"),
+        (tmp_path / "unitless.aldsurv", ["--unit", "moons"], "moons"),
+    ):
+        assert main(["report", str(name), *arguments, *options]) == 0
+        text = " ".join(ParsedPage((tmp_path / "x.html").read_text(encoding="utf-8")).texts)
+        assert f"observed for up to {made_up(200, 2)[1].max():.3g} {unit}" in text
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--rows", "0,3"], "--rows must lie between 1 and 200, the rows of the table, but one is 0."),
+        (["--rows", "3;4"], "--rows must be row numbers with commas, such as 3,17, but is '3;4'."),
+        (["--rows", ","], "--rows must be 1 to 10 row numbers, but are 0."),
+        (["--people", "11"], "--people must be a number from 1 to 10, but is 11."),
+        (["--group", "wrad"], "--group names 'wrad', which is no column"),
+        (["--event", "dead"], "there is no column 'dead'"),
+        (["--out", "."], "--out is the folder '.'"),
+        (["--seed", "-1"], "random_state must be a whole number from 0 on, but is -1."),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_and_leaves_no_file(here, capsys, tmp_path, options, told):
+    assert main(["report", str(here / "model.aldsurv"), str(here / "test.csv"), *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("aldsurv: error: ")
+    assert told in captured.err
+    assert captured.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_without_its_outcome_or_columns_is_refused(here, capsys, tmp_path):
+    columns, time, event = made_up(50, 3)
+    write_table(tmp_path / "people.csv", columns)
+    assert main(["report", str(here / "model.aldsurv"), str(tmp_path / "people.csv")]) == 2
+    assert "no column 'months'" in capsys.readouterr().err
+    write_table(tmp_path / "narrow.csv", {"age": columns["age"]}, months=time, died=event * 1)
+    assert main(["report", str(here / "model.aldsurv"), str(tmp_path / "narrow.csv")]) == 2
+    assert EVIL in capsys.readouterr().err
+    assert main(["report", str(here / "bare.aldsurv"), str(here / "test.csv")]) == 2
+    assert "--time" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "nowhere.aldsurv"), str(here / "test.csv")]) == 2
+    assert "there is no file" in capsys.readouterr().err

@@ -1,0 +1,68 @@
+"""Commands of the README and the tutorial work as they are printed, on a few rows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from aldsurv import datasets
+from aldsurv.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "docs/tutorial.md"]
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SHELL = ("", "sh", "bash", "shell", "console")
+
+
+def blocks(page: str, languages: tuple[str, ...]) -> list[str]:
+    """Contents of the fenced blocks of a page in one of some languages."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [content for language, content in _BLOCK.findall(text) if language in languages]
+
+
+def commands(page: str) -> list[list[str]]:
+    """Words after ``aldsurv`` of every line that begins so in a shell block, in the order of the page."""
+    lines = "".join(blocks(page, _SHELL)).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("aldsurv ")]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the tables that the pages speak of, made as the tutorial makes them and then cut short."""
+    monkeypatch.chdir(tmp_path)
+    (script,) = (block for block in blocks("docs/tutorial.md", ("python",)) if ">>>" not in block)
+    exec(compile(script, "tutorial.md", "exec"), {})  # noqa: S102
+    for name, rows in (("people.csv", 200), ("others.csv", 60)):
+        path = Path(name)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        assert len(lines) > rows
+        path.write_text("".join(lines[: rows + 1]), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_tutorial_shows_the_table_that_it_makes():
+    train, _ = datasets.load("gbsg").split(seed=0)
+    text = train.frame(outcome=True)[:2].to_csv(index=False, lineterminator="\n")
+    assert text in (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_run_one_after_the_other(page, folder, capfd):
+    for words in commands(page):
+        code = main(words)
+        told = capfd.readouterr()
+        assert code == 0, f"aldsurv {shlex.join(words)}: {told.err}"
+        if "--out" in words:
+            assert (folder / words[words.index("--out") + 1]).stat().st_size > 0
+    predicted = folder / "predicted.csv"
+    if predicted.exists():  # its header is printed on the page
+        header = predicted.read_text(encoding="utf-8").splitlines()[0].replace('"', "")
+        assert header in (ROOT / page).read_text(encoding="utf-8").splitlines()
+
+
+def test_pages_name_the_commands_they_promise():
+    assert [words[0] for words in commands("docs/tutorial.md")][:4] == ["fit", "evaluate", "predict", "report"]
+    assert {"fit", "predict"} <= {words[0] for words in commands("README.md")}
