@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
+from functools import partial
 
 import pytest
 
+from reports.browser import CHROMIUM, clicking, opened_page
 from reports.parsed import ParsedPage
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
 @pytest.fixture
 def opened(tmp_path):
     """Opens a page and gives what the browser made of it, and what it complained of."""
-
-    def opened(path, fragment="", *options):
-        done = subprocess.run(
-            [
-                CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                "--enable-logging=stderr", "--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}",
-                *options, "--dump-dom", path.as_uri() + fragment,
-            ],
-            capture_output=True, text=True, timeout=120, check=True, encoding="utf-8",
-        )  # fmt: skip
-        return ParsedPage(done.stdout), [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-    return opened
-
-
-def clicking(page, folder, script):
-    """A page like the given one, at which somebody clicks: its policy would rightly keep that out."""
-    html = page.read_text(encoding="utf-8")
-    start, end = html.index('<meta http-equiv="Content-Security-Policy"'), html.index('<meta name="generator"')
-    changed = folder / "clicked.html"
-    told = "<script>" + script + ";document.title = location.hash;</script></body>"
-    changed.write_text((html[:start] + html[end:]).replace("</body>", told), encoding="utf-8")
-    return changed
+    return partial(opened_page, tmp_path / "profile")
 
 
 def test_the_address_filters_and_sorts(opened, partial_page):

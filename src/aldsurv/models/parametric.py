@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.links import linked_columns
+from aldsurv.distributions.log_time import LogTime
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural import NeuralSurvival, Prepared
 from aldsurv.networks import Architecture
@@ -48,6 +49,31 @@ class ParametricSurvival(NeuralSurvival):
                 np.clip(numbers[:, k], -_LARGEST_LOG, _LARGEST_LOG, out=numbers[:, k])
         distribution: SurvivalDistribution = kind(**linked_columns(numbers, list(kind.parameters()), links))
         return distribution
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters of the family, such as ``theta``, ``sigma`` and ``kappa``."""
+        self._require_fitted()
+        return tuple(FAMILIES.load(self._family(self.settings_)[0]).parameters())
+
+    @property
+    def of_log_time(self) -> bool:
+        """Whether the parameters are those of the distribution of log time."""
+        self._require_fitted()
+        return issubclass(FAMILIES.load(self._family(self.settings_)[0]), LogTime)
+
+    def predict_parameters(self, X: Any) -> dict[str, NDArray[np.float64]]:
+        """Parameters (n,) of each row by name, in the unit of the training times; of a family of log time, of its log.
+
+        With several members it is the mean of theirs: the mixture has no such parameters of its own, but this tells
+        what moves them.
+        """
+        raw = self._raw(X)
+        parts = [self._member_distribution(own, k, X).scaled(self.time_scale_) for k, own in enumerate(raw)]
+        return {
+            name: np.mean([np.asarray(getattr(part, name))[:, 0] for part in parts], axis=0)
+            for name in self.parameter_names
+        }
 
     def _check_learned(
         self, settings: dict[str, Any], network: Architecture, members: int, learned: dict[str, NDArray[Any]]

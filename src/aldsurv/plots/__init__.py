@@ -19,6 +19,7 @@ except ModuleNotFoundError as _error:
 from aldsurv.plots.calibration import plot_calibration, plot_calibration_at, plot_d_calibration
 from aldsurv.plots.curves import distribution_figure, plot_density, plot_hazard, plot_survival
 from aldsurv.plots.discrimination import plot_auc, plot_brier
+from aldsurv.plots.effects import plot_importance, plot_partial_dependence
 from aldsurv.plots.individuals import plot_individuals
 from aldsurv.plots.kaplan_meier import plot_kaplan_meier
 from aldsurv.plots.observed import plot_predicted_against_observed
@@ -35,9 +36,11 @@ __all__ = [
     "plot_d_calibration",
     "plot_density",
     "plot_hazard",
+    "plot_importance",
     "plot_individuals",
     "plot_kaplan_meier",
     "plot_mean_survival",
+    "plot_partial_dependence",
     "plot_predicted_against_observed",
     "plot_survival",
     "plot_time_distribution",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, final
 from urllib.parse import quote
 
@@ -12,7 +13,7 @@ from aldsurv.errors import ParameterError
 from aldsurv.plots import save_figure
 from aldsurv.reports.page import Block
 
-__all__ = ["Gallery", "Picture", "picture_of"]
+__all__ = ["Gallery", "Picture", "embedded_picture", "picture_of"]
 
 _DPI = 110
 # What an attribute and an address both leave alone; all else, such as < > & " # %, is escaped.
@@ -86,7 +87,29 @@ def picture_of(figure: Any, folder: Path, name: str, *, caption: str, alt: str) 
         As in `Picture`.
     """
     save_figure(figure, folder / f"{name}.png", dpi=_DPI)
-    drawing = _smaller(save_figure(figure, folder / f"{name}.svg").read_text(encoding="utf-8"))
+    return _picture(save_figure(figure, folder / f"{name}.svg"), name, caption, alt)
+
+
+def embedded_picture(
+    figure: Any, name: str, *, caption: str, alt: str, width: float | None = None, height: float | None = None
+) -> Picture:
+    """A figure that is in the page and nowhere else.
+
+    Parameters
+    ----------
+    figure, name, caption, alt
+        As in `picture_of`.
+    width, height
+        Size in inches; the smaller, the larger is the text on a phone. None: as it is.
+    """
+    now = figure.get_size_inches()
+    figure.set_size_inches(now[0] if width is None else width, now[1] if height is None else height)
+    with TemporaryDirectory() as folder:
+        return _picture(save_figure(figure, Path(folder) / "figure.svg"), name, caption, alt)
+
+
+def _picture(path: Path, name: str, caption: str, alt: str) -> Picture:
+    drawing = _smaller(path.read_text(encoding="utf-8"))
     found = _SIZE.search(drawing)
     width, height = (float(found[1]), float(found[2])) if found else (640.0, 400.0)
     # As an image and not as part of the page: names inside one drawing cannot clash with those of another.

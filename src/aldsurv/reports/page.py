@@ -13,7 +13,21 @@ from typing import Any, ClassVar, final
 import aldsurv
 from aldsurv.errors import MissingDependencyError
 
-__all__ = ["Block", "Facts", "Page", "Remarks", "Section", "Text", "Tile", "Tiles", "page_templates", "render_page"]
+__all__ = [
+    "Block",
+    "Facts",
+    "Page",
+    "Quotation",
+    "Remarks",
+    "Section",
+    "Text",
+    "Tile",
+    "Tiles",
+    "Verdict",
+    "Verdicts",
+    "page_templates",
+    "render_page",
+]
 
 
 class Block(ABC):
@@ -67,6 +81,36 @@ class Remarks(Block):
 
     template: ClassVar[str] = "remarks.html"
     entries: tuple[tuple[str, str], ...]
+
+
+@final
+@dataclass(frozen=True)
+class Verdict:
+    """A judgement: what about, in a few words, why, and its tone: ``"good"``, ``"bad"`` or none."""
+
+    about: str
+    finding: str
+    reason: str
+    tone: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Verdicts(Block):
+    """Judgements, each with its reason; colour is never the only sign of what they say."""
+
+    template: ClassVar[str] = "verdicts.html"
+    verdicts: tuple[Verdict, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Quotation(Block):
+    """Text to be copied as it stands, line by line, with a name."""
+
+    template: ClassVar[str] = "quotation.html"
+    name: str
+    text: str
 
 
 @final
