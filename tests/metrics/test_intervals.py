@@ -96,3 +96,9 @@ def test_edges():
         assert np.isnan(interval_coverage(predicted, nothing)).all()
     never = Step([1.0], [[0.5]])
     assert interval_coverage(never, right([3], [False]))[:4] == (1, 1, 1, np.inf)
+
+
+def test_curves_that_do_not_fall_far_enough_have_intervals_without_end():
+    predicted = Step([1.0, 2.0], [[0.5, 0.01], [0.99, 0.98]])
+    found = interval_coverage(predicted, SurvivalData.right([1.0, 2.0], [True, False]), level=0.9)
+    assert found.mean_width == np.inf

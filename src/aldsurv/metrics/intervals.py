@@ -74,7 +74,8 @@ def interval_coverage(predicted: SurvivalDistribution, data: SurvivalData, *, le
     open_rows = np.flatnonzero(~within & ~apart)
     if open_rows.size:
         share[open_rows] = _conditional(predicted[open_rows], rows[open_rows], low[open_rows], high[open_rows])
-    weight, width = rows.weights, high - low
+    # Where not even the lower end is reached, the interval is as wide as where only the upper one is not.
+    weight, width = rows.weights, np.where(np.isinf(high), np.inf, high - np.where(np.isinf(high), 0.0, low))
     covered, at_least, apart_weight = (float(weight @ part / weight.sum()) for part in (share, within, apart))
     median = float(np.quantile(width, 0.5, weights=weight, method="inverted_cdf"))
     return IntervalCoverage(covered, at_least, 1 - apart_weight, float(weight @ width / weight.sum()), median)
