@@ -72,8 +72,10 @@ FAMILIES = Registry(
         "step": "aldsurv.distributions.step:Step",
         "quantile_knots": "aldsurv.distributions.quantile_knots:QuantileKnots",
         "mixture": "aldsurv.distributions.mixture:Mixture",
+        "mixed_asymmetric_laplace": "aldsurv.distributions.mixed_asymmetric_laplace:MixedAsymmetricLaplace",
         "left_truncated": "aldsurv.distributions.truncated:LeftTruncated",
         "shifted": "aldsurv.distributions.shifted:Shifted",
+        "recalibrated": "aldsurv.distributions.recalibrated:Recalibrated",
     },
 )
 
@@ -88,6 +90,7 @@ MODELS = Registry(
         "cox": "aldsurv.models.cox:CoxRegression",
         "weibull_aft": "aldsurv.models.aft:WeibullAFT",
         "lognormal_aft": "aldsurv.models.aft:LogNormalAFT",
+        "recalibrated": "aldsurv.models.recalibrated:RecalibratedSurvival",
     },
 )
 

@@ -15,12 +15,15 @@ from aldsurv.distributions import (
     AsymmetricLaplace,
     LeftTruncated,
     LogNormal,
+    MixedAsymmetricLaplace,
     Mixture,
     QuantileKnots,
+    Recalibrated,
     Shifted,
     Step,
     Weibull,
 )
+from aldsurv.distributions.level_map import LevelMap
 from aldsurv.distributions.parametric import Parametric
 from aldsurv.registry import FAMILIES
 
@@ -29,7 +32,7 @@ NAMES = list(FAMILIES)
 DISCRETE = {"step"}
 
 # Families that divide by a survival: their cdf has an absolute error of rounding size, not a relative one.
-CONDITIONED = {"left_truncated", "positive_asymmetric_laplace"}
+CONDITIONED = {"left_truncated", "positive_asymmetric_laplace", "mixed_asymmetric_laplace"}
 
 _REAL = st.floats(-3.0, 12.0)
 _POSITIVE = st.floats(-2.0, 1.2).map(math.exp)
@@ -76,6 +79,17 @@ def _mixture(draw: st.DrawFn, n: int) -> Mixture:
     return Mixture(parts, rng.dirichlet(np.ones(3), size=n))
 
 
+def _mixed_asymmetric_laplace(draw: st.DrawFn, n: int) -> MixedAsymmetricLaplace:
+    support = draw(st.sampled_from(["real", "positive", "log"]))
+    # Of log time: e^12 would be far from the horizons at which the laws are tried.
+    place = st.floats(-2.0, 3.0) if support == "log" else _REAL
+    columns = [
+        np.stack([_column(draw, n, values) for _ in range(3)], axis=1) for values in (place, _POSITIVE, _POSITIVE)
+    ]
+    weights = np.random.default_rng(draw(_SEED)).dirichlet(np.ones(3), size=n)
+    return MixedAsymmetricLaplace(*columns, weights, support=support)
+
+
 def _left_truncated(draw: st.DrawFn, n: int) -> LeftTruncated:
     base = parametric(draw, LogNormal, n)
     return LeftTruncated(base, base.quantile(draw(st.floats(0.01, 0.95))))
@@ -85,12 +99,21 @@ def _shifted(draw: st.DrawFn, n: int) -> Shifted:
     return Shifted(_smooth_weibull(draw, n), np.round(_column(draw, n, _REAL), 6))
 
 
+def _recalibrated(draw: st.DrawFn, n: int) -> Recalibrated:
+    rng = np.random.default_rng(draw(_SEED))
+    steps = rng.uniform(0.4, 1.0, (2, draw(st.integers(1, 6))))
+    knots, values = steps.cumsum(axis=1) - rng.uniform(0.5, 2.5, (2, 1))
+    return Recalibrated(parametric(draw, AsymmetricLaplace, n), LevelMap(knots, values))
+
+
 BUILDERS = {
     "step": _step,
     "quantile_knots": _quantile_knots,
     "mixture": _mixture,
+    "mixed_asymmetric_laplace": _mixed_asymmetric_laplace,
     "left_truncated": _left_truncated,
     "shifted": _shifted,
+    "recalibrated": _recalibrated,
 }
 
 

@@ -18,10 +18,12 @@ from aldsurv.distributions import (
     LeftTruncated,
     LogAsymmetricLaplace,
     LogNormal,
+    MixedAsymmetricLaplace,
     Mixture,
     Normal,
     PositiveAsymmetricLaplace,
     QuantileKnots,
+    Recalibrated,
     Shifted,
     Step,
     Weibull,
@@ -63,10 +65,15 @@ def on_torch(d, leaves: list[torch.Tensor]):
         return type(d)(**{name: tensor(column) for name, column in d._columns().items()})
     if isinstance(d, Mixture):
         return Mixture([on_torch(part, leaves) for part in d.components], torch.tensor(np.array(d.weights)))
+    if isinstance(d, MixedAsymmetricLaplace):
+        columns = [tensor(getattr(d, name)) for name in ("theta", "sigma", "kappa")]
+        return MixedAsymmetricLaplace(*columns, torch.tensor(np.array(d.weights)), support=d.support)
     if isinstance(d, LeftTruncated):
         return LeftTruncated(on_torch(d.base, leaves), torch.tensor(np.array(d.since)))
     if isinstance(d, Shifted):
         return Shifted(on_torch(d.base, leaves), tensor(d.offset))
+    if isinstance(d, Recalibrated):
+        return Recalibrated(on_torch(d.base, leaves), d.level_map)
     if isinstance(d, Step):
         return Step(torch.tensor(d.times[0]), tensor(d.values), tail=d.tail)
     if isinstance(d, QuantileKnots):

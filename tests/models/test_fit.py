@@ -237,7 +237,8 @@ def test_one_parameter_changes_one_setting(name, value):
 def test_the_default_recipe_differs_where_it_says():
     settings = ALDSurvival(max_epochs=1).fit(X, Y).settings_
     assert (settings["support"], settings["members"], settings["start"]) == ("log", 5, "marginal")
-    assert set(settings) == {*PAPER, "patience", "time_scale"}
+    assert settings["components"] == 1
+    assert set(settings) == {*PAPER, "patience", "time_scale", "components", "shapes"}
 
 
 def test_callbacks_see_epochs_and_may_stop():

@@ -216,3 +216,18 @@ def test_cannot_be_changed():
     network = Architecture(3, 2)
     with pytest.raises(FrozenInstanceError):
         network.inputs = 4
+
+
+def test_files_from_before_there_were_constants_can_be_read():
+    assert "constants" not in PLAIN
+    network = Architecture(3, 5, constants=2)
+    plain = json.loads(json.dumps(network.to_plain()))
+    assert plain["constants"] == 2
+    assert Architecture.from_plain(plain) == network
+    assert Architecture.from_plain(PLAIN).constants == 0
+
+
+@pytest.mark.parametrize("constants", [-1, 5, 2.0, True, None, "2"])
+def test_constants_must_leave_an_output(constants):
+    with pytest.raises(ParameterError, match="constants must be a whole number from 0 to 4"):
+        Architecture(3, 5, constants=constants)

@@ -55,6 +55,22 @@ def inputs(network, n=23, seed=1, members=None):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
+@pytest.mark.parametrize("head_hidden", [(4, 3), ()], ids=["heads", "no heads"])
+def test_constants_are_outputs_that_no_input_moves(head_hidden):
+    network = Architecture(5, 6, hidden=(7,), head_hidden=head_hidden, constants=4)
+    varying = Architecture(5, 2, hidden=(7,), head_hidden=head_hidden)
+    arrays, x = stacked(members_of(network)), inputs(network)
+    raw = forward(network, arrays, x)
+    np.testing.assert_array_equal(
+        raw[..., 2:], np.broadcast_to(arrays["output.bias"][:, None, 2:], (MEMBERS, len(x), 4))
+    )
+    # The others are those of the network without constants.
+    fewer = {**arrays, "output.bias": arrays["output.bias"][:, :2]}
+    np.testing.assert_array_equal(raw[..., :2], forward(varying, fewer, x))
+    found = forward_on_torch(network, on_torch(arrays, torch.float64), torch.tensor(np.stack([x] * MEMBERS)).double())
+    np.testing.assert_allclose(found, raw, rtol=1e-12)
+
+
 @every
 def test_numpy_and_torch_are_the_network_by_hand(network):
     members, x = members_of(network), inputs(network)

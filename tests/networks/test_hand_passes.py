@@ -22,6 +22,10 @@ NETWORKS = {
     "silu": Architecture(5, 3, hidden=(7, 6), head_hidden=(5, 4), activation="silu", dropout=DROPOUT),
     "silu, no residual": Architecture(5, 3, activation="silu", residual=False, dropout=DROPOUT),
     "tanh": Architecture(5, 3, activation="tanh", dropout=DROPOUT),
+    "constants": Architecture(5, 7, constants=4, activation="silu", dropout=DROPOUT),
+    "constants, deeper": Architecture(5, 4, hidden=(7, 6), head_hidden=(5, 4), constants=1, dropout=DROPOUT),
+    "constants, no heads": Architecture(5, 4, hidden=(8, 5), head_hidden=(), constants=2, dropout=DROPOUT),
+    "constants, linear": Architecture(5, 3, hidden=(), head_hidden=(), constants=2, dropout=DROPOUT),
 }
 every = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 

@@ -6,9 +6,11 @@ from aldsurv.distributions.exponential import Exponential
 from aldsurv.distributions.incidence import CumulativeIncidence
 from aldsurv.distributions.log_asymmetric_laplace import LogAsymmetricLaplace
 from aldsurv.distributions.log_normal import LogNormal
+from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.mixture import Mixture
 from aldsurv.distributions.normal import Normal
 from aldsurv.distributions.quantile_knots import QuantileKnots
+from aldsurv.distributions.recalibrated import Recalibrated
 from aldsurv.distributions.shifted import Shifted
 from aldsurv.distributions.step import Step
 from aldsurv.distributions.truncated import LeftTruncated, PositiveAsymmetricLaplace
@@ -21,10 +23,12 @@ __all__ = [
     "LeftTruncated",
     "LogAsymmetricLaplace",
     "LogNormal",
+    "MixedAsymmetricLaplace",
     "Mixture",
     "Normal",
     "PositiveAsymmetricLaplace",
     "QuantileKnots",
+    "Recalibrated",
     "Shifted",
     "Step",
     "SurvivalDistribution",

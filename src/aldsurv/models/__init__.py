@@ -3,23 +3,27 @@
 from aldsurv.models.aft import LogNormalAFT, WeibullAFT
 from aldsurv.models.ald import ALDSurvival
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.conformal import ConformalLowerBound
 from aldsurv.models.cox import CoxRegression
 from aldsurv.models.cqrnn import CQRNN
 from aldsurv.models.deephit import DeepHit
 from aldsurv.models.deepsurv import DeepSurv
 from aldsurv.models.log_normal import LogNormalSurvival
 from aldsurv.models.paper_settings import paper_settings
+from aldsurv.models.recalibrated import RecalibratedSurvival
 from aldsurv.models.saving import load
 from aldsurv.models.together import fit_together
 
 __all__ = [
     "CQRNN",
     "ALDSurvival",
+    "ConformalLowerBound",
     "CoxRegression",
     "DeepHit",
     "DeepSurv",
     "LogNormalAFT",
     "LogNormalSurvival",
+    "RecalibratedSurvival",
     "SurvivalEstimator",
     "WeibullAFT",
     "fit_together",

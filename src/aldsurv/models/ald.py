@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, final
 
+from numpy.typing import NDArray
+
 from aldsurv.errors import ParameterError
-from aldsurv.models.parametric import ParametricSurvival
+from aldsurv.models.mixture import MixtureSurvival
+from aldsurv.models.neural import NeuralSurvival
 from aldsurv.models.preparation import with_log_times
 from aldsurv.survival_data import SurvivalData
 
@@ -17,8 +20,11 @@ _FAMILIES = {
     "positive": "positive_asymmetric_laplace",
     "log": "log_asymmetric_laplace",
 }
+# Settings that files from before there were mixtures do not have, as they were then.
+_BEFORE_MIXTURES: dict[str, Any] = {"components": 1, "shapes": "tied"}
 _PAPER: dict[str, Any] = {
     "support": "real",
+    **_BEFORE_MIXTURES,
     "theta_link": "exp",
     "hidden": (32,),
     "head_hidden": (32,),
@@ -61,7 +67,7 @@ _DEFAULT: dict[str, Any] = {
 
 
 @final
-class ALDSurvival(ParametricSurvival):
+class ALDSurvival(MixtureSurvival):
     """Individual survival distributions by an asymmetric Laplace distribution whose parameters a network gives.
 
     A parameter that is None has the value of the recipe; ``settings_`` shows all of them after ``fit``.
@@ -73,6 +79,11 @@ class ALDSurvival(ParametricSurvival):
     support
         ``"real"`` (the paper's: some mass below 0), ``"positive"`` (the same cut off at 0) or ``"log"`` (the
         logarithm of time has the asymmetric Laplace distribution).
+    components
+        Asymmetric Laplace components of each row's distribution; 1 is the paper's model, more make it a mixture.
+    shapes
+        Of several components: ``"free"``, each parameter a function of the covariates, or ``"tied"``: covariates move
+        one location, one scale and the weights, and the places of the components around them are the same for all.
     theta_link
         How θ comes from its output: ``"exp"``, ``"identity"``, or ``"auto"``: exp with support positive, where θ
         would otherwise run below 0, else identity.
@@ -145,6 +156,8 @@ class ALDSurvival(ParametricSurvival):
         recipe: str = "default",
         *,
         support: str | None = None,
+        components: int | None = None,
+        shapes: str | None = None,
         theta_link: str | None = None,
         hidden: Sequence[int] | None = None,
         head_hidden: Sequence[int] | None = None,
@@ -178,6 +191,8 @@ class ALDSurvival(ParametricSurvival):
     ) -> None:
         self.recipe = recipe
         self.support = support
+        self.components = components
+        self.shapes = shapes
         self.theta_link = theta_link
         self.hidden = hidden
         self.head_hidden = head_hidden
@@ -227,3 +242,16 @@ class ALDSurvival(ParametricSurvival):
 
     def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
         return with_log_times(data) if settings["support"] == "log" else data
+
+    @classmethod
+    def _from_file(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
+    ) -> NeuralSurvival:
+        parameters, settings = document.get("parameters"), document.get("settings")
+        if isinstance(parameters, dict) and isinstance(settings, dict):
+            traces = set(_BEFORE_MIXTURES) & {*parameters, *settings}
+            # Written before there were mixtures if there is no trace of them; half a trace is damage.
+            earlier: dict[str, Any] = {} if traces else _BEFORE_MIXTURES
+            parameters, settings = {**dict.fromkeys(earlier), **parameters}, {**earlier, **settings}
+            document = {**document, "parameters": parameters, "settings": settings}
+        return super()._from_file(document, arrays, encoder)

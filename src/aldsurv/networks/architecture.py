@@ -51,6 +51,8 @@ class Architecture:
         Whether each layer's units are normalised before the activation.
     dropout
         Share of the units dropped after each layer while training.
+    constants
+        How many of the outputs, the last ones, are learned numbers that do not depend on the inputs.
     """
 
     inputs: int
@@ -61,11 +63,13 @@ class Architecture:
     residual: bool = True
     batch_norm: bool = False
     dropout: float = 0.0
+    constants: int = 0
 
     def __post_init__(self) -> None:
         _require_count("inputs", self.inputs, 0, _MOST_INPUTS)
         _require_count("outputs", self.outputs, 1, _MOST_UNITS)
-        for name in ("inputs", "outputs"):
+        _require_count("constants", self.constants, 0, int(self.outputs) - 1)
+        for name in ("inputs", "outputs", "constants"):
             object.__setattr__(self, name, int(getattr(self, name)))
         for name in ("hidden", "head_hidden"):
             object.__setattr__(self, name, _layer_sizes(name, getattr(self, name)))
@@ -80,6 +84,11 @@ class Architecture:
             raise ParameterError(f"dropout must be a share from 0 to below 1, but is {rate!r}.")
         object.__setattr__(self, "dropout", float(rate))
 
+    @property
+    def heads(self) -> int:
+        """How many outputs depend on the inputs."""
+        return self.outputs - self.constants
+
     def slots(self) -> list[Slot]:
         """The arrays that are trained, those with weight decay first."""
         found: list[Slot] = []
@@ -90,7 +99,7 @@ class Architecture:
             found.append(Slot(f"hidden{i}.bias", (size,), width, False))
             found += _norm_slots(f"hidden{i}", size) if self.batch_norm else []
             width = size
-        heads = self.outputs
+        heads = self.heads
         for i, size in enumerate(self.head_hidden):
             shape = (width, heads * size) if i == 0 else (heads, width, size)
             found.append(Slot(f"head{i}.weight", shape, width, True))
@@ -99,7 +108,7 @@ class Architecture:
             width = size
         shape = (heads, width) if self.head_hidden else (width, heads)
         found.append(Slot("output.weight", shape, width, True))
-        found.append(Slot("output.bias", (heads,), width, False))
+        found.append(Slot("output.bias", (self.outputs,), width, False))
         return sorted(found, key=lambda slot: not slot.decays)
 
     def buffers(self) -> list[Slot]:
@@ -115,7 +124,7 @@ class Architecture:
     def layers(self) -> list[tuple[str, int]]:
         """Name and number of units of each layer that has an activation."""
         shared = [(f"hidden{i}", size) for i, size in enumerate(self.hidden)]
-        return shared + [(f"head{i}", self.outputs * size) for i, size in enumerate(self.head_hidden)]
+        return shared + [(f"head{i}", self.heads * size) for i, size in enumerate(self.head_hidden)]
 
     def initial(self, generator: np.random.Generator) -> dict[str, NDArray[np.float32]]:
         """Random arrays of one member, uniform within 1/√(fan in) as torch starts its linear layers."""
@@ -153,13 +162,16 @@ class Architecture:
     def to_plain(self) -> dict[str, Any]:
         """What JSON can hold."""
         plain = asdict(self)
+        if not self.constants:
+            # Files from before there were constants have no such entry; neither have others that do without.
+            del plain["constants"]
         return {**plain, "hidden": list(self.hidden), "head_hidden": list(self.head_hidden)}
 
     @classmethod
     def from_plain(cls, plain: Any) -> Architecture:
         """The inverse of `to_plain`; everything is checked."""
         names = {field.name for field in fields(cls)}
-        if not isinstance(plain, dict) or set(plain) != names:
+        if not isinstance(plain, dict) or set(plain) | {"constants"} != names:
             raise ParameterError(f"a network must have exactly the entries {', '.join(sorted(names))}.")
         return cls(**plain)
 

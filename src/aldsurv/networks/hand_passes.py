@@ -99,21 +99,21 @@ class HandPasses:
         for i, size in enumerate(network.head_hidden):
             name = f"head{i}"
             h = self._head_product(i, h, n, size)
-            values = self._buffer(name, n, network.outputs * size)[1]
+            values = self._buffer(name, n, network.heads * size)[1]
             self._activate(values, values, self._slopes(name, n))
             if keep is not None:
                 values *= factors[name]
-        raw, numbers = self._buffer("raw", n, network.outputs)
+        raw, numbers = self._buffer("raw", n, network.heads)
         self._last = self._output_weight()
-        torch.baddbmm(self._weights["output.bias"].unsqueeze(1), h, self._last, out=raw)
-        return np.asarray(numbers)
+        torch.baddbmm(self._weights["output.bias"][:, : network.heads].unsqueeze(1), h, self._last, out=raw)
+        return np.asarray(self._with_constants(numbers) if network.constants else numbers)
 
     def backward(self, slopes: FloatArray) -> None:
         """Write the gradients of all weights, given those of the last outputs."""
         network, n = self._network, slopes.shape[1]
         # Into memory of torch: how products round may depend on where their factors lie, and numpy's lie anywhere.
-        g, values = self._buffer("slopes", n, network.outputs)
-        np.copyto(values, slopes)
+        g, values = self._buffer("slopes", n, network.heads)
+        np.copyto(values, slopes[..., : network.heads])
         slopes.sum(axis=1, out=self._sums["output.bias"])
         layers = [f"hidden{i}" for i in range(len(network.hidden))]
         layers += [f"head{i}" for i in range(len(network.head_hidden))]
@@ -130,6 +130,14 @@ class HandPasses:
             torch.bmm(before.transpose(1, 2), g, out=self._gradients[f"{name}.weight"])
             if i > 0:
                 g = torch.bmm(g, self._weights[f"{name}.weight"].transpose(1, 2))
+
+    def _with_constants(self, numbers: FloatArray) -> FloatArray:
+        """Outputs that depend on the inputs, and behind them those that do not."""
+        heads = self._network.heads
+        everything = self._buffer("all outputs", numbers.shape[1], self._network.outputs)[1]
+        everything[..., :heads] = numbers
+        everything[..., heads:] = self._biases["output.bias"][..., heads:]
+        return np.asarray(everything)
 
     def _buffer(self, name: str, n: int, units: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Any]:
         key = (name, n)
@@ -154,7 +162,7 @@ class HandPasses:
 
     def _head_product(self, i: int, h: Tensor, n: int, size: int) -> Tensor:
         """Weighted sums of the units before, in the buffer of this layer."""
-        out, values = self._buffer(f"head{i}", n, self._network.outputs * size)
+        out, values = self._buffer(f"head{i}", n, self._network.heads * size)
         weight = self._weights[f"head{i}.weight"]
         if i == 0:
             return torch.baddbmm(self._weights["head0.bias"].unsqueeze(1), h, weight, out=out)
@@ -178,7 +186,7 @@ class HandPasses:
 
     def _apart(self, h: Tensor) -> Tensor:
         """Units of each head (members, heads, rows, units)."""
-        return h.view(*h.shape[:2], self._network.outputs, -1).transpose(1, 2)
+        return h.view(*h.shape[:2], self._network.heads, -1).transpose(1, 2)
 
     def _slopes(self, layer: str, n: int) -> Any:
         """Where the slope of each unit's activation is kept for the way back."""

@@ -46,7 +46,7 @@ def forward(network: Architecture, arrays: Mapping[str, NDArray[np.float32]], x:
 
 def _forward_block(network: Architecture, weights: Mapping[str, FloatArray], x: FloatArray) -> FloatArray:
     activation = ACTIVATIONS[network.activation]
-    members, n, heads = weights["output.bias"].shape[0], x.shape[-2], network.outputs
+    members, n, heads = weights["output.bias"].shape[0], x.shape[-2], network.heads
 
     def finish(h: FloatArray, layer: str) -> FloatArray:
         h = h + weights[f"{layer}.bias"][:, None, :]
@@ -74,4 +74,8 @@ def _forward_block(network: Architecture, weights: Mapping[str, FloatArray], x: 
         raw = np.einsum("mnkh,mkh->mnk", h.reshape(members, n, heads, -1), weights["output.weight"])
     else:
         raw = h @ weights["output.weight"]
-    return np.asarray(raw + weights["output.bias"][:, None, :])
+    bias = weights["output.bias"][:, None, :]
+    if network.constants:
+        fixed = np.broadcast_to(bias[..., heads:], (members, n, network.constants))
+        return np.concatenate([raw + bias[..., :heads], fixed], axis=-1)
+    return np.asarray(raw + bias)

@@ -42,7 +42,7 @@ def forward_on_torch(
         Whether batch normalisation uses, and learns, the statistics of this batch.
     """
     members, n, _ = x.shape
-    heads, used = network.outputs, 0
+    heads, used = network.heads, 0
 
     def finish(h: Tensor, layer: str) -> Tensor:
         return _activate(network, _normalise(network, weights, h, layer, training) if network.batch_norm else h)
@@ -72,10 +72,13 @@ def forward_on_torch(
             h = (apart @ weight).transpose(1, 2).reshape(members, n, heads * size) + bias
         h = drop(finish(h, f"head{i}"))
     bias = weights["output.bias"].unsqueeze(1)
+    own = bias[..., :heads]
     if network.head_hidden:
         # A sum of products, not a product with one column, whose rounding would depend on the other members.
-        return (h.view(members, n, heads, -1) * weights["output.weight"].unsqueeze(1)).sum(-1) + bias
-    return torch.baddbmm(bias, h, weights["output.weight"])
+        raw = (h.view(members, n, heads, -1) * weights["output.weight"].unsqueeze(1)).sum(-1) + own
+    else:
+        raw = torch.baddbmm(own, h, weights["output.weight"])
+    return torch.cat([raw, bias[..., heads:].expand(-1, n, -1)], -1) if network.constants else raw
 
 
 def _activate(network: Architecture, h: Tensor) -> Tensor:

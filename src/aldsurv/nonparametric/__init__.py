@@ -1,14 +1,21 @@
 """Estimates without a model: the Kaplan-Meier curve, and weights for censoring."""
 
 from aldsurv.nonparametric.aalen_johansen import AalenJohansen, aalen_johansen
+from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline, baseline_hazard
 from aldsurv.nonparametric.censoring_weights import censoring_distribution, inverse_censoring_weights
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
+from aldsurv.nonparametric.levels import level_curve, level_map
 
 __all__ = [
     "AalenJohansen",
+    "BaselineHazard",
     "KaplanMeier",
+    "StratifiedBaseline",
     "aalen_johansen",
+    "baseline_hazard",
     "censoring_distribution",
     "inverse_censoring_weights",
     "kaplan_meier",
+    "level_curve",
+    "level_map",
 ]
