@@ -26,6 +26,14 @@ _MODELS = {
     "lognormal": "LogNorm",
     "deepsurv": "DeepSurv",
     "deephit": "DeepHit",
+    "cox": "Cox",
+    "weibull_aft": "Weibull AFT",
+    "lognormal_aft": "Log-normal AFT",
+    "recalibrated": "ALD recalibrated",
+    "rsf": "Random forest",
+    "gbsa": "Gradient boosting",
+    "xgb_cox": "XGBoost Cox",
+    "xgb_aft": "XGBoost AFT",
 }
 _DATASETS = {
     "norm_linear": "Norm linear",
