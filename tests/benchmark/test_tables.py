@@ -218,7 +218,7 @@ def test_verdict_table(results):
     more = Results([*results, *others])
     assert verdict_table(more) == table
     with_peer = verdict_table(more, models=("ald", "cqrnn", "rsf"))
-    assert [row[1] for row in with_peer.rows[:2]] == ["CQRNN", "rsf"]
+    assert [row[1] for row in with_peer.rows[:2]] == ["CQRNN", "Random forest"]
     assert [cell_text(cell) for cell in with_peer.rows[1][5:]] == ["–"] * 6
     by_corrected = verdict_table(results, corrected=True)
     same = [sum(row[4].value for row in one.rows) for one in (table, by_corrected)]
@@ -260,7 +260,7 @@ def test_seconds():
     given = {"gbsg/real/row/ald/paper": (1.5, 2.0), "weibull/released/row/ald/paper": (3.0, 4.0)}
     given |= {"gbsg/real/row/cox/-": (0.25, 0.5), "gbsg/real/row/ald/best": (99.0, 99.0)}
     table = seconds_table(given)
-    assert table.columns == ("Dataset", "ALD, fit", "ALD, evaluate", "cox, fit", "cox, evaluate")
+    assert table.columns == ("Dataset", "ALD, fit", "ALD, evaluate", "Cox, fit", "Cox, evaluate")
     found = {row[0]: [cell_text(cell) for cell in row[1:]] for row in table.rows}
     assert found == {
         "Weibull": ["3.0", "4.0", "–", "–"],
@@ -339,7 +339,8 @@ def test_names():
     assert len({dataset_title(name) for name in names()}) == 21
     assert len({metric_title(name) for name in METRICS}) == 9
     assert model_title("lognormal") == "LogNorm"
-    assert model_title("rsf") == "rsf"
+    assert model_title("rsf") == "Random forest"
+    assert model_title("somebody_s") == "somebody_s"
     assert drawn_title("cal_f_slope") == "|1 − Cal[f] slope|"
     assert drawn_title("cal_f_intercept") == "|Cal[f] intercept|"
     assert drawn_title("mae") == "MAE"
