@@ -245,7 +245,6 @@ def test_a_file_that_safetensors_wrote_anew_is_read(tmp_path, whole):
     metadata = parts(whole)[0]["__metadata__"]
     path = tmp_path / "anew"
     safetensors.numpy.save_file(ARRAYS, path, metadata)
-    assert path.read_bytes() != whole
     assert same(read_model_file(path), (DOCUMENT, ARRAYS))
     # Its checksum is of its own arrays, and must be there.
     safetensors.numpy.save_file(ARRAYS | {"index": np.array(8, np.int32)}, path, metadata)

@@ -175,6 +175,8 @@ def test_few_rows():
 BAD = {
     "recipe": ["papers", ["paper"], None, {}],
     "support": ["logs", {}, 1],
+    "components": [0, 1.5, True, "a", 10**6],
+    "shapes": ["loose", {}, 1],
     "theta_link": ["log", {}, 1],
     "hidden": ["x", 0, (0,), (1.5,), {}, -1, True, np.array([3]), (object(),), (2,) * 65, 10**6],
     "head_hidden": ["x", (0,), (None,)],
