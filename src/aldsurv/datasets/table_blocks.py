@@ -260,9 +260,12 @@ def read_blocks(
 
     Examples
     --------
-    >>> table = read_blocks("people.parquet")  # doctest: +SKIP
-    >>> for block in table.blocks(numbers=["age"], text=["grade"]):  # doctest: +SKIP
-    ...     predicted = model.predict_distribution(block.x)
+    >>> path = getfixture("tmp_path") / "people.csv"
+    >>> _ = path.write_text("age,grade\\n61,II\\n48,III\\n55,I\\n")
+    >>> for block in read_blocks(path).blocks(numbers=["age"], text=["grade"], rows=2):
+    ...     print(block.x["age"], list(block.x["grade"]))
+    [61. 48.] ['II', 'III']
+    [55.] ['I']
     """
     if isinstance(missing, str) or not all(isinstance(name, str) for name in missing):
         raise ParameterError(f"missing must be a list of text, but is {missing!r}.")

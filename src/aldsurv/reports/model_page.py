@@ -96,7 +96,9 @@ def write_model_report(
     >>> age = rng.normal(60, 10, 400)
     >>> time, event = 0.3 * age * rng.weibull(2.0, 400), rng.random(400) < 0.8
     >>> model = WeibullAFT(unit="months").fit({"age": age[:200]}, (time[:200], event[:200]))
-    >>> write_model_report(model, {"age": age[200:]}, (time[200:], event[200:]), "report.html")  # doctest: +SKIP
+    >>> page = getfixture("tmp_path") / "report.html"
+    >>> write_model_report(model, {"age": age[200:]}, (time[200:], event[200:]), page).name
+    'report.html'
     """
     report = model_report(
         model,
