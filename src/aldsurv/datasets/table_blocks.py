@@ -254,14 +254,14 @@ def read_blocks(
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> TableBlocks:
-    """Open a CSV, TSV or Parquet file to be gone through block by block; text may be gzipped.
+    r"""Open a CSV, TSV or Parquet file to be gone through block by block; text may be gzipped.
 
     The parameters are those of `read_table`, which reads a table as a whole.
 
     Examples
     --------
     >>> path = getfixture("tmp_path") / "people.csv"
-    >>> _ = path.write_text("age,grade\\n61,II\\n48,III\\n55,I\\n")
+    >>> _ = path.write_text("age,grade\n61,II\n48,III\n55,I\n")
     >>> for block in read_blocks(path).blocks(numbers=["age"], text=["grade"], rows=2):
     ...     print(block.x["age"], list(block.x["grade"]))
     [61. 48.] ['II', 'III']
