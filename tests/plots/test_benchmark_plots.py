@@ -235,3 +235,14 @@ def test_given_axes_are_given_back(tmp_path):
     ]
     assert all(one is ax for one, ax in zip(found, axes, strict=True))
     assert save_figure(figure, tmp_path / "all.svg").stat().st_size > 1000
+
+
+def test_a_mean_that_would_hide_all_others_is_written_at_the_edge():
+    usual = [0.5 + 0.1 * k for k in range(10)]
+    models = {"A": (usual, [0.1] * 10), "B": ([1e27, *usual[1:]], [1e27, *[0.1] * 9])}
+    names = [f"set {k}" for k in range(10)]
+    ax = plot_metric(names, models, label="MAE", log=True)
+    assert max(usual) < ax.get_ylim()[1] < 100
+    assert [text.get_text() for text in ax.texts] == ["1e27 ↑"]
+    # Nothing is cut where all can be read.
+    assert not plot_metric(names, {"A": models["A"]}, label="MAE", log=True).texts

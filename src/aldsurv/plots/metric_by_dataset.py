@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ Spread = tuple[Sequence[float], Sequence[float]]
 _ROOM = 0.76
 # Up to this, one decimal is shown.
 _SMALL = 10.0
+# Means this many times above nine tenths of all leave the figure, and are written at its edge.
+_FAR = 100.0
 
 
 def plot_metric(
@@ -81,12 +83,35 @@ def plot_metric(
     ax.set_xlim(-0.5, len(datasets) - 0.5)
     if floor is not None:
         ax.set_ylim(bottom=floor)
+    ceiling = _ceiling(everything) if log else None
+    if ceiling is not None:
+        ax.set_ylim(top=ceiling)
+        for place, (means, _) in enumerate(models.values()):
+            middle = np.arange(len(datasets)) + (place + 0.5) * step - _ROOM / 2 - half
+            _tell_beyond(ax, middle, np.asarray(means, np.float64), ceiling, model_look(place)["color"])
     ax.set_xticks(range(len(datasets)), datasets, rotation=40, ha="right", rotation_mode="anchor", fontsize="small")
     ax.tick_params(axis="x", length=0)
     ax.set_ylabel(label)
     bare_axes(ax, grid="y")
     _name_models(ax, hollow=bool(beside))
     return ax
+
+
+def _ceiling(spreads: Iterable[Spread]) -> float | None:
+    """Where the axis ends if a few means are so far off that nothing else could be read; None if none are."""
+    means = np.array([mean for means, _ in spreads for mean in means], np.float64)
+    means = means[np.isfinite(means) & (means > 0)]
+    if not means.size or means.max() <= _FAR * np.quantile(means, 0.9):
+        return None
+    return float(means[means <= _FAR * np.quantile(means, 0.9)].max() * 10)
+
+
+def _tell_beyond(ax: Axes, places: NDArray[Any], means: NDArray[np.float64], ceiling: float, colour: str) -> None:
+    """Write values above the axis at its upper edge."""
+    for place, mean in zip(places, means, strict=True):
+        if mean > ceiling:
+            told = f"{mean:.0e}".replace("e+", "e") + " ↑"
+            ax.text(place, ceiling, told, color=colour, rotation=90, ha="right", va="top", fontsize="x-small")
 
 
 def plot_differences(
