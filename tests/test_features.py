@@ -133,6 +133,50 @@ def test_scaling_does_not_depend_on_the_unit(unit):
     )
 
 
+@given(
+    values=arrays(np.float64, st.integers(4, 40), elements=st.floats(-1e6, 1e6) | st.integers(0, 3).map(float)),
+    bins=st.integers(2, 6),
+)
+def test_pieces_are_a_broken_line_through_the_quantiles(values, bins):
+    assume(len(np.unique(values)) > 2)
+    features = quietly(Features.learn, values[:, None], bins=bins)
+    (plan,) = features.columns
+    assert isinstance(plan, Number)
+    new = np.linspace(values.min() - 1, values.max() + 1, 33)
+    pieces = features.transform(new[:, None])[:, 1:]
+    assert pieces.shape[1] == max(len(plan.knots) - 1, 0)
+    if plan.knots:
+        # What has been passed of all pieces, each as long as it is, is how far along the range a value lies.
+        assert set(plan.knots) <= set(values.tolist())
+        expected = np.clip(new, plan.knots[0], plan.knots[-1]) - plan.knots[0]
+        np.testing.assert_allclose(pieces @ np.diff(plan.knots), expected, rtol=1e-5, atol=1e-5 * np.ptp(plan.knots))
+        # No piece begins before the one below it has ended.
+        assert np.all((pieces[:, 1:] == 0) | (pieces[:, :-1] == 1))
+
+
+def test_pieces_hold_about_as_many_rows():
+    values = np.random.default_rng(0).exponential(size=8000)
+    (plan,) = Features.learn(values[:, None], bins=8).columns
+    assert isinstance(plan, Number)
+    counts = np.histogram(values, plan.knots)[0]
+    assert len(counts) == 8
+    assert counts.min() >= 999
+    assert counts.max() <= 1002
+
+
+def test_two_values_make_no_pieces_and_gaps_are_filled_before():
+    features = Features.learn({"flag": [0, 1, 1, 0], "size": [1.0, None, 3.0, 8.0]}, bins=4)
+    assert features.names_out == ["flag", "size", "size missing", "size piece 1", "size piece 2"]
+    np.testing.assert_array_equal(
+        features.transform({"flag": [0, 1], "size": [None, 5.5]})[:, 2:], [[1, 1, 0], [0, 1, 0.5]]
+    )
+
+
+def test_far_ends_make_pieces_without_overflow():
+    features = Features.learn([[-1.7e308], [0.0], [1.7e308]], bins=2)
+    np.testing.assert_array_equal(features.transform([[-1.7e308], [0.0], [8.5e307]])[:, 1:], [[0, 0], [1, 0], [1, 0.5]])
+
+
 def test_values_too_large_for_float32_are_cut():
     for clip in (None, 1e200):
         found = Features.learn([[0.0], [1.0]], scale=False, clip=clip).transform([[1e300], [-1e300]])
@@ -557,6 +601,9 @@ def test_what_scikit_learn_calls_a_type_error_is_one():
         ({"clip": "5"}, ParameterError, "but is '5'"),
         ({"max_levels": 0}, ParameterError, "max_levels must be an integer of at least 1, but is 0"),
         ({"max_levels": 2.5}, ParameterError, "but is 2.5"),
+        ({"bins": -1}, ParameterError, r"bins must be an integer from 0 \(none\) to 1000, but is -1"),
+        ({"bins": 8.0}, ParameterError, "but is 8.0"),
+        ({"bins": True}, ParameterError, "but is True"),
     ],
 )
 def test_settings_that_are_refused(settings, error, message):
@@ -671,7 +718,14 @@ def rich_features() -> Features:
 
 def test_plain_data_gives_the_same_bits():
     frame = table(500, seed=3)
-    for settings in ({}, {"clip": 2.5}, {"max_levels": 2}, {"categorical": ["nodes", "treated"]}, {"scale": False}):
+    for settings in (
+        {},
+        {"clip": 2.5},
+        {"max_levels": 2},
+        {"categorical": ["nodes", "treated"]},
+        {"scale": False},
+        {"bins": 5},
+    ):
         features = Features.learn(frame, **settings)
         back = Features.from_plain(json.loads(json.dumps(features.to_plain(), allow_nan=False)))
         assert back == features
@@ -738,6 +792,11 @@ REFUSED_PLAIN = {
     "scale": (plain_number(scale=0.0), "scale must be positive, but is 0"),
     "order": (plain_number(low=5.0), "low < high with the median between them"),
     "median": (plain_number(median=9.0), "low < high with the median between them"),
+    "knots no list": (plain_number(knots="123"), "knots must be a list of 3 to 1001 numbers"),
+    "few knots": (plain_number(knots=[1.0, 2.0]), "knots must be a list of 3 to 1001 numbers"),
+    "knot text": (plain_number(knots=[1.0, 2.0, "4"]), "knots must be a finite number, but is of type str"),
+    "knots fall": (plain_number(knots=[1.0, 4.0, 2.0]), "knots must increase"),
+    "knots meet": (plain_number(knots=[1.0, 1.0, 2.0]), "knots must increase"),
     "gaps": (plain_number(gaps=None), "gaps must be true or false, but is of type NoneType"),
     "levels": (plain_levels(levels=[]), "levels must be a list that is not empty"),
     "levels no list": (plain_levels(levels="xy"), "levels must be a list"),

@@ -9,6 +9,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -28,6 +29,7 @@ from aldsurv.feature_entries import (
 
 __all__ = [
     "LEVEL_KINDS",
+    "MOST_BINS",
     "ColumnPlan",
     "Learned",
     "LeftOut",
@@ -47,6 +49,8 @@ _SMALLEST = float(np.finfo(np.float64).tiny)
 _IDENTIFIER_ROWS = 20
 _IDENTIFIER_WORDS = {"id", "ids", "pid", "uid", "uuid", "guid", "mrn", "identifier"}
 _IDENTIFIER_NAMES = {"index", "row", "rownames", "patient", "subject", "unnamed: 0"}
+# More pieces than this no table has rows for.
+MOST_BINS = 1000
 # What plain data call the type of a level.
 LEVEL_KINDS: dict[type, str] = {str: "text", bool: "bool", int: "integer", float: "number"}
 # What is in the codes of a level column where no level is.
@@ -103,7 +107,12 @@ class ColumnPlan(ABC):
 @final
 @dataclass(frozen=True)
 class Number(ColumnPlan):
-    """A column of numbers: (value - mean) / scale, gaps filled with the median."""
+    """A column of numbers: (value - mean) / scale, gaps filled with the median.
+
+    With knots, which are some of its quantiles, there is a further column for each piece between two of them: how far
+    the value has come through the piece, from 0 at its lower end to 1 at its upper one. A layer of such columns is a
+    broken line, which a network otherwise has to learn to bend.
+    """
 
     kind: ClassVar[str] = "number"
     name: str
@@ -113,16 +122,19 @@ class Number(ColumnPlan):
     low: float
     high: float
     gaps: bool
+    knots: tuple[float, ...] = ()
 
     @property
     def names_out(self) -> list[str]:
-        """The name, and one for the indicator of gaps."""
-        return [self.name, f"{self.name} missing"] if self.gaps else [self.name]
+        """The name, one for the indicator of gaps, and one for each piece."""
+        pieces = [f"{self.name} piece {k}" for k in range(1, len(self.knots))]
+        return [self.name, *([f"{self.name} missing"] if self.gaps else []), *pieces]
 
     @property
     def use(self) -> str:
-        """Whether it is scaled."""
-        return "number" if (self.mean, self.scale) == (0.0, 1.0) else "number, scaled"
+        """Whether it is scaled, and in pieces."""
+        pieces = f", {len(self.knots) - 1} pieces" if self.knots else ""
+        return ("number" if (self.mean, self.scale) == (0.0, 1.0) else "number, scaled") + pieces
 
     @property
     def gap_rule(self) -> str:
@@ -136,6 +148,10 @@ class Number(ColumnPlan):
         n_gaps = int(gaps.sum())
         if n_gaps:
             values[gaps] = self.median
+        for k, (start, end) in enumerate(pairwise(self.knots), start=1 + self.gaps):
+            with np.errstate(over="ignore"):
+                # Halves, for the difference of two far ends may be beyond what a float can hold.
+                out[:, k] = np.clip((values / 2 - start / 2) / (end / 2 - start / 2), 0.0, 1.0)
         # A value can be too far from those of training for float32, or even for the difference in float64.
         bound = _LARGEST if clip is None else min(clip, _LARGEST)
         with np.errstate(over="ignore"):
@@ -151,6 +167,12 @@ class Number(ColumnPlan):
         """Rows below the smallest or above the largest value of training; a gap is not."""
         values = read_numbers(raw, label)
         return np.asarray((values < self.low) | (values > self.high))
+
+    def to_plain(self) -> dict[str, Any]:
+        """The plan as what JSON can hold; knots only if there are any, as in files from before there were."""
+        plain = super().to_plain()
+        knots = list(plain.pop("knots"))
+        return {**plain, "knots": knots} if knots else plain
 
 
 @final
@@ -270,7 +292,15 @@ class Learned(NamedTuple):
 
 
 def learn_column(
-    raw: NDArray[Any], name: str, label: str, *, listed: bool, categorical: bool, scale: bool, max_levels: int
+    raw: NDArray[Any],
+    name: str,
+    label: str,
+    *,
+    listed: bool,
+    categorical: bool,
+    scale: bool,
+    max_levels: int,
+    bins: int,
 ) -> Learned:
     """Learn one column; `listed` says that the user called it categorical, `categorical` that its type does."""
     kinds = entry_kinds(raw, label)
@@ -293,8 +323,23 @@ def learn_column(
     identifier = _looks_like_identifier(known, name, low, high)
     # 0/1 columns are scaled like all others: the weights of a network start at one size for all columns, so that
     # every column should vary as much.
+    knots = _knots(known, bins) if bins else ()
     mean, deviation = _mean_and_deviation(known, low, high) if scale else (0.0, 1.0)
-    return Learned(Number(name, mean, deviation, median, low, high, has_gaps), identifier)
+    return Learned(Number(name, mean, deviation, median, low, high, has_gaps, knots), identifier)
+
+
+def _knots(values: FloatArray, bins: int) -> tuple[float, ...]:
+    """Quantiles that divide the values into pieces of about as many rows; none if a single piece would be all.
+
+    They are values that occur: between two of a column's few values there is nothing to bend at.
+    """
+    found = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1), method="closest_observation"))
+    # Ends so near to each other that no number lies between their halves make no piece.
+    kept = [float(found[0])]
+    for value in found[1:].tolist():
+        if value / 2 - kept[-1] / 2 > 0:
+            kept.append(value)
+    return tuple(kept) if len(kept) > 2 else ()
 
 
 def _learn_levels(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from aldsurv.errors import DataError
-from aldsurv.feature_columns import ColumnPlan, LeftOut, Levels, Number
+from aldsurv.feature_columns import MOST_BINS, ColumnPlan, LeftOut, Levels, Number
 from aldsurv.feature_entries import Level, quoted, told
 
 __all__ = ["plan_from_plain", "require_bool", "require_keys", "require_number"]
@@ -28,10 +29,12 @@ def plan_from_plain(plain: object, where: str) -> ColumnPlan:
 
 def _number_from_plain(plain: Mapping[str, Any], where: str) -> Number:
     numbers = ("mean", "scale", "median", "low", "high")
-    require_keys(plain, {"kind", "name", *numbers, "gaps"}, where)
+    optional = {"knots"} & set(plain)
+    require_keys(plain, {"kind", "name", *numbers, "gaps", *optional}, where)
     read = {key: require_number(plain[key], f"{where}: {key}") for key in numbers}
     name, gaps = require_text(plain["name"], f"{where}: name"), require_bool(plain["gaps"], f"{where}: gaps")
-    plan = Number(name, read["mean"], read["scale"], read["median"], read["low"], read["high"], gaps)
+    knots = _knots_from_plain(plain["knots"], f"{where}: knots") if optional else ()
+    plan = Number(name, read["mean"], read["scale"], read["median"], read["low"], read["high"], gaps, knots)
     if not plan.scale > 0:
         raise DataError(f"{where}: scale must be positive, but is {plan.scale:g}. {_DAMAGED}")
     if not (plan.low < plan.high and plan.low <= plan.median <= plan.high):
@@ -40,6 +43,15 @@ def _number_from_plain(plain: Mapping[str, Any], where: str) -> Number:
             f"high {plan.high:g} and median {plan.median:g}. {_DAMAGED}"
         )
     return plan
+
+
+def _knots_from_plain(plain: object, where: str) -> tuple[float, ...]:
+    if not isinstance(plain, list) or not 3 <= len(plain) <= MOST_BINS + 1:
+        raise DataError(f"{where} must be a list of 3 to {MOST_BINS + 1} numbers. {_DAMAGED}")
+    knots = tuple(require_number(knot, where) for knot in plain)
+    if not all(end / 2 - start / 2 > 0 for start, end in pairwise(knots)):
+        raise DataError(f"{where} must increase. {_DAMAGED}")
+    return knots
 
 
 def _levels_from_plain(plain: Mapping[str, Any], where: str) -> Levels:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from aldsurv.column_reading import Column, listed, one_column
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
-from aldsurv.feature_columns import ColumnPlan, Learned, LeftOut, Surprise, learn_column
+from aldsurv.feature_columns import MOST_BINS, ColumnPlan, Learned, LeftOut, Surprise, learn_column
 from aldsurv.feature_entries import NotPlainError
 from aldsurv.feature_plain import plan_from_plain, require_bool, require_keys, require_number
 
@@ -70,6 +70,7 @@ class Features:
         scale: bool = True,
         clip: float | None = None,
         max_levels: int = 50,
+        bins: int = 0,
         owner: str = "this model",
     ) -> Features:
         """Learn from training rows how each column becomes numbers.
@@ -87,10 +88,12 @@ class Features:
             Numbers are cut to at most this absolute value, after scaling.
         max_levels
             Of a column with more levels, the most frequent ones are kept and the others share one.
+        bins
+            Pieces into which quantiles divide each column of numbers; 0 for none.
         owner
             What messages call the model.
         """
-        _check_settings(clip, max_levels)
+        _check_settings(clip, max_levels, bins)
         table = _table(X)
         listed = _positions(categorical, table)
         learned = [
@@ -102,6 +105,7 @@ class Features:
                 categorical=table.is_categorical(j),
                 scale=scale,
                 max_levels=max_levels,
+                bins=bins,
             )
             for j, name in enumerate(table.names or [f"x{j}" for j in range(len(table.labels))])
         ]
@@ -362,11 +366,13 @@ def _positions(categorical: Sequence[str | int] | None, table: _Table) -> set[in
     return positions
 
 
-def _check_settings(clip: float | None, max_levels: int) -> None:
+def _check_settings(clip: float | None, max_levels: int, bins: int) -> None:
     if clip is not None and not (isinstance(clip, (int, float, np.number)) and 0 < clip < math.inf):
         raise ParameterError(f"clip must be None or a positive, finite number, but is {clip!r}.")
     if not isinstance(max_levels, (int, np.integer)) or isinstance(max_levels, bool) or max_levels < 1:
         raise ParameterError(f"max_levels must be an integer of at least 1, but is {max_levels!r}.")
+    if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool) or not 0 <= bins <= MOST_BINS:
+        raise ParameterError(f"bins must be an integer from 0 (none) to {MOST_BINS}, but is {bins!r}.")
 
 
 def _warn_of_learned(learned: list[Learned], labels: list[str], owner: str) -> None:

@@ -20,11 +20,15 @@ _FAMILIES = {
     "positive": "positive_asymmetric_laplace",
     "log": "log_asymmetric_laplace",
 }
-# Settings that files from before there were mixtures do not have, as they were then.
-_BEFORE_MIXTURES: dict[str, Any] = {"components": 1, "shapes": "tied"}
+# Settings that earlier files do not have, as they were then; those of one group came together.
+_CAME_LATER: tuple[dict[str, Any], ...] = (
+    {"components": 1, "shapes": "tied"},
+    {"bins": 0, "calibration": 0.0, "crps": 0.0},
+)
 _PAPER: dict[str, Any] = {
     "support": "real",
-    **_BEFORE_MIXTURES,
+    "components": 1,
+    "shapes": "tied",
     "theta_link": "exp",
     "hidden": (32,),
     "head_hidden": (32,),
@@ -47,6 +51,9 @@ _PAPER: dict[str, Any] = {
     # The paper does not say in which unit time enters the network; outputs that start near e⁰ suit times around 1.
     "time_scale": "median",
     "clip_features": 5.0,
+    "bins": 0,
+    "calibration": 0.0,
+    "crps": 0.0,
     "point": "mean",
 }
 _DEFAULT: dict[str, Any] = {
@@ -107,6 +114,9 @@ class ALDSurvival(MixtureSurvival):
         Answers are in the unit of the data in any case.
     clip_features
         Largest absolute value of a standardised column; 0 for no limit.
+    bins
+        Pieces into which the quantiles of a column of numbers divide it; how far each row has come through each piece
+        stands beside the column. 0 for none.
     point
         Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
     categorical
@@ -180,6 +190,9 @@ class ALDSurvival(MixtureSurvival):
         start: str | None = None,
         time_scale: str | float | None = None,
         clip_features: float | None = None,
+        bins: int | None = None,
+        calibration: float | None = None,
+        crps: float | None = None,
         point: str | None = None,
         categorical: Sequence[str | int] | None = None,
         unit: str | None = None,
@@ -215,6 +228,9 @@ class ALDSurvival(MixtureSurvival):
         self.start = start
         self.time_scale = time_scale
         self.clip_features = clip_features
+        self.bins = bins
+        self.calibration = calibration
+        self.crps = crps
         self.point = point
         self.categorical = categorical
         self.unit = unit
@@ -249,9 +265,9 @@ class ALDSurvival(MixtureSurvival):
     ) -> NeuralSurvival:
         parameters, settings = document.get("parameters"), document.get("settings")
         if isinstance(parameters, dict) and isinstance(settings, dict):
-            traces = set(_BEFORE_MIXTURES) & {*parameters, *settings}
-            # Written before there were mixtures if there is no trace of them; half a trace is damage.
-            earlier: dict[str, Any] = {} if traces else _BEFORE_MIXTURES
-            parameters, settings = {**dict.fromkeys(earlier), **parameters}, {**earlier, **settings}
+            for group in _CAME_LATER:
+                # Written before there was such a thing if there is no trace of it; half a trace is damage.
+                earlier = {} if set(group) & {*parameters, *settings} else group
+                parameters, settings = {**dict.fromkeys(earlier), **parameters}, {**earlier, **settings}
             document = {**document, "parameters": parameters, "settings": settings}
         return super()._from_file(document, arrays, encoder)

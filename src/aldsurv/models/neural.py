@@ -231,7 +231,8 @@ class NeuralSurvival(SurvivalEstimator):
         features = None
         if self.encoder is None:
             clip = float(settings["clip_features"]) or None
-            features = Features.learn(columns, categorical=self.categorical, clip=clip, owner=owner)
+            bins = settings.get("bins", 0)
+            features = Features.learn(columns, categorical=self.categorical, clip=clip, bins=bins, owner=owner)
             x: NDArray[Any] = features.transform(columns, owner=owner)
         else:
             x = raw_inputs(columns)
