@@ -97,6 +97,10 @@ class SurvivalDistribution(Rows):
         low, _ = xp.broadcast_arrays(self._lower(), log_survival)
         return low, xp.full_like(low, math.inf)
 
+    def _first_guess(self, log_survival: Array, low: Array, high: Array) -> Array:
+        """Where between the ends of its bracket the search for a quantile begins; need not be accurate."""
+        return numeric.middle(low, high)
+
     def _around(self, log_survival: Array) -> tuple[Array, Array]:
         """Times close before and after the quantile, or twice the quantile itself where that is cheap."""
         time = self._inverse_log_survival(log_survival)
@@ -158,6 +162,10 @@ class SurvivalDistribution(Rows):
         """``∫ F² dt`` up to lower plus ``∫ S² dt`` from upper."""
         below = numeric.lower_integral(self, lambda _, f: f**2, self._cdf, lower)
         return below + numeric.upper_integral(self, lambda _, s: s**2, self._survival, upper)
+
+    def _crps_cost(self) -> int:
+        """How many values are in work for each one of the score; it only sets the size of blocks."""
+        return _NUMERIC_COST
 
     # ---- what users call --------------------------------------------------------------------------------
 
@@ -360,7 +368,7 @@ class SurvivalDistribution(Rows):
             ``times=-inf`` that of a left-censored one.
         """
         upper = times if upper is None else upper
-        return self._evaluate(_crps_anywhere, times=times, upper=upper, cost=_NUMERIC_COST)
+        return self._evaluate(_crps_anywhere, times=times, upper=upper, cost=self._crps_cost())
 
     def conditional(self, since: Any) -> SurvivalDistribution:
         """Distribution of the event time of those known to be event-free at ``since`` (a number, or one a row)."""

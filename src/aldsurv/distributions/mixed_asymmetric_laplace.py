@@ -14,7 +14,9 @@ from aldsurv.distributions.backend import Array, as_like, is_numpy, namespace
 from aldsurv.distributions.base import SurvivalDistribution, residual_anywhere
 from aldsurv.distributions.log_asymmetric_laplace import LogAsymmetricLaplace
 from aldsurv.distributions.log_space import log_sum_exp, or_complement
+from aldsurv.distributions.near_quantiles import near_quantiles
 from aldsurv.distributions.parametric import Parametric
+from aldsurv.distributions.squared_areas import falling, rising, squared_area
 from aldsurv.distributions.truncated import PositiveAsymmetricLaplace
 from aldsurv.errors import ParameterError
 
@@ -39,9 +41,9 @@ _UNDERFLOW = 1e-290
 class MixedAsymmetricLaplace(SurvivalDistribution):
     """With probability ``weights`` the time follows each of K asymmetric Laplace distributions of one support.
 
-    Survival, cdf, density, moments and restricted means are exact sums. Between the places of its components the
+    Survival, cdf, density, moments, restricted means and CRPS are exact sums. Between the places of its components the
     logarithm of the density (of log time, for support log) is convex, so that the mode is one of them. Quantiles come
-    from a search for all rows at once, CRPS from quadrature.
+    from a search for all rows at once.
 
     Parameters
     ----------
@@ -102,6 +104,22 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         columns["weights"] = columns["weights"] / len(parts)
         return MixedAsymmetricLaplace._trusted(**columns, support=parts[0].support)
 
+    @staticmethod
+    def of_components(parts: Sequence[SurvivalDistribution], weights: Array) -> MixedAsymmetricLaplace | None:
+        """The mixture of asymmetric Laplace distributions, or of mixtures of them, of one support; None of others."""
+        supports = {_support(part) for part in parts}
+        support = supports.pop()
+        if supports or support is None:
+            return None
+        xp = namespace(weights)
+        one = xp.ones_like(weights[:, :1])
+        own = [part.weights if isinstance(part, MixedAsymmetricLaplace) else one for part in parts]
+        columns = {
+            name: xp.concat([getattr(part, name) for part in parts], axis=1) for name in ("theta", "sigma", "kappa")
+        }
+        shares = [weights[:, k : k + 1] * share for k, share in enumerate(own)]
+        return MixedAsymmetricLaplace._trusted(**columns, weights=xp.concat(shares, axis=1), support=support)
+
     @property
     def _count(self) -> int:
         return int(self.theta.shape[1])
@@ -111,7 +129,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return self.theta
 
     def _evaluate(self, formula: Any, *, cost: int = 1, **arguments: Any) -> Array:
-        return super()._evaluate(formula, cost=cost * self._count, **arguments)
+        return super()._evaluate(formula, cost=max(cost, self._count), **arguments)
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
         return self._trusted(
@@ -198,6 +216,14 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     def _bracket(self, log_survival: Array) -> tuple[Array, Array]:
         return self._around(log_survival)
 
+    def _first_guess(self, log_survival: Array, low: Array, high: Array) -> Array:
+        if not is_numpy(namespace(self.theta)):
+            return super()._first_guess(log_survival, low, high)
+        survivals = falling(self.theta, self.sigma, self.kappa, self.weights, self.support)
+        times = near_quantiles(survivals, np.broadcast_to(log_survival, low.shape))
+        times = np.exp(times) if self.support == "log" else times
+        return np.where(np.isfinite(times), times, super()._first_guess(log_survival, low, high))
+
     def _around(self, log_survival: Array) -> tuple[Array, Array]:
         # The mixture's quantile lies between those of its components.
         xp, some = namespace(self.theta), self.weights[..., None] > 0
@@ -234,6 +260,27 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         variance = self._sum(lambda d, c: d._variance() + (d._mean() - c) ** 2, center)
         return xp.where(endless, xp.full_like(mean, math.inf), variance)
 
+    def _crps(self, lower: Array, upper: Array) -> Array:
+        return self._crps_until(lower, upper, None)
+
+    def _crps_until(self, lower: Array, upper: Array, horizon: Array | None) -> Array:
+        """``∫ F² dt`` up to lower plus ``∫ S² dt`` from upper to the horizon, which is not before them, or for ever."""
+        xp, columns = namespace(self.theta), (self.theta, self.sigma, self.kappa, self.weights)
+        if self.support == "log":
+            lower, upper, horizon = (None if t is None else self._log_time(t) for t in (lower, upper, horizon))
+        before = squared_area(rising(*columns, self.support), lower + xp.zeros_like(self.theta[:, :1]))
+        until = None if horizon is None else -horizon
+        return before + squared_area(falling(*columns, self.support), -upper + xp.zeros_like(self.theta[:, :1]), until)
+
+    def _log_time(self, t: Array) -> Array:
+        """Logarithms; minus infinity stays, and 0 has that of the smallest positive number."""
+        xp = namespace(t)
+        least = float(xp.finfo(t.dtype).smallest_normal)
+        return xp.where(t == -math.inf, t, xp.log(xp.clip(t, least, None)))
+
+    def _crps_cost(self) -> int:
+        return self._count * (self._count + 1)
+
     def _mode(self) -> Array:
         xp = namespace(self.theta)
         places = self._each(lambda d: d._kinks())[..., 0]
@@ -269,6 +316,13 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
             name: xp.concat([getattr(part, name) for part in parts], axis=1) for name in ("theta", "sigma", "kappa")
         }
         return self._trusted(**columns, weights=self.weights + zero, support=self.support)
+
+
+def _support(part: SurvivalDistribution) -> str | None:
+    """Support of an asymmetric Laplace distribution or of a mixture of such; None of anything else."""
+    if isinstance(part, MixedAsymmetricLaplace):
+        return part.support
+    return next((support for support, family in _FAMILIES.items() if type(part) is family), None)
 
 
 def _two_axes(value: Any, name: str) -> Array:

@@ -16,6 +16,8 @@ from aldsurv.errors import ParameterError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+
 __all__ = ["Mixture"]
 
 # Log survivals at which integrals over a mixture take a new start, in each component.
@@ -28,7 +30,7 @@ class Mixture(SurvivalDistribution):
     """With probability ``weights`` the time follows each of the components.
 
     Survival, cdf, density, moments and restricted means are exact sums; quantiles come from a root search, CRPS from
-    quadrature.
+    quadrature (of asymmetric Laplace distributions of one support: from a closed form).
 
     Parameters
     ----------
@@ -172,6 +174,24 @@ class Mixture(SurvivalDistribution):
         center = xp.where(endless, xp.zeros_like(mean), mean)
         variance = self._sum(lambda part: part._variance() + (part._mean() - center) ** 2)
         return xp.where(endless, xp.full_like(mean, math.inf), variance)
+
+    def _inverse_log_survival(self, log_survival: Array) -> Array:
+        flat = self._flat()
+        return super()._inverse_log_survival(log_survival) if flat is None else flat._inverse_log_survival(log_survival)
+
+    def _crps(self, lower: Array, upper: Array) -> Array:
+        flat = self._flat()
+        return super()._crps(lower, upper) if flat is None else flat._crps(lower, upper)
+
+    def _crps_cost(self) -> int:
+        flat = self._flat()
+        return super()._crps_cost() if flat is None else flat._crps_cost()
+
+    def _flat(self) -> MixedAsymmetricLaplace | None:
+        """The same with all components in one array, if they are asymmetric Laplace distributions of one support."""
+        from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+
+        return MixedAsymmetricLaplace.of_components(self.components, self.weights)
 
     def _lower(self) -> Array:
         return reduce(namespace(self.weights).minimum, [part._lower() for part in self.components])

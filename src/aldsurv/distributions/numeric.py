@@ -18,7 +18,7 @@ from aldsurv.distributions.log_space import log1mexp
 if TYPE_CHECKING:
     from aldsurv.distributions.base import SurvivalDistribution
 
-__all__ = ["inverse_log_survival", "lower_integral", "mode", "upper_integral"]
+__all__ = ["inverse_log_survival", "lower_integral", "middle", "mode", "upper_integral"]
 
 Function = Callable[[Array], Array]
 Integrand = Callable[[Array, Array], Array]
@@ -71,7 +71,8 @@ def _log_hazard_equation(distribution: SurvivalDistribution, times: Array, targe
     xp = namespace(times)
     log_survival = distribution._log_survival(times)
     cumulative = -log_survival
-    slope = xp.exp(distribution._log_hazard(times)) / cumulative
+    # Not `_log_hazard`, which would compute the survival once more.
+    slope = xp.exp(distribution._log_density(times) - log_survival) / cumulative
     return xp.log(cumulative) - target, slope
 
 
@@ -82,7 +83,7 @@ def _search(distribution: SurvivalDistribution, log_survival: Array, target: Arr
     furthest = _furthest(low)
     low = xp.clip(low, -furthest, furthest)
     high = xp.clip(high, -furthest, furthest)
-    times = _middle(low, high)
+    times = xp.clip(distribution._first_guess(log_survival, low, high), low, high)
     precision = 2 * float(xp.finfo(low.dtype).eps)
     settled = xp.zeros_like(low, dtype=xp.bool)
     moved = high - low
@@ -96,7 +97,7 @@ def _search(distribution: SurvivalDistribution, log_survival: Array, target: Arr
         # A Newton step must be at most half the step before it, or else the bracket is halved: jumps and flat
         # stretches come to an end too.
         good = inside & (xp.abs(newton - times) <= moved / 2)
-        following = xp.where(good, newton, _middle(low, high))
+        following = xp.where(good, newton, middle(low, high))
         moved = xp.abs(following - times)
         closed = high - low <= precision * xp.abs(high)
         # Where the equation holds to rounding, or Newton stands still, nothing more is gained.
@@ -119,7 +120,7 @@ def _furthest(like: Array) -> float:
     return float(namespace(like).finfo(like.dtype).max) / 1e8
 
 
-def _middle(low: Array, high: Array) -> Array:
+def middle(low: Array, high: Array) -> Array:
     """Halfway between: arithmetically when close; when orders of magnitude apart, by sign first, then geometrically."""
     xp = namespace(low)
     small, large = xp.minimum(xp.abs(low), xp.abs(high)), xp.maximum(xp.abs(low), xp.abs(high))
