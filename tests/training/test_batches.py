@@ -192,3 +192,26 @@ def test_encoder_seeds_are_of_member_epoch_and_batch():
     assert len(set(flat)) == len(flat)
     assert encoder_seeds([2], 1, 1) == seeds[1, 1][1:]
     assert all(0 <= seed < 2**63 for seed in flat)
+
+
+def test_fresh_levels_for_every_row_and_epoch():
+    rows = [np.arange(250), np.arange(50, 290)]
+
+    def levels(seeds, own, epoch):
+        found = list(source(own).batches(seeds, epoch, 32, 8, 0.1, levels=True))
+        assert all(batch.level.shape == batch.x.shape[:2] for batch in found)
+        return torch.cat([batch.level for batch in found], 1)
+
+    first = levels([4, 5], rows, 0)
+    assert first.shape == (2, 250)
+    # Uniform: within four standard errors of the moments.
+    assert abs(first.mean() - 0.5) < 4 / np.sqrt(12 * 500)
+    assert abs(first.square().mean() - 1 / 3) < 4 * np.sqrt(4 / 45 / 500)
+    assert len(first.unique()) > 490
+    assert not np.isin(levels([4, 5], rows, 1), first).any()
+    # A member draws the same alone.
+    assert torch.equal(levels([4], rows[:1], 0)[0], first[0])
+    # And what else is drawn does not depend on it.
+    pair = [list(source(rows).batches([4, 5], 0, 32, 8, 0.1, levels=wanted)) for wanted in (True, False)]
+    assert all(torch.equal(one.keep, two.keep) and torch.equal(one.x, two.x) for one, two in zip(*pair, strict=True))
+    assert all(batch.level is None for batch in pair[1])

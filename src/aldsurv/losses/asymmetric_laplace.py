@@ -1,19 +1,11 @@
 """The log-likelihood of exact and right-censored rows under the ALD, with its gradient in closed form.
 
 Automatic differentiation would record some fifty small steps a batch; here value and gradient come from one
-pass. With ``z = y - θ``, ``v = min(z, 0)/left`` and ``w = -max(z, 0)/right``, of which one is always 0::
-
-    log f = v + w + log √2 - log σ - log(κ + 1/κ)
-    log S = log((1 - F(θ))·eᵛ - expm1(v)) + w
-
-No exponent is positive. Only operations whose result for a row does not depend on the rows beside it are used
-(torch's sigmoid and logaddexp round differently at the end of an array), so that a member trains to the same
-bits alone and among others.
+pass (`aldsurv.losses.ald_slopes`).
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -21,11 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from aldsurv.losses.ald_slopes import value_and_slopes as _value_and_slopes
+
 __all__ = ["ald_log_likelihood", "ald_log_likelihood_and_slopes"]
 
 FloatArray = NDArray[np.float32]
-_SQRT2 = math.sqrt(2.0)
-_LOG_SQRT2 = math.log(2.0) / 2
 
 
 def ald_log_likelihood(
@@ -78,58 +70,3 @@ class _RowLogLikelihood(torch.autograd.Function):
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
         (slopes,) = ctx.saved_tensors
         return slopes * outer[0].unsqueeze(-1), None, None, None, None
-
-
-def _value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, *rest: Any) -> tuple[Any, Any]:
-    """Log-likelihood of each row and its slopes by the three outputs, on numpy or torch."""
-    *entry, exp_theta, wanted = rest
-    theta, log_sigma, log_kappa = raw[..., 0], raw[..., 1], raw[..., 2]
-    if exp_theta:
-        theta = xp.exp(theta)
-    shape = _Shape(xp, log_sigma, log_kappa)
-    value, slopes = shape.known(time - theta, event, wanted)
-    for since in entry:
-        delayed = since > -math.inf
-        at = xp.where(delayed, since, theta)
-        before, before_slopes = shape.known(at - theta, xp.zeros_like(event), wanted)
-        value = value - xp.where(delayed, before, 0.0)
-        slopes = [s - xp.where(delayed, b, 0.0) for s, b in zip(slopes, before_slopes, strict=True)]
-    if not wanted:
-        return value, None
-    by_z, by_log_sigma, by_log_kappa = slopes
-    by_theta = -by_z * theta if exp_theta else -by_z
-    return value, xp.stack((by_theta, by_log_sigma, by_log_kappa), -1)
-
-
-class _Shape:
-    """What the log-likelihood needs of scale and asymmetry, computed once for all times."""
-
-    def __init__(self, xp: Any, log_sigma: Any, log_kappa: Any) -> None:
-        self.xp = xp
-        squared = xp.exp(2 * log_kappa)
-        self.per_right = _SQRT2 * xp.exp(log_kappa - log_sigma)
-        self.per_left = _SQRT2 * xp.exp(-log_kappa - log_sigma)
-        self.mass_right = 1 / (1 + squared)
-        self.mass_left = squared * self.mass_right
-        self.log_height = log_kappa - log_sigma - xp.log1p(squared) + _LOG_SQRT2
-
-    def known(self, z: Any, event: Any, wanted: bool) -> tuple[Any, list[Any]]:
-        """Log density where `event`, else log survival, and its slopes by z, log σ and log κ if `wanted`."""
-        xp = self.xp
-        above = z >= 0
-        v = xp.where(above, 0.0, z) * self.per_left
-        w = xp.where(above, -z, 0.0) * self.per_right
-        u = v + w
-        decay = xp.exp(v)
-        survival = self.mass_right * decay - xp.expm1(v)
-        value = xp.where(event, u + self.log_height, xp.log(survival) + w)
-        if not wanted:
-            return value, []
-        # Below θ survival hardly falls: its logarithm moves by this factor of what the exponent v does.
-        falls = -self.mass_left * decay / survival
-        factor = xp.where(event | above, 1.0, falls)
-        by_z = factor * xp.where(above, -self.per_right, self.per_left)
-        by_log_sigma = xp.where(event, -1.0 - u, -factor * u)
-        censored = xp.where(above, w - 2 * self.mass_left, falls * (2 * self.mass_right - v))
-        by_log_kappa = xp.where(event, w - v + self.mass_right - self.mass_left, censored)
-        return value, [by_z, by_log_sigma, by_log_kappa]

@@ -14,7 +14,9 @@ from aldsurv.distributions.links import linked_columns
 from aldsurv.distributions.parametric import Parametric
 from aldsurv.errors import DataError
 from aldsurv.losses.asymmetric_laplace import ald_log_likelihood, ald_log_likelihood_and_slopes
+from aldsurv.losses.first_guess import ald_guess as _ald_guess
 from aldsurv.losses.log_normal import log_normal_log_likelihood, log_normal_log_likelihood_and_slopes
+from aldsurv.losses.log_times import in_log_time as _in_log_time
 from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
 from aldsurv.registry import FAMILIES
 from aldsurv.survival_data import SurvivalData
@@ -168,20 +170,9 @@ class _FamilyLikelihood(Objective):
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
 
 
-# Survival at this logarithm of time is 1 under any distribution that float32 can tell from a point.
-_LEAST_LOG_TIME = -1e6
 _LEAST_WEIGHT = np.float32(1e-30)
 # Share of a time that float32 still resolves well.
 _NARROW = 1e-5
-
-
-def _in_log_time(time: Any, entry: Any, event: Any, offset: Any) -> tuple[Any, Any, Any]:
-    """Logarithms of times and entries, and the offset of each row's loss with that of the time in it."""
-    with np.errstate(divide="ignore"):
-        # T has the density of log T divided by T; a row censored at 0 says nothing: log S(-inf) = 0.
-        time, entry = np.log(time), None if entry is None else np.log(np.maximum(entry, 0.0))
-    offset = offset + np.where(event, time, 0.0)
-    return np.maximum(time, _LEAST_LOG_TIME), entry, offset
 
 
 def _means_and_slopes(
@@ -194,15 +185,6 @@ def _means_and_slopes(
     share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
     slopes *= -share[..., None]
     return (losses * share).sum(axis=1), slopes
-
-
-def _ald_guess(times: Any, exp_theta: bool) -> tuple[Any, Any]:
-    """Outputs of a symmetric ALD in the middle of the times, and their scales."""
-    times = times[times > _LEAST_LOG_TIME]
-    middle = float(np.median(times)) if times.size else 1.0
-    spread = max(float(np.mean(np.abs(times - middle))) if times.size else 1.0, 1e-3 * abs(middle), 1e-3)
-    location = np.log(max(middle, spread)) if exp_theta else middle
-    return np.array([location, np.log(spread), 0.0]), np.array([1.0 if exp_theta else spread, 1.0, 1.0])
 
 
 def _float(column: Any, device: Any) -> Tensor:

@@ -1,15 +1,9 @@
-"""Maximum likelihood for mixtures of asymmetric Laplace distributions, with closed-form slopes.
-
-The slope of ``log Σ w·exp(l)`` by what moves component k is its responsibility ``w·exp(l)/Σ`` times the slope of its
-own log-likelihood l, which is known (`aldsurv.losses.asymmetric_laplace`). Components lie along the first axis, so that
-each operation runs over long rows of numbers.
-"""
+"""Maximum likelihood for mixtures of asymmetric Laplace distributions, with closed-form slopes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import torch
@@ -17,16 +11,18 @@ from torch import Tensor
 
 from aldsurv.distributions.likelihood import EXACT, INTERVAL, RIGHT, log_likelihood_of_bounds, row_kinds
 from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.errors import DataError
-from aldsurv.losses.asymmetric_laplace import _value_and_slopes as _component
-from aldsurv.losses.likelihood import _LEAST_LOG_TIME, _NARROW, _float, _in_log_time, _means_and_slopes
+from aldsurv.losses.first_guess import mixture_guess as _guess
+from aldsurv.losses.likelihood import _NARROW, _float, _means_and_slopes
+from aldsurv.losses.log_times import in_log_time as _in_log_time
+from aldsurv.losses.mixture_slopes import value_and_slopes as _value_and_slopes
 from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["mixture_objective"]
 
-_WEIGHT_REACH = 0.2
+_START_ROWS = 512
 
 
 def mixture_objective(
@@ -68,6 +64,9 @@ def mixture_objective(
 class _MixtureLikelihood(ClosedFormObjective):
     """Exact and right-censored rows, by the closed form."""
 
+    # What is left to gain after them is less than the first epoch brings.
+    start_steps: ClassVar[int] = 30
+
     def __init__(
         self,
         layout: MixtureOutputs,
@@ -86,13 +85,20 @@ class _MixtureLikelihood(ClosedFormObjective):
         elif self._positive and entry is not None:
             # To be event-free at 0 is no news.
             entry = np.where(entry > 0, entry, -np.inf)
-        self._middle, self._least = time, least
+        self._middle, self._least, self._event = time, least, event
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device)]
         columns += [_float(offset, device), _float(least, device)]
         self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
 
     def guess(self, rows: Any) -> tuple[Any, Any]:
         return _guess(self._layout, self._middle[rows], self._least[rows])
+
+    def start_rows(self, rows: Any) -> Any:
+        # A mixture has many outputs to place, but a few hundred rows that are spread like all of them place it as well.
+        if len(rows) <= _START_ROWS:
+            return rows
+        ordered = rows[np.lexsort((self._middle[rows], self._event[rows]))]
+        return ordered[np.linspace(0, len(rows) - 1, _START_ROWS).round().astype(np.intp)]
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         time, event, offset, least, *entry = fields
@@ -135,77 +141,6 @@ class _RowLogLikelihood(torch.autograd.Function):
         return slopes * outer[0].unsqueeze(-1), None, None, None, None, None, None
 
 
-def _value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, least: Any, *rest: Any) -> tuple[Any, Any]:
-    """Log-likelihood of each row and its slopes by the outputs, on numpy or torch."""
-    entry, layout, positive, wanted = rest
-    planes = np.ascontiguousarray(np.moveaxis(raw, -1, 0)) if xp is np else raw.movedim(-1, 0).contiguous()
-    location, log_scale, log_kappa, logits = layout.split(planes)
-    theta = xp.exp(location) if layout.exp_theta else location
-    grown = xp.exp(log_scale)
-    sigma = grown + least
-    shape = theta, xp.log(sigma), log_kappa + xp.zeros_like(theta)
-    share = xp.exp(logits - (logits.max(0) if xp is np else logits.amax(0)))
-    share = share / share.sum(0)
-    weight = SHARED_OUT / layout.components + (1 - SHARED_OUT) * share
-    since = (xp.zeros_like(time),) if positive else ()
-
-    value, slopes, pull = _mixed(xp, shape, weight, time, event, since, wanted)
-    if entry is not None:
-        delayed = entry > -math.inf
-        at = xp.where(delayed, entry, 0.0)
-        before, before_slopes, before_pull = _mixed(xp, shape, weight, at, xp.zeros_like(event), since, wanted)
-        value = value - xp.where(delayed, before, 0.0)
-        if wanted:
-            slopes = slopes - xp.where(delayed, before_slopes, 0.0)
-            pull = pull - xp.where(delayed, before_pull, 0.0)
-    if not wanted:
-        return value, None
-    by_theta, by_log_sigma, by_log_kappa = slopes
-    by_location = by_theta * theta if layout.exp_theta else by_theta
-    by_log_scale = by_log_sigma * (grown / sigma)
-    # Of a weight, what does not come from the even share follows the softmax.
-    pull = pull * ((1 - SHARED_OUT) * share / weight)
-    by_logit = pull - share * pull.sum(0)
-    parts = [by_location, by_log_scale, by_log_kappa, by_logit]
-    if layout.tied:
-        parts = _by_tied_outputs(xp, layout, planes, location, parts)
-    joined: Any = np.concatenate(parts) if xp is np else torch.cat(parts)
-    return value, np.moveaxis(joined, 0, -1) if xp is np else joined.movedim(0, -1)
-
-
-def _mixed(
-    xp: Any, shape: tuple[Any, ...], weight: Any, time: Any, event: Any, since: tuple[Any, ...], wanted: bool
-) -> tuple[Any, Any, Any]:
-    """Log of the mixture, its slopes by each component's θ, log σ and log κ, and the components' responsibilities."""
-    own, slopes = _component(xp, _last(xp, shape), time, event, *since, False, wanted)
-    total = own + xp.log(weight)
-    top = total.max(0) if xp is np else total.amax(0)
-    relative = xp.exp(total - top)
-    everything = relative.sum(0)
-    value = top + xp.log(everything)
-    if not wanted:
-        return value, None, None
-    responsibility = relative / everything
-    slopes = np.moveaxis(slopes, -1, 0) if xp is np else slopes.movedim(-1, 0)
-    return value, responsibility * slopes, responsibility
-
-
-def _last(xp: Any, shape: Any) -> Any:
-    """The three parameters on a last axis, each of them contiguous."""
-    return np.moveaxis(np.stack(shape), 0, -1) if xp is np else torch.stack(shape).movedim(0, -1)
-
-
-def _by_tied_outputs(xp: Any, layout: MixtureOutputs, planes: Any, location: Any, parts: list[Any]) -> list[Any]:
-    by_location, by_log_scale, by_log_kappa, by_logit = parts
-    shift, spread = by_location.sum(0), by_log_scale.sum(0)
-    by_relative = by_location
-    if not layout.exp_theta:
-        # The places are relative to the shared scale: it moves them, too.
-        spread = spread + (by_location * (location - planes[:1])).sum(0)
-        by_relative = by_location * xp.exp(planes[1:2])
-    return [shift[None], spread[None], by_logit, by_relative, by_log_scale, by_log_kappa]
-
-
 @final
 class _AnyCensoring(Objective):
     """Rows of every kind, by automatic differentiation of the distribution's own formulas."""
@@ -244,27 +179,3 @@ class _AnyCensoring(Objective):
         mixture = MixedAsymmetricLaplace._trusted(**columns, support=self._support)
         rows = log_likelihood_of_bounds(mixture, lower, upper, kinds, entry[0] if entry else None)
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
-
-
-def _guess(layout: MixtureOutputs, times: Any, least: Any) -> tuple[Any, Any]:
-    """Outputs of symmetric components at evenly spread quantiles of the times, and their scales."""
-    k = layout.components
-    times = times[times > _LEAST_LOG_TIME]
-    times = times if times.size else np.ones(1)
-    middle = float(np.median(times))
-    spread = max(float(np.mean(np.abs(times - middle))), 1e-3 * abs(middle), 1e-3)
-    places = np.quantile(times, (np.arange(k) + 0.5) / k)
-    reach = np.ones(1)
-    if layout.exp_theta:
-        middle, places = np.log(max(middle, spread)), np.log(np.maximum(places, spread / 10))
-    else:
-        reach = np.full(1, spread)
-    width = np.log(max(spread / math.sqrt(k) - float(np.max(least)), spread / 10))
-    zeros, ones = np.zeros(k), np.ones(k)
-    # Log weights may move little, so that every component still has rows of its own when training begins.
-    if not layout.tied:
-        start = [places - layout.places, zeros + width, zeros, zeros]
-        return np.concatenate(start), np.concatenate([np.repeat(reach, k), ones, ones, _WEIGHT_REACH * ones])
-    relative = (places - middle) / (1.0 if layout.exp_theta else spread)
-    start = [[middle, np.log(spread)], zeros, relative - layout.places, zeros + width - np.log(spread), zeros]
-    return np.concatenate(start), np.concatenate([reach, [1.0], _WEIGHT_REACH * ones, np.ones(3 * k)])

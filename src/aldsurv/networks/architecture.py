@@ -16,6 +16,8 @@ __all__ = ["Architecture", "Slot"]
 
 # More would be a mistake, or a damaged file that asks for the memory.
 _MOST_LAYERS, _MOST_UNITS, _MOST_INPUTS = 64, 65_536, 10_000_000
+# Entries that a file has only if they are in use.
+_CAME_LATER = {"constants", "level_units"}
 
 
 class Slot(NamedTuple):
@@ -53,6 +55,9 @@ class Architecture:
         Share of the units dropped after each layer while training.
     constants
         How many of the outputs, the last ones, are learned numbers that do not depend on the inputs.
+    level_units
+        Sizes of the layers that embed a level between 0 and 1, which then comes with the inputs; none: there is no
+        level. The first layer of each head and each output see the embedding beside the units before them.
     """
 
     inputs: int
@@ -64,6 +69,7 @@ class Architecture:
     batch_norm: bool = False
     dropout: float = 0.0
     constants: int = 0
+    level_units: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _require_count("inputs", self.inputs, 0, _MOST_INPUTS)
@@ -71,7 +77,7 @@ class Architecture:
         _require_count("constants", self.constants, 0, int(self.outputs) - 1)
         for name in ("inputs", "outputs", "constants"):
             object.__setattr__(self, name, int(getattr(self, name)))
-        for name in ("hidden", "head_hidden"):
+        for name in ("hidden", "head_hidden", "level_units"):
             object.__setattr__(self, name, _layer_sizes(name, getattr(self, name)))
         if not isinstance(self.activation, str) or self.activation not in ACTIVATIONS:
             raise ParameterError(f"activation must be one of {', '.join(ACTIVATIONS)}, but is {self.activation!r}.")
@@ -89,6 +95,11 @@ class Architecture:
         """How many outputs depend on the inputs."""
         return self.outputs - self.constants
 
+    @property
+    def embedded(self) -> int:
+        """Numbers that a level is embedded in; 0 if there is none."""
+        return self.level_units[-1] if self.level_units else 0
+
     def slots(self) -> list[Slot]:
         """The arrays that are trained, those with weight decay first."""
         found: list[Slot] = []
@@ -99,17 +110,26 @@ class Architecture:
             found.append(Slot(f"hidden{i}.bias", (size,), width, False))
             found += _norm_slots(f"hidden{i}", size) if self.batch_norm else []
             width = size
-        heads = self.heads
+        found += self._level_slots()
+        heads, width = self.heads, width + self.embedded
         for i, size in enumerate(self.head_hidden):
             shape = (width, heads * size) if i == 0 else (heads, width, size)
             found.append(Slot(f"head{i}.weight", shape, width, True))
             found.append(Slot(f"head{i}.bias", (heads * size,), width, False))
             found += _norm_slots(f"head{i}", heads * size) if self.batch_norm else []
-            width = size
+            width = size + self.embedded if i == len(self.head_hidden) - 1 else size
         shape = (heads, width) if self.head_hidden else (width, heads)
         found.append(Slot("output.weight", shape, width, True))
         found.append(Slot("output.bias", (self.outputs,), width, False))
         return sorted(found, key=lambda slot: not slot.decays)
+
+    def _level_slots(self) -> list[Slot]:
+        found, width = [], 1
+        for i, size in enumerate(self.level_units):
+            found.append(Slot(f"level{i}.weight", (width, size), width, True))
+            found.append(Slot(f"level{i}.bias", (size,), width, False))
+            width = size
+        return found
 
     def buffers(self) -> list[Slot]:
         """The arrays that are kept beside: running mean and variance of batch normalisation."""
@@ -162,16 +182,17 @@ class Architecture:
     def to_plain(self) -> dict[str, Any]:
         """What JSON can hold."""
         plain = asdict(self)
-        if not self.constants:
-            # Files from before there were constants have no such entry; neither have others that do without.
-            del plain["constants"]
-        return {**plain, "hidden": list(self.hidden), "head_hidden": list(self.head_hidden)}
+        for name in _CAME_LATER:
+            # Files from before there was such a thing have no such entry; neither have others that do without.
+            if not plain[name]:
+                del plain[name]
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
     @classmethod
     def from_plain(cls, plain: Any) -> Architecture:
         """The inverse of `to_plain`; everything is checked."""
         names = {field.name for field in fields(cls)}
-        if not isinstance(plain, dict) or set(plain) | {"constants"} != names:
+        if not isinstance(plain, dict) or set(plain) | _CAME_LATER != names:
             raise ParameterError(f"a network must have exactly the entries {', '.join(sorted(names))}.")
         return cls(**plain)
 

@@ -35,7 +35,7 @@ def forward_on_torch(
     network, weights
         What the network looks like, and its arrays with a leading members axis.
     x
-        Inputs of each member.
+        Inputs of each member; if the network embeds a level, that is behind them.
     keep
         Factors (members, rows, units of all layers) for dropout: 0 for a unit that is dropped.
     training
@@ -54,7 +54,9 @@ def forward_on_torch(
         used += h.shape[-1]
         return h * keep[..., used - h.shape[-1] : used]
 
-    h = x
+    h, e = x, None
+    if network.level_units:
+        h, e = x[..., : network.inputs], _embedded(network, weights, x[..., network.inputs :])
     for i, size in enumerate(network.hidden):
         weight, bias = weights[f"hidden{i}.weight"], weights[f"hidden{i}.bias"].unsqueeze(1)
         if network.residual:
@@ -66,7 +68,7 @@ def forward_on_torch(
     for i, size in enumerate(network.head_hidden):
         weight, bias = weights[f"head{i}.weight"], weights[f"head{i}.bias"].unsqueeze(1)
         if i == 0:
-            h = torch.baddbmm(bias, h, weight)
+            h = torch.baddbmm(bias, h if e is None else torch.cat([h, e], -1), weight)
         else:
             apart = h.view(members, n, heads, -1).transpose(1, 2)
             h = (apart @ weight).transpose(1, 2).reshape(members, n, heads * size) + bias
@@ -75,10 +77,23 @@ def forward_on_torch(
     own = bias[..., :heads]
     if network.head_hidden:
         # A sum of products, not a product with one column, whose rounding would depend on the other members.
-        raw = (h.view(members, n, heads, -1) * weights["output.weight"].unsqueeze(1)).sum(-1) + own
+        apart = h.view(members, n, heads, -1)
+        if e is not None:
+            apart = torch.cat([apart, e.unsqueeze(2).expand(-1, -1, heads, -1)], -1)
+        raw = (apart * weights["output.weight"].unsqueeze(1)).sum(-1) + own
     else:
-        raw = torch.baddbmm(own, h, weights["output.weight"])
+        raw = torch.baddbmm(own, h if e is None else torch.cat([h, e], -1), weights["output.weight"])
     return torch.cat([raw, bias[..., heads:].expand(-1, n, -1)], -1) if network.constants else raw
+
+
+def _embedded(network: Architecture, weights: Mapping[str, Tensor], level: Tensor) -> Tensor:
+    """Levels (members, rows, 1) as the heads see them: linear layers, relu in between, and exp."""
+    e = level
+    for i in range(len(network.level_units)):
+        weight, bias = weights[f"level{i}.weight"], weights[f"level{i}.bias"].unsqueeze(1)
+        e = torch.baddbmm(bias, e, weight) if i else e * weight + bias
+        e = torch.relu(e) if i < len(network.level_units) - 1 else torch.exp(e)
+    return e
 
 
 def _activate(network: Architecture, h: Tensor) -> Tensor:

@@ -30,6 +30,7 @@ class Batch(NamedTuple):
     fields: tuple[Tensor, ...]
     weight: Tensor | None
     keep: Tensor | None
+    level: Tensor | None = None
 
 
 @final
@@ -59,7 +60,9 @@ class RowSource:
         """Rows of the member that has most."""
         return max(len(own) for own in self.rows)
 
-    def batches(self, seeds: Sequence[int], epoch: int, size: int, units: int, dropout: float) -> Iterator[Batch]:
+    def batches(
+        self, seeds: Sequence[int], epoch: int, size: int, units: int, dropout: float, *, levels: bool = False
+    ) -> Iterator[Batch]:
         """The batches of an epoch.
 
         Parameters
@@ -70,12 +73,15 @@ class RowSource:
             Rows of a batch; the last may have fewer.
         units, dropout
             Units that dropout may drop, and with what probability.
+        levels
+            Whether each row gets a random number between 0 and 1.
         """
         order = shuffled(self.rows, seeds, epoch)
         generators = [generator_for(seed, Purpose.DROPOUT, epoch) for seed in seeds]
         per_row = max(int(np.prod(self.x.shape[1:])), units, 1)
         whole = max(1, _CHUNK // (size * per_row)) * size
         n = order.shape[1]
+        drawn = self._drawn_levels(seeds, epoch, n) if levels else None
         full = n - n % size
         starts = [(start, min(start + whole, full)) for start in range(0, full, whole)]
         if full < n:
@@ -84,9 +90,10 @@ class RowSource:
             rows = min(size, stop - start)
             chosen = order[:, start:stop].reshape(len(order), -1, rows).swapaxes(0, 1)
             keep = self._keep_factors(generators, chosen.shape, units, dropout) if dropout > 0 else None
-            yield from self._chunk(chosen, keep)
+            level = None if drawn is None else drawn[:, start:stop].view(len(order), -1, rows)
+            yield from self._chunk(chosen, keep, level)
 
-    def _chunk(self, chosen: NDArray[np.int64], keep: Tensor | None) -> Iterator[Batch]:
+    def _chunk(self, chosen: NDArray[np.int64], keep: Tensor | None, level: Tensor | None) -> Iterator[Batch]:
         """Batches of the rows in `chosen` (batches, members, rows)."""
         x, (fields, weight) = self.inputs(chosen), self.known(chosen)
         for b in range(len(chosen)):
@@ -95,6 +102,7 @@ class RowSource:
                 tuple(field[b] for field in fields),
                 None if weight is None else weight[b],
                 None if keep is None else keep[:, b],
+                None if level is None else level[:, b],
             )
 
     def in_order(self) -> NDArray[np.int64]:
@@ -126,6 +134,11 @@ class RowSource:
 
     def _picked(self, values: Tensor, index: Tensor, shape: tuple[int, ...]) -> Tensor:
         return values.index_select(0, index).view(*shape, *values.shape[1:])
+
+    def _drawn_levels(self, seeds: Sequence[int], epoch: int, n: int) -> Tensor:
+        """A random number for each row (members, n) of the epoch."""
+        drawn = np.stack([generator_for(seed, Purpose.LEVEL, epoch).random(n, np.float32) for seed in seeds])
+        return torch.from_numpy(drawn).to(self.x.device)
 
     def _keep_factors(
         self, generators: Sequence[np.random.Generator], shape: tuple[int, ...], units: int, dropout: float

@@ -19,6 +19,7 @@ from torch import Tensor
 from aldsurv.errors import ParameterError, TrainingError
 from aldsurv.losses.objective import ClosedFormObjective, Objective
 from aldsurv.networks.hand_passes import HandPasses
+from aldsurv.networks.levels import level_nodes
 from aldsurv.training.batches import Batch, RowSource
 from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
 from aldsurv.training.history import EpochReport, History
@@ -208,7 +209,8 @@ class Training:
         rows = torch.tensor([len(own) for own in self._train.rows])
         first = torch.arange(0, self._train.most_rows, self._size)[:, None]
         counts = (rows - first).clamp(0, self._size).to(total)
-        batches = self._train.batches(self._seeds, epoch, self._size, self._units, dropout)
+        levels = objective.level_nodes > 0
+        batches = self._train.batches(self._seeds, epoch, self._size, self._units, dropout, levels=levels)
         # Encoders may draw from torch's own stream: it is put back as it was.
         with torch.random.fork_rng(enabled=bool(network.encoders)):
             for number, batch in enumerate(batches):
@@ -225,8 +227,9 @@ class Training:
     def _differentiate(self, batch: Batch, epoch: int, number: int) -> Tensor:
         network = self._network
         seeds = encoder_seeds(self._seeds, epoch, number) if network.encoders else []
-        raw = network.outputs(batch.x, keep=batch.keep, training=True, seeds=seeds)
-        losses = self._objective.losses(raw, batch.fields, batch.weight)
+        raw = network.outputs(batch.x, keep=batch.keep, training=True, seeds=seeds, level=batch.level)
+        fields = batch.fields if batch.level is None else (*batch.fields, batch.level)
+        losses = self._objective.losses(raw, fields, batch.weight)
         network.zero_gradients()
         losses.sum().backward()  # type: ignore[no-untyped-call]
         return losses.detach()
@@ -243,10 +246,17 @@ class Training:
             self._held = order, raw, *source.known(order)
         order, raw, fields, weight = self._held
         rows = max(1, _VALIDATION_BLOCK // (len(order) * max(self._units, source.x[0].numel(), 1)))
-        for start in range(0, order.shape[1], rows):
-            block = slice(start, start + rows)
-            raw[:, block] = self._network.outputs(source.inputs(order[:, block]))
-        return _plain(self._objective.losses(raw, fields, weight))
+        total = np.zeros(len(order))
+        # The same levels in every epoch, or a better epoch might only have had the easier ones.
+        for node, share in level_nodes(self._objective.level_nodes) if self._objective.level_nodes else [(None, 1.0)]:
+            level = None if node is None else torch.full(order.shape, node, device=source.x.device)
+            for start in range(0, order.shape[1], rows):
+                block = slice(start, start + rows)
+                own = None if level is None else level[:, block]
+                raw[:, block] = self._network.outputs(source.inputs(order[:, block]), level=own)
+            losses = self._objective.losses(raw, fields if level is None else (*fields, level), weight)
+            total += share * _plain(losses)
+        return total
 
     def _note_epoch(
         self, train_loss: NDArray[np.float64], validation_loss: NDArray[np.float64] | None, rate: float, seconds: float

@@ -6,12 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from aldsurv.losses.objective import Objective
+from aldsurv.losses.objective import ClosedFormObjective, Objective
 
 __all__ = ["best_constant"]
 
-# Enough rows to place a start; each evaluation stays far below a millisecond.
-_MOST_ROWS = 4096
 # In units of the scale of each output: a factor of 150 where the output is a logarithm.
 _FARTHEST = 5.0
 
@@ -20,18 +18,25 @@ def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.T
     """Outputs (k,), the same for all the given rows, of least loss; the guess if the search goes astray."""
     from scipy.optimize import minimize
 
-    step = -(-len(rows) // _MOST_ROWS)
-    chosen = torch.from_numpy(np.ascontiguousarray(rows[::step])).to(objective.fields[0].device)
+    objective = objective.for_start()
+    chosen = torch.from_numpy(np.ascontiguousarray(objective.start_rows(rows))).to(objective.fields[0].device)
     fields = tuple(
         (values.double() if values.is_floating_point() else values)[None]
         for values in (field.index_select(0, chosen) for field in objective.fields)
     )
     own_weight = None if weight is None else weight.index_select(0, chosen).double()[None]
+    known = [field.cpu().numpy() for field in fields]
+    counts = None if own_weight is None else own_weight.cpu().numpy()
 
     start, scale = objective.guess(rows)
 
     def loss_and_slope(moved: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        raw = torch.tensor(start + scale * moved, device=chosen.device).requires_grad_()
+        at = start + scale * moved
+        if isinstance(objective, ClosedFormObjective):
+            every = np.broadcast_to(at, (1, len(chosen), len(at)))
+            losses, slopes = objective.losses_and_slopes(every, known, counts)
+            return float(losses[0]) - base, slopes.sum(axis=(0, 1), dtype=np.float64) * scale
+        raw = torch.tensor(at, device=chosen.device).requires_grad_()
         loss = objective.losses(raw.expand(1, len(chosen), -1), fields, own_weight).sum()
         (slope,) = torch.autograd.grad(loss, raw)
         return float(loss.detach()) - base, slope.cpu().numpy() * scale
@@ -40,7 +45,10 @@ def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.T
     base = 0.0
     base = loss_and_slope(np.zeros(objective.outputs))[0]
     bounds = [(-_FARTHEST, _FARTHEST)] * objective.outputs
-    found = minimize(loss_and_slope, np.zeros(objective.outputs), jac=True, method="L-BFGS-B", bounds=bounds)
+    options = {"maxiter": objective.start_steps}
+    found = minimize(
+        loss_and_slope, np.zeros(objective.outputs), jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    )
     best = start + scale * found.x
     # Rounded: the last digits of a start are noise, and would grow while training.
     return np.round(np.where(np.isfinite(best), best, start), 3).astype(np.float32)

@@ -48,15 +48,21 @@ class MemberNetwork:
         self.encoders = [encoder.to(device) for encoder in encoders]
         self.block = WeightBlock(architecture, initial, device)
         self.passes: HandPasses | None = None
-        by_hand = architecture.activation in BY_HAND and not architecture.batch_norm
+        by_hand = architecture.activation in BY_HAND and not architecture.batch_norm and not architecture.level_units
         if by_hand and not encoders and device.type == "cpu":
             self.passes = HandPasses(architecture, self.block.arrays, self.block.gradients)
         self._best_encoders = [_copied_state(encoder) for encoder in self.encoders]
 
     def outputs(
-        self, x: Tensor, *, keep: Tensor | None = None, training: bool = False, seeds: Sequence[int] = ()
+        self,
+        x: Tensor,
+        *,
+        keep: Tensor | None = None,
+        training: bool = False,
+        seeds: Sequence[int] = (),
+        level: Tensor | None = None,
     ) -> Tensor:
-        """Outputs (members, rows, outputs) for inputs (members, rows, ...).
+        """Outputs (members, rows, outputs) for inputs (members, rows, ...), and for a level (members, rows) if given.
 
         `seeds`, one a member, seed what encoders draw from torch's own stream.
         """
@@ -68,6 +74,8 @@ class MemberNetwork:
                     torch.manual_seed(seeds[k])
                 encoded.append(encoder(x[k]))
             x = torch.stack(encoded)
+        if level is not None:
+            x = torch.cat([x, level.unsqueeze(-1)], -1)
         return forward_on_torch(self.architecture, self.block.arrays, x, keep=keep, training=training)
 
     def optimizer(self, settings: TrainingSettings) -> Optimizer:

@@ -23,6 +23,7 @@ class Purpose(enum.IntEnum):
     DROPOUT = 2
     ENCODER = 3
     VALIDATION = 4
+    LEVEL = 5
 
 
 def generator_for(seed: int, purpose: Purpose, epoch: int = 0) -> np.random.Generator:

@@ -1,0 +1,157 @@
+"""Losses, slopes and information of rows, against scipy's distributions, finite differences and integrals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import laplace_asymmetric
+
+from aldsurv import SurvivalData
+from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.losses.ald_information import ald_information
+from aldsurv.losses.boosting import AldRows, MixtureRows
+
+
+def laplace(theta, log_sigma, log_kappa):
+    return laplace_asymmetric(np.exp(log_kappa), loc=theta, scale=np.exp(log_sigma) / np.sqrt(2))
+
+
+def score(point, of):
+    """Slopes of a log-likelihood by θ, log σ and log κ."""
+    steps = 1e-5 * np.eye(3)
+    return np.array([(of(laplace(*(point + h))) - of(laplace(*(point - h)))) / 2e-5 for h in steps])
+
+
+@pytest.mark.parametrize("log_kappa", [-1.2, 0.0, 0.9])
+@pytest.mark.parametrize("until", [-3.0, -0.2, 0.4, 2.5, np.inf])
+def test_information_is_the_expected_square_of_the_slope(log_kappa, until):
+    point = np.array([0.3, 0.4, log_kappa])
+    whole, end = laplace(*point), point[0] + until
+    # Pieces short enough for the nodes of Gauss and Legendre; none of them lies at the peak, where there is no slope.
+    cuts = np.unique(np.concatenate([whole.ppf(np.array([1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9])), whole.isf([1e-3])]))
+    cuts = np.concatenate([cuts, whole.isf([1e-6, 1e-9, 1e-12]), [point[0], end]])
+    cuts = np.unique(cuts[(cuts <= end) & np.isfinite(cuts)])
+    nodes, shares = np.polynomial.legendre.leggauss(12)
+    half = np.diff(cuts)[:, None] / 2
+    t, share = (cuts[:-1, None] + half + half * nodes).ravel(), (half * shares).ravel()
+    wanted = (share * whole.pdf(t) * score(point, lambda d: d.logpdf(t)) ** 2).sum(1)
+    if np.isfinite(end):
+        wanted += whole.sf(end) * score(point, lambda d: d.logsf(end)) ** 2
+    event = np.isinf(until)
+    found = ald_information(np.array(0.0 if event else until), point[1], point[2], np.array(event))
+    np.testing.assert_allclose(np.array(found), wanted, rtol=2e-4)
+
+
+# Exact, right-, left- and interval-censored rows, some with an entry.
+LOW = np.array([0.5, 3.0, 1.0, 2.0, -np.inf, 0.7, 1.5, 4.0])
+HIGH = np.array([0.5, 3.0, np.inf, np.inf, 1.2, 2.0, 1.5, np.inf])
+ENTRY = np.array([-np.inf, 1.0, -np.inf, 0.5, -np.inf, -np.inf, 0.2, 3.0])
+
+
+def log_likelihood(law, low, high, entry):
+    """From the definition, with a law's cdf, survival and density of the time itself."""
+    if low == high:
+        value = np.log(law.density(low))
+    elif np.isinf(high):
+        value = np.log(law.survival(low))
+    elif np.isinf(low):
+        value = np.log(law.cdf(high))
+    else:
+        value = np.log(law.cdf(high) - law.cdf(low))
+    return value - (np.log(law.survival(entry)) if np.isfinite(entry) else 0.0)
+
+
+class Law:
+    """A mixture of asymmetric Laplace distributions of a support, by scipy."""
+
+    def __init__(self, support, parts, weights):
+        self.support, self.parts, self.weights = support, parts, weights
+
+    def _sum(self, name, t):
+        values = [getattr(part, name)(np.log(t) if self.support == "log" else t) for part in self.parts]
+        if self.support == "positive":
+            over = [part.sf(0.0) for part in self.parts]
+            below = [part.cdf(0.0) if name == "cdf" else 0.0 for part in self.parts]
+            values = [(v - b) / o for v, b, o in zip(values, below, over, strict=True)]
+        return sum(w * v for w, v in zip(self.weights, values, strict=True))
+
+    def density(self, t):
+        return self._sum("pdf", t) / (t if self.support == "log" else 1.0)
+
+    def survival(self, t):
+        return self._sum("sf", t)
+
+    def cdf(self, t):
+        return self._sum("cdf", t)
+
+
+def single(support, raw):
+    theta = np.exp(raw[0]) if support == "positive" else raw[0]
+    return Law(support, [laplace(theta, raw[1], raw[2])], [1.0])
+
+
+def several(support, raw, least):
+    count = (len(raw) - 2) // 4
+    location, log_scale, logits = raw[0], raw[1], raw[2 : 2 + count]
+    places, scales, kappas = raw[2 + count :].reshape(3, count)
+    places = places + np.linspace(-1, 1, count)
+    theta = np.exp(location + places) if support == "positive" else location + np.exp(log_scale) * places
+    sigma = np.exp(log_scale + scales) + least
+    share = np.exp(logits) / np.exp(logits).sum()
+    weights = SHARED_OUT / count + (1 - SHARED_OUT) * share
+    return Law(support, [laplace(t, np.log(s), k) for t, s, k in zip(theta, sigma, kappas, strict=True)], weights)
+
+
+@pytest.mark.parametrize("components", [1, 2])
+@pytest.mark.parametrize("support", ["log", "positive", "real"])
+def test_losses_and_slopes(support, components):
+    data, exp_theta, least = SurvivalData.interval(LOW, HIGH, entry=ENTRY), support == "positive", 0.05
+    if components == 1:
+        rows, law = AldRows(support, data, exp_theta=exp_theta), single
+    else:
+        layout = MixtureOutputs(components, True, exp_theta)
+        rows = MixtureRows(support, data, layout=layout, least_scale=least)
+
+        def law(support, raw):
+            return several(support, raw, least)
+
+    raw = np.random.default_rng(0).normal(scale=0.4, size=(len(data), rows.outputs))
+
+    def loss(raw):
+        laws = [law(support, own) for own in raw]
+        given = zip(laws, LOW, HIGH, ENTRY, strict=True)
+        return np.array([-log_likelihood(*own) for own in given])
+
+    losses, slopes = rows.losses_and_slopes(raw)
+    np.testing.assert_allclose(losses, loss(raw), rtol=1e-9)
+    np.testing.assert_array_equal(losses, rows.losses(raw))
+    for k, step in enumerate(1e-6 * np.eye(rows.outputs)):
+        np.testing.assert_allclose(slopes[:, k], (loss(raw + step) - loss(raw - step)) / 2e-6, rtol=1e-4, atol=1e-7)
+    # The same outputs for all rows may be given once.
+    once = rows.losses_and_slopes(raw[:1])
+    for found, wanted in zip(once, rows.losses_and_slopes(np.repeat(raw[:1], len(data), axis=0)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_loss_is_that_of_the_user_s_unit():
+    data = SurvivalData.right([3.0, 8.0], [True, False])
+    raw = np.array([[0.7, 0.1, 0.2]])
+    inside = AldRows("log", data.scaled(0.25), unit=4.0, exp_theta=False)
+    moved = raw + np.array([[np.log(4.0), 0.0, 0.0]])
+    outside = AldRows("log", data, exp_theta=False)
+    np.testing.assert_allclose(inside.losses(raw), outside.losses(moved), rtol=1e-12)
+
+
+@pytest.mark.parametrize("support", ["log", "positive", "real"])
+def test_a_known_component_tells_more_than_the_mixture(support):
+    # What the mixture tells is the mean square of the slope at its own times: taken at even quantiles.
+    layout = MixtureOutputs(2, True, support == "positive")
+    raw = np.array([[0.4, -0.2, 0.3, -0.3, 0.1, -0.1, 0.0, 0.2, 0.1, -0.2]])
+    any_row = MixtureRows(support, SurvivalData.right([1.0], [True]), layout=layout, least_scale=0.05)
+    times = any_row.distribution(raw).quantile((np.arange(2000) + 0.5) / 2000)[0]
+    times = times[times > 0]
+    rows = MixtureRows(support, SurvivalData.interval(times, times), layout=layout, least_scale=0.05)
+    told = (rows.losses_and_slopes(raw)[1][:, : rows.boosted] ** 2).mean(0)
+    known = rows.information(np.repeat(raw, len(times), axis=0)).mean(0)
+    assert (told < 1.02 * known).all()
+    assert (told > 0.02 * known).all()
