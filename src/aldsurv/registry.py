@@ -83,6 +83,7 @@ MODELS = Registry(
     "model",
     {
         "ald": "aldsurv.models.ald:ALDSurvival",
+        "boosted_ald": "aldsurv.models.boosted:BoostedALD",
         "lognormal": "aldsurv.models.log_normal:LogNormalSurvival",
         "cqrnn": "aldsurv.models.cqrnn:CQRNN",
         "deepsurv": "aldsurv.models.deepsurv:DeepSurv",
@@ -91,6 +92,8 @@ MODELS = Registry(
         "weibull_aft": "aldsurv.models.aft:WeibullAFT",
         "lognormal_aft": "aldsurv.models.aft:LogNormalAFT",
         "recalibrated": "aldsurv.models.recalibrated:RecalibratedSurvival",
+        "icald": "aldsurv.models.icald:ICALDSurvival",
+        "icald_calibrated": "aldsurv.models.icald_calibrated:ICALDCalibrated",
     },
 )
 

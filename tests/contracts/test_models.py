@@ -17,16 +17,16 @@ import aldsurv
 from aldsurv import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.errors import DataError, NotFittedError
-from aldsurv.models import SurvivalEstimator, WeibullAFT, fit_together
+from aldsurv.models import ALDSurvival, SurvivalEstimator, WeibullAFT, fit_together
 from aldsurv.models.neural import NeuralSurvival
 from aldsurv.registry import MODELS
 
 NAMES = list(MODELS)
 NEURAL = [name for name in NAMES if issubclass(MODELS.load(name), NeuralSurvival)]
 # Another seed gives another model.
-SEEDED = {*NEURAL, "recalibrated"}
+SEEDED = {*NEURAL, "recalibrated", "boosted_ald", "icald_calibrated"}
 # Of a network's settings those that make it quick; models without them have nothing to make quick.
-QUICK = {"max_epochs": 3, "members": 2, "random_state": 0}
+QUICK = {"max_epochs": 3, "nodes": 4, "max_rounds": 40, "members": 2, "random_state": 0}
 # What scikit-learn checks and a model cannot promise, each with its reason.
 _WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 EXPECTED = {
@@ -34,7 +34,18 @@ EXPECTED = {
         _WEIGHTS: "rows are trained in mini-batches: a row of weight 2 is in one batch, a row given twice may be in two"
     },
     "recalibrated": {_WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in two folds"},
+    "boosted_ald": {
+        _WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in training and held out"
+    },
+    "icald_calibrated": {_WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in two folds"},
     "cox": {_WEIGHTS: "a row given twice is a tie, which Efron's rule counts otherwise than a row of weight 2"},
+}
+# What is around a network of one kind only: as quick as may be.
+AROUND = {
+    "icald_calibrated": {
+        "estimator": ALDSurvival("paper", max_epochs=12, learning_rate=0.03, progress=False),
+        "folds": 2,
+    }
 }
 
 
@@ -42,7 +53,7 @@ def make(name, **settings):
     kind = MODELS.load(name)
     known = inspect.signature(kind).parameters
     # Whatever is around a model is tried with one that is fitted in no time.
-    settings = {"estimator": WeibullAFT(ridge=settings.get("ridge", 0.0)), **settings}
+    settings = {"estimator": WeibullAFT(ridge=settings.get("ridge", 0.0)), **AROUND.get(name, {}), **settings}
     return kind(**{setting: value for setting, value in {**QUICK, **settings}.items() if setting in known})
 
 
@@ -69,7 +80,8 @@ def test_scikit_learn_s_checks(name):
     # That an estimator is taken which does not derive from theirs, and that times without events warn, is meant.
     expected = EXPECTED.get(name, {}) if name not in NEURAL else EXPECTED["networks"]
     # Some of its tables are wider than long: a linear model has a maximum there only if coefficients have a price.
-    found = check_estimator(make(name, ridge=1.0), on_skip=None, on_fail=None, expected_failed_checks=expected)
+    model = make(name, ridge=1.0, start="random")
+    found = check_estimator(model, on_skip=None, on_fail=None, expected_failed_checks=expected)
     status = {check["check_name"]: check["status"] for check in found}
     assert {check for check in status if status[check] == "failed"} == set()
     # One that passes after all must leave the list.

@@ -167,6 +167,12 @@ def test_the_habits(kind):
     assert all(name in kind.__doc__ for name in kind().get_params())
     if "n_jobs" in kind().get_params():
         assert kind().n_jobs == 1
+    if "fold" in kind().get_params():
+        held_out = [clone(model).set_params(fold=fold).fit(table, Y).held_out_ for fold in range(5)]
+        assert sorted(np.concatenate(held_out)) == list(range(240))
+        np.testing.assert_array_equal(held_out[0], model.held_out_)
+        with pytest.raises(ParameterError, match="fold must be a whole number"):
+            clone(model).set_params(fold=-1).fit(table, Y)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

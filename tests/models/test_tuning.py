@@ -128,7 +128,7 @@ def test_networks_are_scored_as_if_fitted_one_by_one_with_one_member() -> None:
             scores.append(metrics.log_likelihood(model.predict_distribution(x[part]), data[part]))
         assert trial.score == pytest.approx(np.mean(scores), rel=1e-12)
     assert found.trials[0].settings == {}
-    assert set(found.trials[1].settings) == {"learning_rate", "dropout", "weight_decay", "support"}
+    assert set(found.trials[1].settings) == {"learning_rate", "dropout", "weight_decay", "support", "components"}
 
 
 def test_a_penalty_is_found_where_one_is_needed() -> None:

@@ -22,6 +22,7 @@ _METRICS = {
 }
 _MODELS = {
     "ald": "ALD",
+    "boosted_ald": "Boosted ALD",
     "cqrnn": "CQRNN",
     "lognormal": "LogNorm",
     "deepsurv": "DeepSurv",

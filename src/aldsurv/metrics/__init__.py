@@ -18,6 +18,12 @@ from aldsurv.metrics.error import mean_absolute_error
 from aldsurv.metrics.evaluation import evaluate
 from aldsurv.metrics.event_levels import CalibrationLine, CalibrationPoints, EventLevels, event_levels
 from aldsurv.metrics.groups import CalibrationByGroup, GroupCalibration, calibration_by_group
+from aldsurv.metrics.individual_calibration import (
+    WorstGroup,
+    average_calibration,
+    individual_calibration,
+    worst_group_calibration,
+)
 from aldsurv.metrics.intervals import IntervalCoverage, interval_coverage
 from aldsurv.metrics.likelihood import log_likelihood
 from aldsurv.metrics.point_estimates import point_estimate
@@ -46,6 +52,8 @@ __all__ = [
     "IntervalCoverage",
     "OneCalibration",
     "Scorer",
+    "WorstGroup",
+    "average_calibration",
     "bootstrap",
     "brier_score",
     "brier_skill_score",
@@ -66,6 +74,7 @@ __all__ = [
     "get_scorer",
     "harrell_c_scorer",
     "ibs_scorer",
+    "individual_calibration",
     "integrated_brier_score",
     "integrated_calibration_index",
     "interval_coverage",
@@ -80,4 +89,5 @@ __all__ = [
     "survival_calibration",
     "survival_calibration_points",
     "survival_crps",
+    "worst_group_calibration",
 ]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import ParameterError
 from aldsurv.models.mixture import MixtureSurvival
-from aldsurv.models.neural import NeuralSurvival
-from aldsurv.models.preparation import with_log_times
+from aldsurv.models.neural import NeuralSurvival, Prepared
+from aldsurv.models.preparation import base_seed, with_log_times, with_zero_as_early
 from aldsurv.survival_data import SurvivalData
+
+if TYPE_CHECKING:
+    from aldsurv.losses.objective import Objective
 
 __all__ = ["ALDSurvival"]
 
@@ -20,6 +25,8 @@ _FAMILIES = {
     "positive": "positive_asymmetric_laplace",
     "log": "log_asymmetric_laplace",
 }
+# In the order in which they are tried; the first is taken if nothing can be compared.
+_TRIED = ("log", "positive", "real")
 # Settings that earlier files do not have, as they were then; those of one group came together.
 _CAME_LATER: tuple[dict[str, Any], ...] = (
     {"components": 1, "shapes": "tied"},
@@ -84,8 +91,9 @@ class ALDSurvival(MixtureSurvival):
     recipe
         ``"default"``, or ``"paper"`` for the network and training of Sheng & Henao (2025).
     support
-        ``"real"`` (the paper's: some mass below 0), ``"positive"`` (the same cut off at 0) or ``"log"`` (the
-        logarithm of time has the asymmetric Laplace distribution).
+        ``"real"`` (the paper's: some mass below 0), ``"positive"`` (the same cut off at 0), ``"log"`` (the logarithm
+        of time has the asymmetric Laplace distribution), or ``"auto"``: all three are trained, and the one with the
+        highest log-likelihood on the members' validation rows is kept; log if under ten events are held out.
     components
         Asymmetric Laplace components of each row's distribution; 1 is the paper's model, more make it a mixture.
     shapes
@@ -117,8 +125,14 @@ class ALDSurvival(MixtureSurvival):
     bins
         Pieces into which the quantiles of a column of numbers divide it; how far each row has come through each piece
         stands beside the column. 0 for none.
+    calibration
+        Weight of X-CAL, a smooth CensDcal of each batch, in the loss; 0 for none.
+    crps
+        Share, from 0 to 1, that the survival-CRPS up to the last training time takes of the loss in place of the
+        likelihood, with time in the unit inside.
     point
-        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+        Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
+        ``"restricted_mean"``, or ``"auto"``: one for each use, by the members' validation rows.
     categorical
         Columns, by name or number, whose numbers are categories.
     unit
@@ -137,9 +151,18 @@ class ALDSurvival(MixtureSurvival):
     Attributes
     ----------
     settings_
-        Every setting that was used.
+        Every setting that was used; of the supports the one that was chosen.
+    support_scores_
+        With ``support="auto"`` the mean log-likelihood of the held-out rows by support, in the unit of the data; empty
+        if the support was given, or too little was held out.
+    error_point_, ranking_point_
+        The summary that `predict_time` gives, and the one by which `predict` and `score` rank: `point`, or the chosen.
+    point_scores_
+        With ``point="auto"`` for ``"error"`` and ``"ranking"`` by summary the score and the standard error of its
+        distance to the median's; else empty.
     history_
-        Losses of each epoch and member, as mean negative log-likelihood in the unit of the data.
+        Losses of each epoch and member, as mean negative log-likelihood in the unit of the data; with `calibration` or
+        `crps` with those terms, which are then also in what decides when to stop.
     features_
         How columns become numbers.
     trained_on_
@@ -157,6 +180,8 @@ class ALDSurvival(MixtureSurvival):
     >>> bool(d.median()[0] < d.median()[1]), d.survival([1.0, 2.0, 4.0]).shape
     (True, (2, 3))
     """
+
+    support_scores_: dict[str, float]
 
     _NAME: ClassVar[str] = "ald"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
@@ -242,19 +267,74 @@ class ALDSurvival(MixtureSurvival):
 
     def _settings(self) -> dict[str, Any]:
         settings = super()._settings()
-        if settings["theta_link"] == "auto":
+        if settings["theta_link"] == "auto" and settings["support"] != "auto":
             settings["theta_link"] = "exp" if settings["support"] == "positive" else "identity"
         return settings
+
+    def _candidates(self) -> list[NeuralSurvival]:
+        if self._settings()["support"] != "auto":
+            return [self]
+        # The same seed for all: what is kept is what a fit with that support alone would be.
+        given = {**self.get_params(), "random_state": base_seed(self.random_state)}
+        found: list[NeuralSurvival] = []
+        for support in _TRIED:
+            own = {} if self.checkpoint is None else {"checkpoint": f"{self.checkpoint}.{support}"}
+            found.append(ALDSurvival(**{**given, "support": support, **own}))
+        return found
+
+    def _keep_best(self, candidates: Sequence[NeuralSurvival], prepared: Sequence[Prepared]) -> int:
+        scores = [_held_out_score(model, own) for model, own in zip(candidates, prepared, strict=True)]
+        best = int(np.argmax(scores))
+        self._become(candidates[best])
+        compared = {str(model.settings_["support"]): score for model, score in zip(candidates, scores, strict=True)}
+        self.support_scores_ = compared if len(compared) > 1 else {}
+        return best
+
+    def _remember(self, *arguments: Any) -> None:
+        super()._remember(*arguments)
+        self.support_scores_ = {}
+
+    def _choices(self) -> dict[str, Any]:
+        found = super()._choices()
+        return {**found, "support_scores": self.support_scores_} if self.support_scores_ else found
+
+    def _restore_choices(self, found: dict[str, Any]) -> None:
+        self.support_scores_ = {
+            support: float(score) for support, score in found.pop("support_scores", {}).items() if support in _FAMILIES
+        }
+        super()._restore_choices(found)
+
+    def _told_choices(self) -> dict[str, str]:
+        found = super()._told_choices()
+        if not self.support_scores_:
+            return found
+        told = ", ".join(f"{name} {score:.4f}" for name, score in self.support_scores_.items())
+        return {"support": f"{self.settings_['support']}, by the log-likelihood: {told}", **found}
 
     def _family(self, settings: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
         return _FAMILIES[settings["support"]], (settings["theta_link"], "exp", "exp")
 
     def _check_settings(self, settings: dict[str, Any]) -> None:
         super()._check_settings(settings)
-        if settings["support"] not in _FAMILIES:
-            raise ParameterError(f"support must be one of {', '.join(_FAMILIES)}, but is {settings['support']!r}.")
+        if settings["support"] not in (*_FAMILIES, "auto"):
+            allowed = ", ".join((*_FAMILIES, "auto"))
+            raise ParameterError(f"support must be one of {allowed}, but is {settings['support']!r}.")
         if settings["theta_link"] not in ("exp", "identity", "auto"):
             raise ParameterError(f"theta_link must be 'exp', 'identity' or 'auto', but is {settings['theta_link']!r}.")
+
+        for name, most, allowed in (("calibration", math.inf, "a finite number from 0"), ("crps", 1.0, "from 0 to 1")):
+            value = settings[name]
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not 0 <= value <= most or value == math.inf:
+                raise ParameterError(f"{name} must be {allowed} (0: not used), but is {value!r}.")
+
+    def _objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: Any, device: Any) -> Objective:
+        return self._with_terms(super()._objective(prepared, data, units, device), prepared, data, device)
+
+    def _told_loss(self, loss: float) -> tuple[str, str]:
+        settings = self.settings_
+        # With terms beside it the loss is no log-likelihood.
+        return ("loss", f"{loss:.4f}") if settings["calibration"] or settings["crps"] else super()._told_loss(loss)
 
     def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
         return with_log_times(data) if settings["support"] == "log" else data
@@ -271,3 +351,15 @@ class ALDSurvival(MixtureSurvival):
                 parameters, settings = {**dict.fromkeys(earlier), **parameters}, {**earlier, **settings}
             document = {**document, "parameters": parameters, "settings": settings}
         return super()._from_file(document, arrays, encoder)
+
+
+def _held_out_score(model: NeuralSurvival, prepared: Prepared) -> float:
+    """Mean log-likelihood of what each member says of its own validation rows; a density of time in any support."""
+    if prepared.rows.validation is None:
+        return 0.0
+    data, total, weight = with_zero_as_early(prepared.observed), 0.0, 0.0
+    for part in model._held_out(prepared):
+        rows = data[part.numbers]
+        total += float(np.sum(part.predicted.log_likelihood(rows)))
+        weight += rows.total_weight
+    return total / weight

@@ -14,15 +14,19 @@ from numpy.typing import NDArray
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.habits import EstimatorHabits
+from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
 from aldsurv.models.survival_function import row_functions
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["SurvivalEstimator", "read_target"]
+__all__ = ["POINTS", "SurvivalEstimator", "read_target", "summarised"]
 
 FloatArray = NDArray[np.float64]
+
+# Summaries of a distribution that may stand for it.
+POINTS = ("mean", "median", "mode", "restricted_mean")
 
 
 class SurvivalEstimator(EstimatorHabits, ABC):
@@ -75,19 +79,123 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
     @abstractmethod
     def _point(self) -> str:
-        """Name of the summary by which rows are ranked: a method of the distribution."""
+        """Name of the summary that is the predicted time: a method of the distribution."""
+
+    def _ranking_point(self) -> str:
+        """Name of the summary by which rows are ranked."""
+        return self._point()
 
     def predict_time(self, X: Any) -> FloatArray:
         """One time a row: the summary of the distribution named by the parameter `point`."""
-        distribution = self.predict_distribution(X)
-        name = self._point()
-        if name == "restricted_mean":
-            return np.asarray(distribution.restricted_mean(float(self.unique_times_[-1])))
-        return np.asarray(getattr(distribution, name)())
+        return self._summarised(self.predict_distribution(X), self._point())
 
     def predict(self, X: Any) -> FloatArray:
         """Risk score of each row: the higher, the earlier the event; minus the predicted time."""
-        return -self.predict_time(X)
+        return -self._summarised(self.predict_distribution(X), self._ranking_point())
+
+    def _summarised(self, distribution: SurvivalDistribution, point: str) -> FloatArray:
+        return summarised(distribution, point, float(self.unique_times_[-1]))
+
+    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+        """What each member of an ensemble predicts for the rows of `X`, in the unit of the training times.
+
+        `predict_distribution` is their mixture, in equal parts. Of a model that is no ensemble it is the only one.
+        """
+        return [self.predict_distribution(X)]
+
+    def _n_members(self) -> int:
+        return 1
+
+    def _band_stretch(self) -> float:
+        """Standard errors of the prediction in one standard deviation between the members.
+
+        As if a further member were to be predicted; a model that knows by what its members differ may know better.
+        """
+        return float(np.sqrt(1 + 1 / self._n_members()))
+
+    def predict_survival_band(self, X: Any, times: Any, *, level: float = 0.9) -> Band:
+        """Between which limits the members of an ensemble leave the survival of each row, time by time.
+
+        Student's limits, on the scale of ``log(-log S)``, around the mean of the members, with one degree of freedom
+        less than there are members. Members that each hold out other rows are what a jackknife leaves out in turn:
+        the distance between them says how far the prediction would move with other rows like these. It does not
+        say how far the event times of one individual spread (`SurvivalDistribution.interval` does), nor what all
+        members get wrong alike. Where a member's survival is 0 or 1, the limits are the range of the members.
+
+        Parameters
+        ----------
+        X
+            Covariates.
+        times
+            A number, a vector (m,), or (n, m).
+        level
+            Of the limits.
+
+        Returns
+        -------
+        Band
+            ``lower`` and ``upper``, each as ``predict_distribution(X).survival(times)``, which lies between them.
+        """
+        level, members = checked_level(level), self._several_members(X)
+        own = self.predict_distribution(X)
+        return survival_band(members, own, times, level=level, stretch=self._band_stretch())
+
+    def predict_time_band(self, X: Any, *, point: str | None = None, level: float = 0.9) -> Band:
+        """Between which limits the members of an ensemble leave a predicted time, as `predict_survival_band` has them.
+
+        The scale is that of the logarithm. Where a member's time is infinite or not above 0, the limits are the range
+        of the members.
+
+        Parameters
+        ----------
+        X
+            Covariates.
+        point
+            ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``; None for the one of `predict_time`.
+        level
+            Of the limits.
+
+        Returns
+        -------
+        Band
+            ``lower`` and ``upper`` (n,); the time predicted by all members together lies between them.
+        """
+        level, members = checked_level(level), self._several_members(X)
+        name = self._point() if point is None else point
+        if name not in POINTS:
+            raise ParameterError(f"point must be one of {', '.join(POINTS)}, but is {name!r}.")
+        values = np.stack([self._summarised(one, name) for one in members])
+        own = self._summarised(self.predict_distribution(X), name)
+        return time_band(values, own, level=level, stretch=self._band_stretch())
+
+    def predict_spread(self, X: Any, *, horizon: float | None = None) -> VarianceParts:
+        """The variance of the predicted time of each row, and how much of it is disagreement between members.
+
+        Parameters
+        ----------
+        X
+            Covariates.
+        horizon
+            Look at the time up to here only, anything later counting as here; None for all of it. Heavy tails have no
+            finite variance, but one within a horizon.
+
+        Returns
+        -------
+        VarianceParts
+            ``within``, ``between`` and ``total`` (n,), the sum of both.
+        """
+        if horizon is not None and (isinstance(horizon, bool) or not 0 < float(horizon) < np.inf):
+            raise ParameterError(f"horizon must be a positive number or None, but is {horizon!r}.")
+        return variance_parts(self._several_members(X), horizon)
+
+    def _several_members(self, X: Any) -> list[SurvivalDistribution]:
+        self._require_fitted()
+        if self._n_members() < 2:
+            raise ParameterError(
+                f"this {type(self).__name__} has one member: there is no spread between members. Take an ensemble, "
+                "such as ALDSurvival(members=5)."
+            )
+        return self.predict_members(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Harrell's C of `predict` on the rows of `X`: 0.5 is chance, 1 a perfect ranking."""
@@ -116,6 +224,23 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         if return_array:
             return np.asarray(getattr(distribution, kind)(self.unique_times_))
         return row_functions(distribution, kind, self.unique_times_)
+
+
+def summarised(distribution: SurvivalDistribution, point: str, horizon: float) -> FloatArray:
+    """One time a row (n,).
+
+    Parameters
+    ----------
+    distribution
+        The rows.
+    point
+        One of `POINTS`.
+    horizon
+        Up to which the restricted mean counts.
+    """
+    if point == "restricted_mean":
+        return np.asarray(distribution.restricted_mean(horizon))
+    return np.asarray(getattr(distribution, point)())
 
 
 def read_target(y: Any, sample_weight: Any = None) -> SurvivalData:

@@ -143,7 +143,8 @@ class CQRNN(NeuralSurvival):
     clip_features
         Largest absolute value of a standardised column; 0 for no limit.
     point
-        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+        Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
+        ``"restricted_mean"``, or ``"auto"``: one for each use, by the members' validation rows.
     categorical
         Columns, by name or number, whose numbers are categories.
     unit
@@ -164,6 +165,9 @@ class CQRNN(NeuralSurvival):
     ----------
     settings_
         Every setting that was used.
+    error_point_, ranking_point_, point_scores_
+        The summary that `predict_time` gives and the one that `predict` ranks by; with ``point="auto"`` what they were
+        chosen by: as in `ALDSurvival`.
     history_
         Losses of each epoch and member, in the unit inside; of all stages one after the other.
     learned_

@@ -123,12 +123,16 @@ class DeepHit(NeuralSurvival):
     clip_features
         Largest absolute value of a standardised column; 0 for no limit.
     point
-        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+        Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
+        ``"restricted_mean"``, or ``"auto"``: one for each use, by the members' validation rows.
     categorical, unit, device, random_state, progress, callbacks, checkpoint
         As in `ALDSurvival`.
 
     Attributes
     ----------
+    error_point_, ranking_point_, point_scores_
+        The summary that `predict_time` gives and the one that `predict` ranks by; with ``point="auto"`` what they were
+        chosen by: as in `ALDSurvival`.
     bin_ends_
         Ends of the bins, in the unit of the data; the first begins at 0.
     causes_

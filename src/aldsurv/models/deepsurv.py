@@ -152,6 +152,7 @@ class DeepSurv(NeuralSurvival):
     """
 
     _NAME: ClassVar[str] = "deepsurv"
+    _CHOOSES_POINT: ClassVar[bool] = False
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
     # Only the order of times counts: they stay as they are, and the steps at the very times of events.
     time_scale: ClassVar[None] = None

@@ -93,7 +93,8 @@ class LogNormalSurvival(ParametricSurvival):
     clip_features
         Largest absolute value of a standardised column; 0 for no limit.
     point
-        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+        Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
+        ``"restricted_mean"``, or ``"auto"``: one for each use, by the members' validation rows.
     categorical
         Columns, by name or number, whose numbers are categories.
     unit
@@ -113,6 +114,9 @@ class LogNormalSurvival(ParametricSurvival):
     ----------
     settings_
         Every setting that was used.
+    error_point_, ranking_point_, point_scores_
+        The summary that `predict_time` gives and the one that `predict` ranks by; with ``point="auto"`` what they were
+        chosen by: as in `ALDSurvival`.
     history_
         Losses of each epoch and member, as mean negative log-likelihood in the unit of the data.
     features_

@@ -61,8 +61,28 @@ class MixtureSurvival(ParametricSurvival):
             return super()._objective(prepared, data, units, device)
         from aldsurv.losses.mixture_likelihood import mixture_objective
 
-        least = np.concatenate([np.full(len(own.data), own.learned["least_scale"][0]) for own in prepared])
+        least = _least_scales(prepared)
         return mixture_objective(layout, settings["support"], data, least, unit=units, device=device)
+
+    def _with_terms(
+        self, likelihood: Objective, prepared: Sequence[Prepared], data: SurvivalData, device: Any
+    ) -> Objective:
+        """The likelihood with what the settings ``calibration`` and ``crps`` add to it."""
+        from aldsurv.losses.training_terms import one_component, with_terms
+
+        settings = prepared[0].settings
+        layout = _layout(settings)
+        return with_terms(
+            likelihood,
+            one_component(settings["theta_link"] == "exp") if layout is None else layout.columns,
+            settings["support"],
+            data,
+            calibration=settings["calibration"],
+            crps=settings["crps"],
+            horizon=np.concatenate([np.full(len(own.data), _last_time(own.data)) for own in prepared]),
+            least_scale=0.0 if layout is None else _least_scales(prepared),
+            device=device,
+        )
 
     def _member_distribution(self, raw: NDArray[np.float64], member: int, X: Any) -> SurvivalDistribution:
         layout = _layout(self.settings_)
@@ -121,6 +141,15 @@ class MixtureSurvival(ParametricSurvival):
         if self.settings_["components"] == 1:
             return super()._kind()
         return f"mixture of {self.settings_['components']} {super()._kind()} ({self.settings_['shapes']} shapes)"
+
+
+def _least_scales(prepared: Sequence[Prepared]) -> NDArray[np.float64]:
+    return np.concatenate([np.full(len(own.data), own.learned["least_scale"][0]) for own in prepared])
+
+
+def _last_time(data: SurvivalData) -> float:
+    known = np.concatenate([data.lower, data.upper])
+    return float(known[np.isfinite(known)].max())
 
 
 def _layout(settings: dict[str, Any]) -> MixtureOutputs | None:

@@ -17,7 +17,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.mixture import Mixture
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.features import Features
-from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.base import POINTS, SurvivalEstimator, read_target
 from aldsurv.models.encoding import encoded, raw_inputs, require_torch
 from aldsurv.models.preparation import Rows, member_seeds, split_for_members, time_unit
 from aldsurv.networks import Architecture, forward
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from aldsurv.losses.objective import Objective
+    from aldsurv.models.point_choice import HeldRows, PointScores
     from aldsurv.training.history import History
 
 __all__ = ["NeuralSurvival", "Prepared"]
 
-_POINTS = ("mean", "median", "mode", "restricted_mean")
 _MOST_TIMES = 512
 
 
@@ -56,6 +56,8 @@ class Prepared:
         Arrays the model had to know before training.
     per_row
         Columns (n,) that its objective needs beside the times.
+    observed, given
+        Times and covariates as the user gave them.
     """
 
     settings: dict[str, Any]
@@ -68,6 +70,8 @@ class Prepared:
     times: NDArray[np.float64]
     learned: dict[str, NDArray[Any]]
     per_row: dict[str, NDArray[Any]]
+    observed: SurvivalData
+    given: Any
 
 
 class NeuralSurvival(SurvivalEstimator):
@@ -78,6 +82,8 @@ class NeuralSurvival(SurvivalEstimator):
 
     _RECIPES: ClassVar[dict[str, dict[str, Any]]]
     _NAME: ClassVar[str]
+    # Whether point="auto" makes sense: rows are ranked by a summary of their distribution.
+    _CHOOSES_POINT: ClassVar[bool] = True
 
     settings_: dict[str, Any]
     features_: Features | None
@@ -88,6 +94,9 @@ class NeuralSurvival(SurvivalEstimator):
     time_scale_: float
     history_: History
     trained_on_: dict[str, Any]
+    error_point_: str
+    ranking_point_: str
+    point_scores_: PointScores
 
     # What users set by the constructor of each model; the rest is in the recipe.
     recipe: str
@@ -166,21 +175,42 @@ class NeuralSurvival(SurvivalEstimator):
 
         With several members it is their mixture.
         """
-        raw = self._raw(X)
-        parts = [self._member_distribution(own, k, X).scaled(self.time_scale_) for k, own in enumerate(raw)]
+        parts = self.predict_members(X)
         return parts[0] if len(parts) == 1 else self._combined(parts)
+
+    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+        """What each member predicts for the rows of `X`, in the unit of the training times."""
+        raw = self._raw(X)
+        return [self._member_distribution(own, k, X).scaled(self.time_scale_) for k, own in enumerate(raw)]
+
+    def _n_members(self) -> int:
+        return int(self.weights_["output.bias"].shape[0])
+
+    def _band_stretch(self) -> float:
+        members, share = self._n_members(), float(self.settings_["validation"])
+        if self.history_.validation_loss is None or share == 0:
+            return super()._band_stretch()
+        # Each member leaves a share of the rows out: a delete-d jackknife, whose variance is that of its parts times
+        # (n - d)/d, and with folds as many as members the grouped one.
+        return float(np.sqrt((1 - share) / share * (members - 1) / members))
 
     def _raw(self, X: Any) -> NDArray[np.float64]:
         self._require_fitted()
         X = self._columns(X)
-        if self.features_ is None:
-            return _outputs(self.network_, self.weights_, self.encoders_, raw_inputs(X))
-        x = self.features_.transform(X, owner=type(self).__name__)
-        return _outputs(self.network_, self.weights_, self.encoders_, x)
+        x = raw_inputs(X) if self.features_ is None else self.features_.transform(X, owner=type(self).__name__)
+        return _outputs(self.network_, self.weights_, self.encoders_, x, self._levels())
+
+    def _levels(self) -> NDArray[np.float64] | None:
+        """Levels at which the network is asked, if it takes one: its outputs then are (members, n, levels, outputs)."""
+        return None
 
     def _point(self) -> str:
         self._require_fitted()
-        return str(self.settings_["point"])
+        return self.error_point_
+
+    def _ranking_point(self) -> str:
+        self._require_fitted()
+        return self.ranking_point_
 
     def _settings(self) -> dict[str, Any]:
         """All settings: those given, and the recipe's for the rest."""
@@ -207,8 +237,9 @@ class NeuralSurvival(SurvivalEstimator):
             raise ParameterError(f"clip_features must be a number from 0 (no limit) on, but is {clip!r}.")
         if self.unit is not None and not isinstance(self.unit, str):
             raise ParameterError(f"unit must be text, such as 'months', but is {self.unit!r}.")
-        if settings["point"] not in _POINTS:
-            raise ParameterError(f"point must be one of {', '.join(_POINTS)}, but is {settings['point']!r}.")
+        points = (*POINTS, "auto") if self._CHOOSES_POINT else POINTS
+        if settings["point"] not in points:
+            raise ParameterError(f"point must be one of {', '.join(points)}, but is {settings['point']!r}.")
         if settings["start"] not in ("random", "marginal"):
             raise ParameterError(f"start must be 'random' or 'marginal', but is {settings['start']!r}.")
 
@@ -219,7 +250,21 @@ class NeuralSurvival(SurvivalEstimator):
             chosen["hidden"] = ()
         return Architecture(inputs=inputs, outputs=outputs, **chosen)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
+    def _candidates(self) -> list[NeuralSurvival]:
+        """Estimators to fit and choose from, the one to take without validation rows first; usually this one alone."""
+        return [self]
+
+    def _keep_best(self, candidates: Sequence[NeuralSurvival], prepared: Sequence[Prepared]) -> int:
+        """Become the best of several candidates that are fitted, and tell which it is."""
+        raise NotImplementedError
+
+    def _become(self, fitted: NeuralSurvival) -> None:
+        """Have learned what another has."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        vars(self).update({name: value for name, value in vars(fitted).items() if name.endswith("_")})
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, rows: Rows | None = None) -> Prepared:
         settings = self._settings()
         if not all(callable(callback) for callback in _sequence("callbacks", self.callbacks)):
             raise ParameterError(f"callbacks must be functions of an EpochReport, but are {self.callbacks!r:.60}.")
@@ -244,18 +289,19 @@ class NeuralSurvival(SurvivalEstimator):
                 "no event was observed in any row: there is nothing to learn. "
                 "Check which value of the event column means an event."
             )
-        data = self._target(data, settings)
+        observed, data = data, self._target(data, settings)
         unit = time_unit(data, settings["time_scale"])
         seeds = member_seeds(self.random_state, settings["members"])
-        from aldsurv.training.randomness import Purpose, generator_for
+        if rows is None:
+            from aldsurv.training.randomness import Purpose, generator_for
 
-        folds = generator_for(seeds[0], Purpose.VALIDATION)
-        rows = split_for_members(data, float(settings["validation"]), settings["members"], folds)
+            folds = generator_for(seeds[0], Purpose.VALIDATION)
+            rows = split_for_members(data, float(settings["validation"]), settings["members"], folds)
         known = np.concatenate([data.lower, data.upper])
         times = np.unique(known[np.isfinite(known)])
         data = data.scaled(1 / unit)
         learned, per_row = self._learn_before(X, data, settings, rows), self._per_row(X, data, settings)
-        return Prepared(settings, features, x, data, unit, seeds, rows, times, learned, per_row)
+        return Prepared(settings, features, x, data, unit, seeds, rows, times, learned, per_row, observed, X)
 
     def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
         """The data as the family can take them."""
@@ -279,6 +325,10 @@ class NeuralSurvival(SurvivalEstimator):
         self.network_, self.weights_, self.encoders_ = network, weights, encoders
         self.learned_ = {**prepared.learned, **after}
         self.time_scale_, self.history_, self.unique_times_ = prepared.unit, history, times
+        point = str(prepared.settings["point"])
+        # Until it is chosen: what would be taken without validation rows.
+        self.error_point_ = self.ranking_point_ = "median" if point == "auto" else point
+        self.point_scores_ = {}
         self.trained_on_ = {
             "rows": len(data),
             "events": data.n_events,
@@ -296,8 +346,51 @@ class NeuralSurvival(SurvivalEstimator):
             names = prepared.features.names_in
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
+        elif "feature_names_in_" in vars(self):
             del self.feature_names_in_
+
+    def _held_out(self, prepared: Prepared) -> list[HeldRows]:
+        """What each member says of its own validation rows, in the user's unit."""
+        from aldsurv.models.point_choice import HeldRows
+
+        raw = _outputs(self.network_, self.weights_, self.encoders_, prepared.x)
+        held = []
+        for k, rows in enumerate(prepared.rows.validation or ()):
+            predicted = self._member_distribution(raw[k], k, prepared.given).scaled(self.time_scale_)
+            held.append(HeldRows(predicted[rows], prepared.observed[rows], rows))
+        return held
+
+    def _choose_points(self, prepared: Prepared) -> None:
+        """Settle ``point="auto"``; without validation rows it is the median."""
+        if prepared.settings["point"] != "auto" or prepared.rows.validation is None:
+            return
+        from aldsurv.models.point_choice import chosen_points
+
+        last = float(self.unique_times_[-1])
+        found = chosen_points(self._held_out(prepared), prepared.observed, last)
+        self.error_point_, self.ranking_point_, self.point_scores_ = found
+
+    def _choices(self) -> dict[str, Any]:
+        """What was chosen by validation rows, and by which scores; empty if all was given."""
+        if self.settings_["point"] != "auto":
+            return {}
+        scores = {use: {name: list(pair) for name, pair in own.items()} for use, own in self.point_scores_.items()}
+        return {"error_point": self.error_point_, "ranking_point": self.ranking_point_, "point_scores": scores}
+
+    def _restore_choices(self, found: dict[str, Any]) -> None:
+        """The inverse of `_choices`; raise `ParameterError` if it is not."""
+        point = self.settings_["point"]
+        error, ranking = found.pop("error_point", point), found.pop("ranking_point", point)
+        if error not in POINTS or ranking not in POINTS or (point != "auto" and {error, ranking} != {point}):
+            raise ParameterError(f"the summaries chosen must be of {', '.join(POINTS)}, but are {error}, {ranking}.")
+        self.error_point_, self.ranking_point_ = error, ranking
+        scores = found.pop("point_scores", {})
+        self.point_scores_ = {
+            use: {name: (float(score), float(error)) for name, (score, error) in own.items()}
+            for use, own in scores.items()
+        }
+        if found:
+            raise ParameterError(f"{sorted(found)[0]} is nothing that this model chooses.")
 
     def summary(self) -> str:
         """What the model is and what it was trained on, in a few lines."""
@@ -313,6 +406,7 @@ class NeuralSurvival(SurvivalEstimator):
             columns = f"{self.n_features_in_}, as {self.features_.width} numbers"
         which = "training" if history.validation_loss is None else "validation"
         label, loss = self._told_loss(float(history.best_loss.mean()))
+        chosen = [f"  {name:<14}  {words}" for name, words in self._told_choices().items()]
         return "\n".join(
             [
                 f"{type(self).__name__}, {self._kind()}, {members} x {weights} weights",
@@ -321,8 +415,16 @@ class NeuralSurvival(SurvivalEstimator):
                 f"  columns         {columns}",
                 f"  epochs          {history.epochs}, kept {kept}, stopped by {history.stopped_by}",
                 f"  {label:<14}  {loss} on {which} rows",
+                *chosen,
             ]
         )
+
+    def _told_choices(self) -> dict[str, str]:
+        """What was chosen by validation rows, for people."""
+        if self.settings_["point"] != "auto":
+            return {}
+        names = (name.replace("_", " ") for name in (self.error_point_, self.ranking_point_))
+        return {"summaries": "{} for the time, {} for the ranking".format(*names)}
 
     def _told_loss(self, loss: float) -> tuple[str, str]:
         """A mean loss for people: what it is, and the number."""
@@ -343,10 +445,14 @@ class NeuralSurvival(SurvivalEstimator):
 
 
 def _outputs(
-    network: Architecture, weights: dict[str, NDArray[np.float32]], encoders: list[Any], x: NDArray[Any]
+    network: Architecture,
+    weights: dict[str, NDArray[np.float32]],
+    encoders: list[Any],
+    x: NDArray[Any],
+    levels: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Outputs (members, rows, outputs) of all members."""
-    return forward(network, weights, _encoded(encoders, x) if encoders else x)
+    return forward(network, weights, _encoded(encoders, x) if encoders else x, levels)
 
 
 def _encoded(encoders: list[Any], x: NDArray[Any]) -> NDArray[np.float32]:

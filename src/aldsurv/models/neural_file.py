@@ -21,6 +21,8 @@ _ENTRIES = {
     "parameters", "settings", "features", "network", "encoders", "members", "time_scale", "history", "trained_on",
     "n_features_in",
 }  # fmt: skip
+# Only of models that chose something by themselves.
+_CHOICES = "choices"
 
 
 def written(model: NeuralSurvival) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -37,6 +39,8 @@ def written(model: NeuralSurvival) -> tuple[dict[str, Any], dict[str, NDArray[An
         "trained_on": model.trained_on_,
         "n_features_in": model.n_features_in_,
     }
+    if choices := model._choices():
+        document[_CHOICES] = choices
     arrays: dict[str, NDArray[Any]] = {f"network.{name}": array for name, array in model.weights_.items()}
     arrays |= {f"learned.{name}": array for name, array in model.learned_.items()}
     arrays["times"] = model.unique_times_
@@ -49,7 +53,7 @@ def restored(
     kind: type[NeuralSurvival], document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any
 ) -> NeuralSurvival:
     """The estimator of a file; everything in it is checked."""
-    require(set(document) == _ENTRIES, "its entries are not those of a model")
+    require(set(document) - {_CHOICES} == _ENTRIES, "its entries are not those of a model")
     model: NeuralSurvival = with_parameters(kind, document["parameters"])
     recipe = model._settings()
     settings = {name: from_portable(value) for name, value in document["settings"].items()}
@@ -89,6 +93,9 @@ def restored(
     model.settings_, model.features_, model.network_, model.encoders_ = settings, features, network, encoders
     model.weights_, model.learned_, model.time_scale_, model.unique_times_ = weights, learned, scale, times
     model.history_, model.trained_on_ = history, facts
+    choices = document.get(_CHOICES, {})
+    require(isinstance(choices, dict), "what it chose is unclear")
+    model._restore_choices(dict(choices))
     model.n_features_in_ = width
     if features is not None and features.names_in is not None:
         model.feature_names_in_ = np.array(features.names_in, dtype=object)

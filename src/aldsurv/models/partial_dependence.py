@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.boosted import BoostedALD
 from aldsurv.models.covariate_table import CovariateTable
 from aldsurv.models.parametric import ParametricSurvival
 
@@ -201,7 +202,7 @@ def _prediction(model: SurvivalEstimator, summary: Summary) -> Callable[[Any], F
     if summary in _SUMMARIES:
         return lambda X: np.asarray(getattr(model.predict_distribution(X), summary)(), np.float64)
     known: tuple[str, ...] = ()
-    if isinstance(model, ParametricSurvival):
+    if isinstance(model, (ParametricSurvival, BoostedALD)):
         known = model.parameter_names
         if summary in known:
             return lambda X: model.predict_parameters(X)[summary]

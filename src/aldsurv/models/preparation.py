@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.survival_data import SurvivalData
 
-__all__ = ["Rows", "data_fingerprint", "member_seeds", "split_for_members", "time_unit", "with_log_times"]
+__all__ = [
+    "Rows",
+    "base_seed",
+    "data_fingerprint",
+    "member_seeds",
+    "split_for_members",
+    "time_unit",
+    "with_log_times",
+    "with_zero_as_early",
+]
 
 _MOST_SEED = 2**63
 # Fewer rows have no validation part worth the name.
@@ -28,28 +37,36 @@ class Rows:
     validation: list[NDArray[np.int64]] | None
 
 
+def base_seed(random_state: Any) -> int:
+    """The number that stands for `random_state`: an integer itself, or one drawn from a generator.
+
+    Parameters
+    ----------
+    random_state
+        An integer, a numpy Generator or RandomState, or None for fresh randomness.
+    """
+    if random_state is None:
+        return int(np.random.default_rng().integers(_MOST_SEED))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(_MOST_SEED))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise ParameterError(f"random_state must be an integer from 0, a numpy Generator or None, but is {random_state!r}.")
+
+
 def member_seeds(random_state: Any, members: int) -> list[int]:
     """One seed a member; that of member k does not depend on how many there are.
 
     Parameters
     ----------
     random_state
-        An integer, a numpy Generator or RandomState, or None for fresh randomness.
+        As for `base_seed`.
     members
         How many.
     """
-    if random_state is None:
-        base = int(np.random.default_rng().integers(_MOST_SEED))
-    elif isinstance(random_state, np.random.Generator):
-        base = int(random_state.integers(_MOST_SEED))
-    elif isinstance(random_state, np.random.RandomState):
-        base = int(random_state.randint(2**31))
-    elif isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        base = int(random_state)
-    else:
-        raise ParameterError(
-            f"random_state must be an integer from 0, a numpy Generator or None, but is {random_state!r}."
-        )
+    base = base_seed(random_state)
     states = [np.random.SeedSequence([base, k]).generate_state(1, np.uint64) for k in range(members)]
     return [int(state[0] >> np.uint64(1)) for state in states]
 
@@ -128,6 +145,20 @@ def with_log_times(data: SurvivalData) -> SurvivalData:
     upper = np.where(at_zero, positive.min(), data.upper)
     entry = None if data.entry is None else np.where(entered, -np.inf, data.entry)
     return SurvivalData.interval(lower, upper, entry=entry, weight=data.weight)
+
+
+def with_zero_as_early(data: SurvivalData) -> SurvivalData:
+    """The same data, but an event at 0 is one at or before the smallest time above 0.
+
+    At 0 one family has a density, another none: of the chance of an early event all of them can tell.
+    """
+    at_zero = data.exact & (data.lower <= 0)
+    known = np.concatenate([data.lower, data.upper])
+    positive = known[np.isfinite(known) & (known > 0)]
+    if not at_zero.any() or not positive.size:
+        return data
+    lower, upper = np.where(at_zero, -np.inf, data.lower), np.where(at_zero, positive.min(), data.upper)
+    return SurvivalData.interval(lower, upper, entry=data.entry, weight=data.weight)
 
 
 def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:

@@ -144,6 +144,24 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
         self._require_fitted()
         return self.estimator_._point()
 
+    def _ranking_point(self) -> str:
+        self._require_fitted()
+        return self.estimator_._ranking_point()
+
+    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+        """What each member of the model within predicts, its levels put right as those of all together are.
+
+        The recalibrated prediction lies between them, but is not their mixture.
+        """
+        self._require_fitted()
+        return [recalibrated(one, self.level_map_) for one in self.estimator_.predict_members(X)]
+
+    def _n_members(self) -> int:
+        return self.estimator_._n_members()
+
+    def _band_stretch(self) -> float:
+        return self.estimator_._band_stretch()
+
     def _check_parameters(self) -> None:
         check_parts(self.folds, self.validation)
         bins = self.bins

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import ParameterError
+from aldsurv.models.candidates import Fit, Plan, run_all
 from aldsurv.models.encoding import encoded, require_torch
 from aldsurv.models.neural import NeuralSurvival, Prepared
 from aldsurv.models.preparation import data_fingerprint
@@ -56,20 +57,28 @@ def fit_together(estimators: Sequence[Estimator], data: Sequence[tuple[Any, ...]
     if len(estimators) != len(data) or not estimators:
         raise ParameterError(f"there are {len(estimators)} estimators, but {len(data)} datasets. Give one for each.")
     require_torch(type(estimators[0]).__name__)
-    prepared = [estimator._prepare(*(*given, None)[:3]) for estimator, given in zip(estimators, data, strict=True)]
-    runs: dict[str, list[int]] = {}
-    for k, (estimator, own) in enumerate(zip(estimators, prepared, strict=True)):
-        alone = any(given is not None for given in (estimator.encoder, estimator.checkpoint, estimator.callbacks))
-        # As many rows, for batches and sums must be those of a fit alone; rows that need the same formulas.
-        simple = bool((own.data.exact | own.data.right_censored).all())
-        known = [(name, array.shape) for name, array in sorted(own.learned.items())]
-        kind = [type(estimator).__name__, str(estimator.device), str(estimator.progress), own.x.shape, simple, known]
-        kind.append(repr(own.data.causes))
-        key = json.dumps([own.settings, kind, alone and k])
-        runs.setdefault(key, []).append(k)
+    plans = [Plan.of(estimator, given) for estimator, given in zip(estimators, data, strict=True)]
+    fits = [fit for plan in plans for fit in plan.fits]
+    runs: dict[str, list[Fit]] = {}
+    for k, fit in enumerate(fits):
+        runs.setdefault(_shared_by(fit, k), []).append(fit)
     for chosen in runs.values():
-        _run([estimators[k] for k in chosen], [prepared[k] for k in chosen])
+        run_all([fit for fit in chosen if not fit.needless], _run)
+    for plan in plans:
+        plan.settle()
     return list(estimators)
+
+
+def _shared_by(fit: Fit, number: int) -> str:
+    """What estimators have in common that share a loop."""
+    estimator, own = fit.estimator, fit.prepared
+    alone = any(given is not None for given in (estimator.encoder, estimator.checkpoint, estimator.callbacks))
+    # As many rows, for batches and sums must be those of a fit alone; rows that need the same formulas.
+    simple = bool((own.data.exact | own.data.right_censored).all())
+    known = [(name, array.shape) for name, array in sorted(own.learned.items())]
+    kind = [type(estimator).__name__, str(estimator.device), str(estimator.progress), own.x.shape, simple, known]
+    kind.append(repr(own.data.causes))
+    return json.dumps([own.settings, kind, alone and number])
 
 
 def _run(estimators: Sequence[NeuralSurvival], prepared: Sequence[Prepared]) -> None:

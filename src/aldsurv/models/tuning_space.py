@@ -69,9 +69,21 @@ _NETWORK: dict[str, Entry] = {
 }
 # From a penalty that nobody notices to one that leaves little of coefficients learned from a thousand events.
 _LINEAR: dict[str, Entry] = {"ridge": Range(0.01, 1000.0, log=True)}
+_TREES: dict[str, Entry] = {
+    "components": OneOf((1, 2, 3, 5)),
+    "learning_rate": Range(0.02, 0.3, log=True),
+    "max_depth": OneOf((1, 2, 3, 4)),
+    "min_child_weight": Range(1.0, 50.0, log=True),
+    "l2": Range(0.1, 50.0, log=True),
+    "colsample": Range(0.3, 1.0),
+    "support": OneOf(("log", "positive", "real")),
+}
 
 _SPACES = {
-    "ald": Space({**_NETWORK, "support": OneOf(("log", "positive", "real"))}, "log_likelihood"),
+    "ald": Space(
+        {**_NETWORK, "support": OneOf(("log", "positive", "real")), "components": OneOf((1, 2, 3, 5))}, "log_likelihood"
+    ),
+    "boosted_ald": Space(_TREES, "log_likelihood"),
     "lognormal": Space(_NETWORK, "log_likelihood"),
     "cqrnn": Space(_NETWORK, "log_likelihood"),
     "deepsurv": Space(_NETWORK, "ibs"),

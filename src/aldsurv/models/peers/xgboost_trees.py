@@ -43,6 +43,7 @@ class _XGBoost(PeerSurvival):
     learning_rate: float
     max_depth: int
     validation: float
+    fold: int
     patience: int
     n_jobs: int
     random_state: Any
@@ -59,8 +60,10 @@ class _XGBoost(PeerSurvival):
         xgboost = self._library()
         if not isinstance(self.validation, (int, float)) or not 0 <= self.validation < 1:
             raise ParameterError(f"validation must be a share from 0 (none) to below 1, but is {self.validation!r}.")
+        if not isinstance(self.fold, int) or isinstance(self.fold, bool) or not 0 <= self.fold < 1000:
+            raise ParameterError(f"fold must be a whole number from 0 to 999, but is {self.fold!r}.")
         seed = member_seeds(self.random_state, 1)[0]
-        rows = split_for_members(data, float(self.validation), 1, np.random.default_rng(seed))
+        rows = split_for_members(data, float(self.validation), self.fold + 1, np.random.default_rng(seed))
         settings = {
             "learning_rate": self.learning_rate,
             "max_depth": self.max_depth,
@@ -74,11 +77,12 @@ class _XGBoost(PeerSurvival):
             weight = None if data.weight is None else data.weight[chosen]
             return xgboost.DMatrix(x[chosen], weight=weight, **{name: label[chosen] for name, label in labels.items()})
 
-        held_out = np.zeros(0, np.int64) if rows.validation is None else rows.validation[0]
+        held_out = np.zeros(0, np.int64) if rows.validation is None else rows.validation[self.fold]
         watched: dict[str, Any] = {}
         if held_out.size:
             watched = {"evals": [(matrix(held_out), "validation")], "early_stopping_rounds": self.patience}
-        booster = xgboost.train(settings, matrix(rows.train[0]), self.n_estimators, verbose_eval=False, **watched)
+        learned = matrix(rows.train[self.fold])
+        booster = xgboost.train(settings, learned, self.n_estimators, verbose_eval=False, **watched)
         rounds = booster.best_iteration + 1 if watched else booster.num_boosted_rounds()
         return {"booster_": booster, "rounds_": int(rounds), "held_out_": held_out}
 
@@ -106,6 +110,9 @@ class XGBoostCox(_XGBoost):
         Depth of a tree; the library's is 6.
     validation
         Share of the rows that decides when to stop; 0 for none.
+    fold
+        Which share of the rows that is: 0, 1, … of one and the same `random_state` do not overlap, as far as the rows
+        go, so that fits of all of them make an ensemble.
     patience
         Rounds without a better loss on these rows after which it stops.
     n_jobs
@@ -138,6 +145,7 @@ class XGBoostCox(_XGBoost):
         learning_rate: float = 0.05,
         max_depth: int = 3,
         validation: float = 0.2,
+        fold: int = 0,
         patience: int = 50,
         n_jobs: int = 1,
         random_state: Any = None,
@@ -149,6 +157,7 @@ class XGBoostCox(_XGBoost):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.validation = validation
+        self.fold = fold
         self.patience = patience
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -195,6 +204,9 @@ class XGBoostAFT(_XGBoost):
         Depth of a tree; the library's is 6.
     validation
         Share of the rows that decides when to stop; 0 for none.
+    fold
+        Which share of the rows that is: 0, 1, … of one and the same `random_state` do not overlap, as far as the rows
+        go, so that fits of all of them make an ensemble.
     patience
         Rounds without a better loss on these rows after which it stops.
     n_jobs
@@ -235,6 +247,7 @@ class XGBoostAFT(_XGBoost):
         learning_rate: float = 0.05,
         max_depth: int = 3,
         validation: float = 0.2,
+        fold: int = 0,
         patience: int = 50,
         n_jobs: int = 1,
         random_state: Any = None,
@@ -248,6 +261,7 @@ class XGBoostAFT(_XGBoost):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.validation = validation
+        self.fold = fold
         self.patience = patience
         self.n_jobs = n_jobs
         self.random_state = random_state
