@@ -215,7 +215,7 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
         ([*OUTCOME, "--model", "deepsurv", "--support", "log"], "it has --recipe and --members and --unit; models"),
         ([*OUTCOME, "--model", "recalibrated", "--unit", "days"], "the model 'recalibrated' has no --unit"),
         ([*OUTCOME, "--model", "recalibrated", "--categorical", "x"], "has no --categorical, but 'x' holds codes"),
-        ([*OUTCOME, "--support", "lg"], "support must be one of real, positive, log, but is 'lg'"),
+        ([*OUTCOME, "--support", "lg"], "support must be one of real, positive, log, auto, but is 'lg'"),
         ([*OUTCOME, "--members", "0"], "members must be a whole number from 1"),
         ([*OUTCOME, "--recipe", "cake"], "recipe must be one of default, paper"),
         ([*OUTCOME, "--held-out", "1"], "--held-out must be a share from 0 (none) to below 1, but is 1"),

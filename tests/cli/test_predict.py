@@ -146,6 +146,35 @@ def test_every_summary(models, table, tmp_path, capfd) -> None:
     assert close(found[["survival_20", "survival_40"]], truth.survival([20.0, 40.0]))
 
 
+def test_limits_between_members(models, table, blocks, tmp_path, capfd) -> None:
+    given, out = write(tmp_path / "in.csv", table), tmp_path / "out.parquet"
+    asked = ["--summary", "median,std,restricted_mean", "--quantiles", "0.1", "--times", "10,25", "--interval", "0.8"]
+    run_in(models["mixture"], given, *asked, "--band", "0.8", "--out", out)
+    found, model = read(out), aldsurv.load(models["mixture"])
+    assert list(found) == [
+        "median", "median_lower", "median_upper", "std",
+        "restricted_mean_10", "restricted_mean_10_lower", "restricted_mean_10_upper",
+        "restricted_mean_25", "restricted_mean_25_lower", "restricted_mean_25_upper",
+        "q10", "q10_lower", "q10_upper", "lower_80", "upper_80",
+        "survival_10", "survival_10_lower", "survival_10_upper",
+        "survival_25", "survival_25_lower", "survival_25_upper", "outside",
+    ]  # fmt: skip
+    x = {name: table[name] for name in NAMES}
+    assert close(found[["median_lower", "median_upper"]].T, model.predict_time_band(x, point="median", level=0.8))
+    lower, upper = model.predict_survival_band(x, [10.0, 25.0], level=0.8)
+    assert close(found[["survival_10_lower", "survival_25_lower"]], lower)
+    assert close(found[["survival_10_upper", "survival_25_upper"]], upper)
+    assert (found["q10_lower"] <= found["q10"]).all()
+    assert (found["q10"] <= found["q10_upper"]).all()
+    run_in(models["mixture"], given, "--band", "0.8", "--given-survived", "12", "--out", out)
+    later = read(out)
+    assert (later["median_lower"] >= 12).all()
+    assert ((later["median_lower"] <= later["median"]) & (later["median"] <= later["median_upper"])).all()
+    capfd.readouterr()
+    assert "several members" in refused(capfd, models["weibull"], given, "--band", "0.9")
+    assert "--band must lie between 0 and 1, but is 90" in refused(capfd, models["mixture"], given, "--band", "90")
+
+
 def test_standard_output_and_its_defaults(models, table, tmp_path, capfd) -> None:
     given = write(tmp_path / "in.csv", table)
     run_in(models["weibull"], given)

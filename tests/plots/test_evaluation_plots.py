@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from scipy import stats
 
@@ -284,6 +285,27 @@ def test_predictions_that_no_axis_holds():
     assert ax.collections[0].get_offsets()[0].tolist() == [0.0, ax.get_ylim()[1]]
     below = plot_predicted_against_observed(Exponential([2.0] * 3).shifted(-9.0), data)
     assert "3 predicted below 0: at the edge" in texts(below, "note")[0]
+
+
+def test_limits_are_shaded_around_each_curve():
+    predicted = Exponential([1.0, 3.0, 9.0])
+
+    def band(times):
+        survival = predicted.survival(times)
+        # Behind the second time the upper limit rises, which no survival curve does.
+        return survival**2, np.where(times > times[1], 1.0, np.sqrt(survival))
+
+    ax = plot_individuals(predicted, rows=[2, 0], times=[0.0, 2.0, 4.0], band=band)
+    for shade, line, mean in zip(ax.collections, ax.lines, (9.0, 1.0), strict=False):
+        corners = shade.get_paths()[0].vertices
+        assert tuple(shade.get_facecolor()[0][:3]) == to_rgb(line.get_color())
+        for time, low, high in (
+            (2.0, np.exp(-4 / mean), np.exp(-1 / mean)),
+            (4.0, np.exp(-8 / mean), np.exp(-1 / mean)),
+        ):
+            heights = corners[corners[:, 0] == time, 1]
+            np.testing.assert_allclose([heights.min(), heights.max()], [low, high], rtol=1e-12)
+    assert len(ax.collections) == 2
 
 
 def test_individuals(rows):

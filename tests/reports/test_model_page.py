@@ -144,6 +144,7 @@ def test_people_are_shown_with_their_predictions(parsed, model, tables):
     x, y = tables[1]
     records = parsed.tables["people"].records()
     assert [record["row"].text for record in records] == ["row 1", "row 8", "row 240"]
+    assert "band" not in records[0]
     rows = [0, 7, 239]
     predicted = model.predict_distribution({name: column[rows] for name, column in x.items()})
     at = np.quantile(y.time[y.event], [0.25, 0.75])
@@ -218,13 +219,19 @@ def test_parameters_of_an_ald_model_have_their_section(undrawn, tables):
     (x, y), (other, outcome) = tables
     small = {"max_epochs": 5, "members": 2, "hidden": (8,), "head_hidden": (4,), "random_state": 0, "device": "cpu"}
     fitted = ALDSurvival(support="real", **small).fit(x, y)
-    found = ParsedPage(render_page(model_report(fitted, other, outcome).page))
+    found = ParsedPage(render_page(model_report(fitted, other, outcome, people=[4, 9]).page))
     assert "parameters" in found.values("id")
     assert {"figure-parameters_0", "figure-effect_0", "figure-importance"} <= set(found.values("id"))
     negative = fitted.predict_distribution(other).probability_negative()
     shown = re.search(r"Largest of any row ([\d.]+) %", told(found))
     assert shown is not None
     assert float(shown[1]) == pytest.approx(100 * negative.max(), abs=0.5)
+    # Its members are shown apart, too.
+    people = {name: column[[4, 9]] for name, column in other.items()}
+    limits, end = np.stack(fitted.predict_time_band(people, point="median"), axis=1), y.time.max()
+    shown = [record["band"].text for record in found.tables["people"].records()]
+    assert shown == [" to ".join(f"over {end:.3g}" if t > end else f"{t:.3g}" for t in pair) for pair in limits]
+    assert "how far the line itself might move" in told(found)
 
 
 def test_probabilities_that_come_true_are_called_right(undrawn):

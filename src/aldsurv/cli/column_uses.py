@@ -66,12 +66,12 @@ def used_columns(features: Features) -> list[ColumnText]:
 def features_of(model: SurvivalEstimator) -> Features | None:
     """How a fitted model turns columns into numbers; None if an encoder does."""
     from aldsurv.models.linear import LinearSurvival
-    from aldsurv.models.neural import NeuralSurvival
 
     inner = innermost(model)
     if isinstance(inner, LinearSurvival):
         return inner.design_.features
-    return inner.features_ if isinstance(inner, NeuralSurvival) else None
+    found: Features | None = vars(inner).get("features_")
+    return found
 
 
 def column_lines(columns: Sequence[ColumnText], width: int, *, most: int = 30) -> list[str]:

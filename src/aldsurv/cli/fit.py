@@ -29,7 +29,7 @@ _INTERRUPTED = 130
 @click.option("--recipe", default=None, metavar="NAME", help="default or paper.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The same seed gives the same model.")
 @click.option("--members", type=int, default=None, metavar="N", help="Networks of the ensemble.")
-@click.option("--support", default=None, metavar="NAME", help="real, positive or log.")
+@click.option("--support", default=None, metavar="NAME", help="real, positive, log or auto.")
 @click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; for people.")
 @click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Rows to test on; 0 for none.")
 @click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for settings by N trials.")

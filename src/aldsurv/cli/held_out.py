@@ -51,19 +51,21 @@ def part_rows(table: Table, share: float, seed: int) -> tuple[Table, Table] | st
 def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> dict[str, Scored]:
     """The metrics of `aldsurv.metrics.evaluate` by name; the log-likelihood alone where others have no definition.
 
-    Those that look at one time a row look at the one by which the model ranks rows.
+    Those that look at one time a row look at the one that the model predicts, or by which it ranks rows.
     """
     from aldsurv import metrics
 
     if train.y is None or test.y is None:
         return {}
     predicted, data = model.predict_distribution(test.x), test.y
-    point = cast("Point", model._point())
-    found: Mapping[str, Any]
+    points = cast("tuple[Point, Point]", (model._ranking_point(), model._point()))
+    options: dict[str, Any] = {"bootstrap": _SAMPLES, "confidence": _CONFIDENCE, "random_state": seed}
+    found: dict[str, Any]
     try:
-        found = metrics.evaluate(
-            predicted, data, train=train.y, point=point, bootstrap=_SAMPLES, confidence=_CONFIDENCE, random_state=seed
-        )
+        found = dict(metrics.evaluate(predicted, data, train=train.y, point=points[0], **options))
+        if points[1] != points[0]:
+            given = {"samples": _SAMPLES, "level": _CONFIDENCE, "random_state": seed}
+            found["mae"] = metrics.bootstrap("mae", predicted, data, point=points[1], **given)
     except CensoringError:
         only = metrics.bootstrap("log_likelihood", predicted, data, samples=_SAMPLES, random_state=seed)
         found = {"log_likelihood": only}

@@ -40,6 +40,12 @@ _PIPE_CLOSED = 141
 )
 @click.option("--interval", type=float, metavar="P", help="Central interval with probability P: lower_90, upper_90.")
 @click.option(
+    "--band",
+    type=float,
+    metavar="P",
+    help="Limits at level P between the members of an ensemble: median_lower, median_upper.",
+)
+@click.option(
     "--given-survived",
     metavar="C",
     help="Rows are known to be event-free until then: a column or a number.",
@@ -60,6 +66,10 @@ def predict(model: Path, table: Path, **options: Any) -> None:
     predictions, and whether some value lies outside of what training had
     shown. Without --times, --quantiles, --summary and --interval: median,
     q10 and q90.
+
+    --band tells how far the prediction would move with other rows of
+    training like those seen; --interval, where the event of a row may
+    fall.
 
     FILE ends in .csv, .csv.gz, .parquet or .jsonl. A quantile that a curve
     never comes to is inf, in jsonl null. Kept columns of a text table stay
@@ -127,6 +137,10 @@ def _prediction(model_path: Path, table_path: Path, options: dict[str, Any], not
     model = load_model(model_path)
     last = float(model.unique_times_[-1])
     asked = _asked(options, last)
+    if asked.band is not None and model._n_members() < 2:
+        raise ParameterError(
+            f"--band needs a model of several members, but {str(model_path)!r} has one. Fit it with --members 5."
+        )
     with told_in_options(table_path):
         table = read_blocks(table_path)
     kept = words(options["keep"])
@@ -165,9 +179,12 @@ def _asked(options: dict[str, Any], last: float) -> Asked:
             raise ParameterError(f"--summary holds {name!r}. {hint}There are {', '.join(SUMMARIES)}.")
     if interval is not None and not 0 < interval < 1:
         raise ParameterError(f"--interval must lie between 0 and 1, but is {interval:g}. Give --interval 0.9.")
+    band = options["band"]
+    if band is not None and not 0 < band < 1:
+        raise ParameterError(f"--band must lie between 0 and 1, but is {band:g}. Give --band 0.9.")
     if not (times or levels or summaries) and interval is None:
         summaries, levels = ("median",), (0.1, 0.9)
-    return Asked(summaries, levels, interval, times, times or (last,))
+    return Asked(summaries, levels, interval, times, times or (last,), band)
 
 
 def _since(text: str | None, table: TableBlocks) -> float | str | None:

@@ -35,6 +35,8 @@ class Asked:
         Times at which survival is wanted.
     horizons
         Times up to which the restricted mean counts.
+    band
+        Level of the limits between the members of an ensemble; None for no such columns.
     """
 
     summaries: tuple[str, ...]
@@ -42,10 +44,16 @@ class Asked:
     interval: float | None
     times: tuple[float, ...]
     horizons: tuple[float, ...]
+    band: float | None = None
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns."""
+        """Names of the columns; limits stand behind what they are limits of."""
+        limited = [] if self.band is None else [*self._times_of_event, *self._survival_names]
+        return [each for name in self._plain_names for each in (name, *(_limits(name) if name in limited else ()))]
+
+    @property
+    def _plain_names(self) -> list[str]:
         found: list[str] = []
         for summary in self.summaries:
             found += self._horizon_names if summary == "restricted_mean" else [summary]
@@ -53,7 +61,18 @@ class Asked:
         if self.interval is not None:
             share = told_number(100 * self.interval)
             found += [f"lower_{share}", f"upper_{share}"]
-        return found + [f"survival_{told_number(time)}" for time in self.times]
+        return found + self._survival_names
+
+    @property
+    def _times_of_event(self) -> list[str]:
+        """Columns that are times of an event, but for the ends of the interval."""
+        found = [name for name in self.summaries if name not in ("restricted_mean", "std")]
+        found += self._horizon_names if "restricted_mean" in self.summaries else []
+        return found + [f"q{told_number(100 * level)}" for level in self.quantiles]
+
+    @property
+    def _survival_names(self) -> list[str]:
+        return [f"survival_{told_number(time)}" for time in self.times]
 
     @property
     def _horizon_names(self) -> list[str]:
@@ -86,8 +105,42 @@ class Asked:
                 found[summary] = getattr(distribution, summary)()
         if self.times:
             table = distribution.survival(list(self.times))
-            found |= {f"survival_{told_number(time)}": table[:, k] for k, time in enumerate(self.times)}
-        return {name: found[name] for name in self.names}
+            found |= {name: table[:, k] for k, name in enumerate(self._survival_names)}
+        return {name: found[name] for name in self._plain_names}
+
+    def limits(
+        self, distribution: SurvivalDistribution, members: Sequence[SurvivalDistribution], *, stretch: float
+    ) -> dict[str, NDArray[np.float64]]:
+        """The columns (n,) of the limits between the members of an ensemble, by name.
+
+        Parameters
+        ----------
+        distribution, members
+            What all members predict together, and each of them.
+        stretch
+            As in `aldsurv.models.member_spread.time_band`.
+        """
+        import numpy as np
+
+        from aldsurv.models.member_spread import survival_band, time_band
+
+        found: dict[str, NDArray[np.float64]] = {}
+        if self.band is None:
+            return found
+        own, others = self.values(distribution), [self.values(one) for one in members]
+        for name in self._times_of_event:
+            values = np.stack([other[name] for other in others])
+            limits = time_band(values, own[name], level=self.band, stretch=stretch)
+            found |= dict(zip(_limits(name), limits, strict=True))
+        if self.times:
+            lower, upper = survival_band(members, distribution, np.array(self.times), level=self.band, stretch=stretch)
+            for k, name in enumerate(self._survival_names):
+                found |= dict(zip(_limits(name), (lower[:, k], upper[:, k]), strict=True))
+        return found
+
+
+def _limits(name: str) -> tuple[str, str]:
+    return f"{name}_lower", f"{name}_upper"
 
 
 def numbers_of(text: str | None, option: str, *, low: float, high: float, example: str) -> tuple[float, ...]:

@@ -137,12 +137,20 @@ class Prediction:
         for start in range(0, rows, _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             with self.table.located(block.start + start):
-                predicted = self.model.predict_distribution({key: column[part] for key, column in frame.items()})
-                if since is not None:
-                    predicted = predicted.conditional(since[part])
-                for name, column in self.asked.values(predicted).items():
+                given = {key: column[part] for key, column in frame.items()}
+                for name, column in self._columns(given, None if since is None else since[part]).items():
                     values[name][part] = column
         return values
+
+    def _columns(self, given: dict[str, Any], since: NDArray[np.float64] | None) -> dict[str, Any]:
+        predicted = self.model.predict_distribution(given)
+        members = [] if self.asked.band is None else self.model.predict_members(given)
+        if since is not None:
+            predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
+        found = self.asked.values(predicted)
+        return (
+            {**found, **self.asked.limits(predicted, members, stretch=self.model._band_stretch())} if members else found
+        )
 
     def _since(self, block: TableBlock) -> NDArray[np.float64] | None:
         if self.since is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,10 +11,13 @@ from matplotlib.figure import Figure
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.plots.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes
-from aldsurv.plots.row_choice import choose_rows
+from aldsurv.plots.row_choice import choose_row_numbers, choose_rows
 from aldsurv.plots.time_grid import FloatArray, as_numpy, curve_times
 
-__all__ = ["distribution_figure", "plot_density", "plot_hazard", "plot_survival"]
+__all__ = ["BandAt", "distribution_figure", "plot_density", "plot_hazard", "plot_survival"]
+
+# Lower and upper limits (n, m) at times (m,).
+BandAt: TypeAlias = Callable[[FloatArray], tuple[Any, Any]]
 
 # Density and hazard may have poles, and a hazard may grow without end where hardly anybody is left. The height
 # of the picture follows the values at times before and after which at least this share has the event.
@@ -40,6 +43,7 @@ def plot_survival(
     *,
     rows: Any = None,
     labels: Sequence[str] | None = None,
+    band: BandAt | None = None,
     unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -56,6 +60,10 @@ def plot_survival(
         Which individuals to draw, as in ``distribution[rows]``; None for all.
     labels
         A name for each line. None: the numbers of the rows, when there is more than one.
+    band
+        Limits to shade around each line: a function that gives them, lower and upper ``(n, m)`` each, at times (m,)
+        for all n rows of `distribution`, as ``lambda times: model.predict_survival_band(X, times)`` does. Where they
+        rise, which no survival curve does, the tighter limit of an earlier or later time is drawn.
     unit
         Unit of time, named at the axes.
     ax
@@ -69,7 +77,11 @@ def plot_survival(
     ('time (years)', ['fast', 'slow'])
     """
     chosen, names = choose_rows(distribution, rows, labels)
-    return show_legend(_draw(_SURVIVAL, chosen, curve_times(chosen, times), names, unit, ax))
+    grid = curve_times(chosen, times)
+    ax = _draw(_SURVIVAL, chosen, grid, names, unit, ax)
+    if band is not None:
+        _shade(ax, band, grid, choose_row_numbers(len(distribution), rows))
+    return show_legend(ax)
 
 
 def plot_density(
@@ -144,6 +156,15 @@ def _draw(
     extend_limits(ax, (float(times[0][0]), float(times[0][-1])), top or 1.0, fresh=fresh)
     tidy_axes(ax, curve.name, unit, rate=curve.rate)
     return ax
+
+
+def _shade(ax: Axes, band: BandAt, times: Sequence[FloatArray], numbers: Sequence[int]) -> None:
+    """Limits around the lines that were drawn last."""
+    for line, x, number in zip(list(ax.lines)[-len(times) :], times, numbers, strict=True):
+        lower, upper = (as_numpy(limit)[number] for limit in band(x))
+        # Of a curve that cannot rise an upper limit holds for all later times too, and a lower one for all earlier.
+        lower, upper = np.maximum.accumulate(lower[::-1])[::-1], np.minimum.accumulate(upper)
+        ax.fill_between(x, lower, upper, color=line.get_color(), alpha=0.15, linewidth=0)
 
 
 def _usual_height(row: SurvivalDistribution, times: FloatArray, values: FloatArray) -> float:

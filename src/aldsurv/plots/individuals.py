@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.plots.appearance import new_axes, show_legend
-from aldsurv.plots.curves import plot_survival
+from aldsurv.plots.curves import BandAt, plot_survival
 from aldsurv.plots.model_looks import model_look
 from aldsurv.plots.row_choice import choose_rows
 from aldsurv.plots.time_grid import as_numpy
@@ -29,6 +29,7 @@ def plot_individuals(
     level: float = 0.8,
     labels: Sequence[str] | None = None,
     times: Any = None,
+    band: BandAt | None = None,
     unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -43,6 +44,8 @@ def plot_individuals(
     level
         Probability that the event falls into the interval, from the ``(1 - level)/2`` to the ``(1 + level)/2``
         quantile. One that goes on outside the picture ends in an arrow.
+    band
+        Limits to shade around the curves, as in `plot_survival`.
     unit
         Unit of time, named at the axis.
     ax
@@ -57,9 +60,9 @@ def plot_individuals(
     """
     if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
         raise ParameterError(f"level must be a number between 0 and 1, but is {level!r}.")
-    chosen, names = choose_rows(predicted, rows, labels)
+    chosen, _ = choose_rows(predicted, rows, labels)
     ax = new_axes() if ax is None else ax
-    plot_survival(chosen, times, labels=[str(name) for name in names] if names[0] else None, unit=unit, ax=ax)
+    plot_survival(predicted, times, rows=rows, labels=labels, band=band, unit=unit, ax=ax)
     shares = [(1 - level) / 2, 0.5, (1 + level) / 2]
     quantiles = as_numpy(chosen.quantile(shares))
     start, stop = ax.get_xlim()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.errors import ParameterError
 
-__all__ = ["choose_rows"]
+__all__ = ["choose_row_numbers", "choose_rows"]
 
 _MOST_LINES = 10
 
@@ -21,7 +21,7 @@ def choose_rows(
 ) -> tuple[SurvivalDistribution, list[str | None]]:
     """Rows to draw and the names of their lines; a line without a name needs no legend."""
     n = len(distribution)
-    numbers = _row_numbers(n, rows)
+    numbers = choose_row_numbers(n, rows)
     if not 1 <= numbers.size <= _MOST_LINES:
         remedy = " Choose some of them, such as rows=[0]." if n else ""
         raise ParameterError(
@@ -35,7 +35,8 @@ def choose_rows(
     return distribution[numbers], [str(label) for label in labels]
 
 
-def _row_numbers(n: int, rows: Any) -> NDArray[np.intp]:
+def choose_row_numbers(n: int, rows: Any) -> NDArray[np.intp]:
+    """Numbers of the rows that ``rows`` chooses of n; None for all."""
     numbers = np.arange(n)
     if rows is None:
         return numbers

@@ -9,6 +9,7 @@ import numpy as np
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.metrics.row_matching import as_numbers
+from aldsurv.models.boosted import BoostedALD
 from aldsurv.models.effects import Importance, PartialDependence, partial_dependence, permutation_importance
 from aldsurv.models.parametric import ParametricSurvival
 from aldsurv.plots.effects import in_plain, parameter_figure, plot_importance, plot_partial_dependence
@@ -64,7 +65,7 @@ def effect_sections(subject: Subject, importance: Importance) -> tuple[Section, 
     if len(columns) < len(importance.names):
         blocks.append(Text(f"Effects of the {len(columns)} most important of {len(importance.names)} columns."))
     sections = [Section("effects", "What the predictions depend on", tuple(blocks if effects else blocks[:2]))]
-    if isinstance(subject.model, ParametricSurvival) and columns:
+    if isinstance(subject.model, (ParametricSurvival, BoostedALD)) and columns:
         sections.append(_parameter_section(subject, subject.model, columns[:_MOST_PARAMETER_COLUMNS]))
     return tuple(sections)
 
@@ -160,13 +161,13 @@ def _level(value: object) -> str:
     return number(value, 6) if isinstance(value, float) else str(value)
 
 
-def _parameter_section(subject: Subject, model: ParametricSurvival, columns: Sequence[int]) -> Section:
+def _parameter_section(subject: Subject, model: ParametricSurvival | BoostedALD, columns: Sequence[int]) -> Section:
     names = model.parameter_names
     told = "; ".join(f"{_LETTERS.get(name, name)} says {_MEANINGS.get(name, 'its shape')}" for name in names)
     told += ", all on the logarithm of time" if model.of_log_time else ""
     lead = Text(
         f"This model describes each subject by {counted(len(names), 'number')}: {told}. The pictures show how they "
-        "change with a column, all others kept, averaged over the networks of the model."
+        "change with a column, all others kept, averaged over the members of the model."
     )
     pictures = []
     for place in columns:

@@ -33,8 +33,11 @@ __all__ = ["average_section", "chosen_people", "data_section", "glance_section",
 
 # Of pictures, in inches: their text can be read on a phone.
 WIDTH, HEIGHT = 5.0, 3.4
+# Level of the limits between the members of an ensemble.
+_BAND = 0.9
 _MOST_COLUMNS = 60
 _MOST_PEOPLE = 10
+_BAND_MEANING = f"{100 * _BAND:g} % limits from the distance between the members of the model"
 _SHOWN_COLUMNS = 8
 _MOST_LEVELS = 6
 
@@ -120,11 +123,20 @@ def chosen_people(subject: Subject, findings: Findings, people: int | Sequence[i
 
 def people_section(subject: Subject, people: NDArray[np.intp], outcome: SurvivalData) -> Section:
     """Curves and intervals of a few rows, and what happened to them; `outcome` is that of the whole table."""
-    predicted = subject.model.predict_distribution(subject.everything.rows(people).given)
+    given, model = subject.everything.rows(people).given, subject.model
+    predicted = model.predict_distribution(given)
+    several = model._n_members() > 1
     names = [f"row {row + 1}" for row in people]
     # Beyond what was ever observed a curve is a continuation of others, and would fill the picture.
     times = np.linspace(0.0, max(subject.follow_up, float(outcome.time.max())), 201)
-    ax = plots.plot_individuals(predicted, times=times, level=INTERVAL, labels=names, unit=_drawn(subject.unit))
+    ax = plots.plot_individuals(
+        predicted,
+        times=times,
+        level=INTERVAL,
+        labels=names,
+        band=(lambda at: model.predict_survival_band(given, at, level=_BAND)) if several else None,
+        unit=_drawn(subject.unit),
+    )
     # Below the lines are the intervals: nothing is free there.
     ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.4)
     medians = [number(float(median)) for median in as_numbers(predicted.median())]
@@ -133,7 +145,8 @@ def people_section(subject: Subject, people: NDArray[np.intp], outcome: Survival
         "people",
         width=WIDTH + 0.6,
         height=HEIGHT + 0.5,
-        caption=f"Probability to be event-free over time; below, the median and the {percent(INTERVAL)} interval.",
+        caption=f"Probability to be event-free over time{', shaded: limits by the members of the model' * several}; "
+        f"below, the median and the {percent(INTERVAL)} interval.",
         alt="Predicted medians: " + ", ".join(f"{name} {median}" for name, median in zip(names, medians, strict=True)),
     )
     lead = Text(
@@ -141,6 +154,12 @@ def people_section(subject: Subject, people: NDArray[np.intp], outcome: Survival
         f"the event has come with probability one half; {percent(INTERVAL)} of the events should fall into the "
         "interval. One outcome cannot prove a probability wrong."
     )
+    if several:
+        lead = Text(
+            f"{lead.text} The model is an ensemble: the shade around a line, {percent(_BAND)} limits from the distance "
+            "between its members, tells how far the line itself might move with other rows of training like those "
+            "seen, but not what all members get wrong alike."
+        )
     table = _people_table(subject, people, predicted, outcome)
     return Section("people", "Single subjects", (lead, Gallery((picture,)), table))
 
@@ -152,9 +171,13 @@ def _people_table(
     medians, ends = as_numbers(predicted.median()), as_numbers(predicted.interval(INTERVAL))
     at = np.unique(np.quantile(outcome.time[outcome.event], [0.25, 0.75]))
     survival, shown = as_numbers(predicted.survival(at)), range(min(len(table.names), _SHOWN_COLUMNS))
+    band = None
+    if subject.model._n_members() > 1:
+        band = np.stack(subject.model.predict_time_band(table.given, point="median", level=_BAND), axis=1)
     columns = (
         PageColumn("row", "Row"),
         PageColumn("median", "Predicted median", numeric=True),
+        *(() if band is None else (PageColumn("band", "Median by the members", meaning=_BAND_MEANING),)),
         PageColumn("interval", f"{percent(INTERVAL)} interval"),
         PageColumn("seen", "What happened"),
         *(PageColumn(f"at{k}", f"Event-free at {amount(float(t), unit)}", numeric=True) for k, t in enumerate(at)),
@@ -164,6 +187,7 @@ def _people_table(
         (
             PageCell(f"row {row + 1}"),
             PageCell(_within(medians[k], end), float(medians[k])),
+            *(() if band is None else (PageCell(" to ".join(_within(limit, end) for limit in band[k])),)),
             PageCell(" to ".join(_within(limit, end) for limit in ends[k])),
             PageCell(f"{'event at' if seen.event[k] else 'event-free until'} {number(float(seen.time[k]))}"),
             *(PageCell(percent(float(share)), float(share)) for share in survival[k]),
