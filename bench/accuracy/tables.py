@@ -1,0 +1,141 @@
+"""Tables of the study in Markdown: means, ranks, cell by cell against the paper's model, distance from the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from aldsurv.benchmark.results import METRICS
+from aldsurv.benchmark.statistics import adjusted_p_values, corrected_resampled_t
+from bench.accuracy.data import REAL, SYNTHETIC
+from bench.accuracy.found import Found, loss
+from bench.accuracy.models import COMPARED
+
+__all__ = [
+    "RANKED_BY",
+    "Against",
+    "against",
+    "cell_table",
+    "markdown",
+    "mean_ranks",
+    "mean_table",
+    "rank_table",
+    "true_ratios",
+    "truth_table",
+]
+
+RANKED_BY = ("log_loss", "ibs", "cens_dcal", "harrell_c")
+_SHOWN = {
+    "log_loss": "log-loss",
+    "survival_crps": "survival-CRPS",
+    "ibs": "IBS",
+    "harrell_c": "C",
+    "uno_c": "Uno's C",
+    "cens_dcal": "CensDcal",
+    "ici": "ICI",
+    "mae": "MAE",
+}
+_TRUE = {"true_crps": "expected CRPS", "true_distance": "∫(F̂-F)²", "true_mae": "MAE of the true mean"}
+_LEVEL = 0.05
+# Rows of the test part for each of the training part, on every real set.
+_TEST_SHARE = 0.25
+
+
+class Against(NamedTuple):
+    """One cell of a comparison: a dataset and a metric; `difference` is of losses, negative is better."""
+
+    dataset: str
+    metric: str
+    difference: float
+    p_value: float
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; all columns but the first are set to the right."""
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def mean_table(found: Found, title: str, datasets: Sequence[str]) -> str:
+    """Means over seeds, then over datasets, of every model that has results on all of these."""
+    shown = {**_SHOWN, **(_TRUE if all(name in SYNTHETIC for name in datasets) else {})}
+    rows = [
+        [
+            model,
+            *(f"{found.over(model, datasets, metric):.3f}" for metric in shown),
+            f"{found.over(model, datasets, 'processor_seconds'):.2f}",
+            str(found.count(model, datasets)),
+        ]
+        for model in found.models(datasets)
+    ]
+    return markdown([title, *shown.values(), "processor seconds", "fits"], rows)
+
+
+def mean_ranks(found: Found, datasets: Sequence[str] = tuple(REAL)) -> dict[str, tuple[float, ...]]:
+    """Of each compared model the mean rank over the datasets, by each metric; 1 is best, ties share."""
+    models = [name for name in found.models(datasets) if name in COMPARED]
+    by_metric = []
+    for metric in RANKED_BY:
+        scores = np.array([[loss(metric, found.mean(model, name, metric)) for model in models] for name in datasets])
+        less = (scores[:, None, :] < scores[:, :, None]).sum(axis=2)
+        equal = (scores[:, None, :] == scores[:, :, None]).sum(axis=2)
+        by_metric.append((less + (equal + 1) / 2).mean(axis=0))
+    return {model: tuple(float(ranks[place]) for ranks in by_metric) for place, model in enumerate(models)}
+
+
+def rank_table(found: Found, title: str, datasets: Sequence[str] = tuple(REAL)) -> str:
+    """Mean ranks, the best first."""
+    ranks = mean_ranks(found, datasets)
+    ordered = sorted(ranks, key=lambda model: float(np.mean(ranks[model])))
+    rows = [[model, f"{np.mean(ranks[model]):.2f}", *(f"{rank:.2f}" for rank in ranks[model])] for model in ordered]
+    return markdown([title, "all four", *(_SHOWN[metric] for metric in RANKED_BY)], rows)
+
+
+def against(found: Found, model: str = "default", other: str = "paper") -> list[Against]:
+    """Seven datasets by the nine metrics, paired by seed, with the corrected resampled t test."""
+    cells = []
+    for name in REAL:
+        for metric in METRICS:
+            first, second = found.paired(model, other, name, metric)
+            if len(first):
+                test = corrected_resampled_t(first, second, test_share=_TEST_SHARE)
+                cells.append(Against(name, metric, float(np.mean(first - second)), test.p_value))
+    return cells
+
+
+def cell_table(cells: Sequence[Against]) -> str:
+    """Signs of the differences: + better, - worse, twice where p is below 0.05 and thrice where it is so adjusted."""
+    adjusted = adjusted_p_values([cell.p_value for cell in cells])
+    signs = {
+        (cell.dataset, cell.metric): _sign(cell.difference) * (1 + (cell.p_value < _LEVEL) + (q < _LEVEL))
+        for cell, q in zip(cells, adjusted, strict=True)
+    }
+    rows = [[name, *(signs.get((name, metric), "") for metric in METRICS)] for name in REAL]
+    return markdown(["default against paper", *METRICS], rows)
+
+
+def _sign(difference: float) -> str:
+    return "+" if difference < 0 else "-" if difference > 0 else "="
+
+
+def true_ratios(found: Found, model: str = "default") -> dict[str, tuple[float, str]]:
+    """Of each synthetic set the model's expected CRPS over that of the best of those compared, and who that is."""
+    ratios = {}
+    for name in SYNTHETIC:
+        scores = {other: found.mean(other, name, "true_crps") for other in COMPARED if (other, name) in found.cells}
+        if model in scores:
+            best = min(scores, key=lambda other: scores[other])
+            ratios[name] = scores[model] / scores[best], best
+    return ratios
+
+
+def truth_table(found: Found) -> str:
+    """Expected CRPS of the default beside the best on each synthetic set."""
+    rows = []
+    for name, (ratio, best) in true_ratios(found).items():
+        default, least = (found.mean(model, name, "true_crps") for model in ("default", best))
+        perfect = default - found.mean("default", name, "true_distance")
+        rows.append([name, f"{default:.4f}", f"{least:.4f}", best, f"{ratio:.3f}", f"{perfect:.4f}"])
+    return markdown(["expected CRPS", "default", "best", "which", "ratio", "the truth itself"], rows)
