@@ -64,8 +64,9 @@ def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> d
     try:
         found = dict(metrics.evaluate(predicted, data, train=train.y, point=points[0], **options))
         if points[1] != points[0]:
-            given = {"samples": _SAMPLES, "level": _CONFIDENCE, "random_state": seed}
-            found["mae"] = metrics.bootstrap("mae", predicted, data, point=points[1], **given)
+            found["mae"] = metrics.bootstrap(
+                "mae", predicted, data, point=points[1], samples=_SAMPLES, level=_CONFIDENCE, random_state=seed
+            )
     except CensoringError:
         only = metrics.bootstrap("log_likelihood", predicted, data, samples=_SAMPLES, random_state=seed)
         found = {"log_likelihood": only}

@@ -68,7 +68,8 @@ def _search(
     high: FloatArray,
 ) -> FloatArray:
     """Newton steps on log S for late times and on log F for early ones, within a bracket."""
-    found, rows, going = times.copy(), np.arange(len(times)), np.ones_like(late)
+    found: FloatArray = times.copy()
+    rows, going = np.arange(len(times)), np.ones_like(late)
     for _ in range(_MOST_STEPS):
         survival, cdf, density = _values(columns, times)
         tail = np.where(late, survival, cdf)
@@ -88,7 +89,8 @@ def _search(
         if going.mean() < 0.5:
             still = going[:, 0]
             rows, columns = rows[still], columns[:, still]
-            late, target, low, times, high, going = (c[still] for c in (late, target, low, times, high, going))
+            late, going = late[still], going[still]
+            target, low, times, high = (column[still] for column in (target, low, times, high))
     return found
 
 

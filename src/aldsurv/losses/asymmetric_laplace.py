@@ -17,7 +17,7 @@ from aldsurv.losses.ald_slopes import value_and_slopes as _value_and_slopes
 
 __all__ = ["ald_log_likelihood", "ald_log_likelihood_and_slopes"]
 
-FloatArray = NDArray[np.float32]
+FloatArray = NDArray[np.floating[Any]]
 
 
 def ald_log_likelihood(

@@ -200,7 +200,7 @@ class _OfFactors(_OfExactOrLater):
 
     def _parts(self, raw: Tensor, fields: tuple[Tensor, ...]) -> tuple[Tensor, Tensor | None]:
         columns = torch.stack(fields[self._own : len(self.fields)], -1)
-        theta, sigma, kappa, weights = columns.split(self._count, -1)
+        theta, sigma, kappa, weights = torch.split(columns, self._count, -1)
         theta, sigma, kappa = corrected(theta, sigma, kappa, raw, support=self._support)
         return torch.stack([theta, sigma.log(), kappa.log()], -1), None if self._count == 1 else weights.log()
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 __all__ = ["log_normal_log_likelihood", "log_normal_log_likelihood_and_slopes"]
 
-FloatArray = NDArray[np.float32]
+FloatArray = NDArray[np.floating[Any]]
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)

@@ -12,7 +12,8 @@ from torch import Tensor
 
 __all__ = ["ClosedFormObjective", "Objective", "weighted_mean"]
 
-FloatArray = NDArray[np.float32]
+# Of the network while training; of doubles while a start is looked for.
+FloatArray = NDArray[np.floating[Any]]
 
 # Each evaluation stays far below a millisecond.
 _START_ROWS = 4096

@@ -110,15 +110,16 @@ class _WithTerms(Objective):
         lower, upper, entry, horizon, least = (field.reshape(-1, 1).double() for field in own)
         columns = self._columns(raw.reshape(-1, self.outputs).double(), least)
         predicted = MixedAsymmetricLaplace._trusted(**columns, support=self._support)
-        total = (1 - self._crps) * self._likelihood.losses(raw, given, weight) if self._crps < 1 else 0.0
+        terms: list[Tensor] = []
+        if self._crps < 1:
+            terms.append((1 - self._crps) * self._likelihood.losses(raw, given, weight))
         if self._crps:
             scores = predicted._crps_until(lower, upper, horizon).view(raw.shape[:2])
-            total = total + self._crps * weighted_mean(scores, weight)
+            terms.append(self._crps * weighted_mean(scores, weight))
         if self._calibration:
-            levels = (_levels(predicted, time, entry).view(raw.shape[:2]) for time in (lower, upper))
-            total = total + self._calibration * calibration_penalties(*levels, weight)
-        losses: Tensor = total.to(raw.dtype)
-        return losses
+            first, last = (_levels(predicted, time, entry).view(raw.shape[:2]) for time in (lower, upper))
+            terms.append(self._calibration * calibration_penalties(first, last, weight))
+        return sum(terms[1:], terms[0]).to(raw.dtype)
 
 
 def _levels(predicted: MixedAsymmetricLaplace, times: Tensor, entry: Tensor) -> Tensor:

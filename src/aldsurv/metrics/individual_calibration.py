@@ -212,7 +212,7 @@ def _distances(predicted: SurvivalDistribution, truth: SurvivalDistribution, hor
     times = (knots[:, :-1, None] + np.diff(knots, axis=1)[..., None] * inside).reshape(len(knots), -1)
     times = np.concatenate([times, knots[:, -1:] if horizon is None else np.full((len(knots), 1), horizon)], axis=1)
     apart = as_numbers(predicted.cdf(times)) - as_numbers(truth.cdf(times))
-    area = _area_of_absolute(apart[:, :-1], apart[:, 1:], np.diff(times, axis=1)).sum(axis=1)
+    area: FloatArray = _area_of_absolute(apart[:, :-1], apart[:, 1:], np.diff(times, axis=1)).sum(axis=1)
     if horizon is not None:
         return area
     last = times[:, -1:]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.plots.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes
@@ -158,7 +159,7 @@ def _draw(
     return ax
 
 
-def _shade(ax: Axes, band: BandAt, times: Sequence[FloatArray], numbers: Sequence[int]) -> None:
+def _shade(ax: Axes, band: BandAt, times: Sequence[FloatArray], numbers: NDArray[np.intp]) -> None:
     """Limits around the lines that were drawn last."""
     for line, x, number in zip(list(ax.lines)[-len(times) :], times, numbers, strict=True):
         lower, upper = (as_numpy(limit)[number] for limit in band(x))
