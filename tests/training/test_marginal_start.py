@@ -7,8 +7,8 @@ from scipy.optimize import minimize
 
 from aldsurv.distributions import AsymmetricLaplace, LogAsymmetricLaplace, LogNormal
 from aldsurv.losses import likelihood_objective
+from aldsurv.losses import objective as objectives
 from aldsurv.survival_data import SurvivalData
-from aldsurv.training import marginal_start
 from aldsurv.training.marginal_start import best_constant
 
 FREE = ("identity", "exp", "exp")
@@ -88,7 +88,7 @@ def test_many_rows_are_thinned_evenly(monkeypatch):
     # In order of time: the first rows alone would say something else.
     objective = likelihood_objective("log_asymmetric_laplace", FREE, SurvivalData.right(np.sort(time), np.ones(3000)))
     whole = best_constant(objective, np.arange(3000), None)
-    monkeypatch.setattr(marginal_start, "_MOST_ROWS", 500)
+    monkeypatch.setattr(objectives, "_START_ROWS", 500)
     np.testing.assert_allclose(best_constant(objective, np.arange(3000), None), whole, atol=0.1)
 
 
