@@ -180,7 +180,7 @@ def _means_and_slopes(
 ) -> tuple[FloatArray, FloatArray]:
     """Mean of each member's losses, and its slopes from those of the rows' log-likelihoods."""
     if weight is None:
-        slopes *= np.float32(-1 / losses.shape[1])
+        slopes *= -1 / losses.shape[1]
         return losses.mean(axis=1), slopes
     share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
     slopes *= -share[..., None]
