@@ -20,6 +20,7 @@ from aldsurv.cli.main import main
 from aldsurv.datasets import table_blocks
 from aldsurv.models import ALDSurvival, CoxRegression, DeepSurv, WeibullAFT
 from aldsurv.models.recalibrated import RecalibratedSurvival
+from aldsurv.registry import MODELS
 
 ROWS = 83
 NAMES = ["age", "grade", "marker", "smoker"]
@@ -173,6 +174,27 @@ def test_limits_between_members(models, table, blocks, tmp_path, capfd) -> None:
     capfd.readouterr()
     assert "several members" in refused(capfd, models["weibull"], given, "--band", "0.9")
     assert "--band must lie between 0 and 1, but is 90" in refused(capfd, models["mixture"], given, "--band", "90")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model(name, table, tmp_path, capfd) -> None:
+    kind, x = MODELS.load(name), people(120, 1)
+    small = {"members": 2, "max_epochs": 2, "max_rounds": 3, "random_state": 0, "folds": 2}
+    model = kind(**{key: value for key, value in small.items() if key in kind._parameter_defaults()})
+    if "estimator" in kind._parameter_defaults():
+        model.set_params(estimator=ALDSurvival(members=2, max_epochs=2))
+    file = model.fit(x, outcome(x, 2)).save(tmp_path / "m.aldsurv")
+    given, out = write(tmp_path / "in.csv", table), tmp_path / "out.parquet"
+    limits = ["--band", "0.9"] if model._n_members() > 1 else []
+    run_in(file, given, "--times", "10,25", *limits, "--out", out)
+    found, truth = read(out), predicted(file, table).survival([10.0, 25.0])
+    assert close(found[["survival_10", "survival_25"]], truth)
+    if limits:
+        assert (found["survival_10_lower"] <= found["survival_10"]).all()
+        assert (found["survival_10"] <= found["survival_10_upper"]).all()
+    else:
+        capfd.readouterr()
+        assert "Fit an ensemble, such as --model ald" in refused(capfd, file, given, "--band", "0.9")
 
 
 def test_standard_output_and_its_defaults(models, table, tmp_path, capfd) -> None:

@@ -139,7 +139,8 @@ def _prediction(model_path: Path, table_path: Path, options: dict[str, Any], not
     asked = _asked(options, last)
     if asked.band is not None and model._n_members() < 2:
         raise ParameterError(
-            f"--band needs a model of several members, but {str(model_path)!r} has one. Fit it with --members 5."
+            f"--band needs a model of several members, but {str(model_path)!r} has one. Fit an ensemble, such as "
+            "--model ald --members 5."
         )
     with told_in_options(table_path):
         table = read_blocks(table_path)

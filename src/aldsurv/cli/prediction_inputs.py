@@ -148,7 +148,7 @@ def _strata(model: SurvivalEstimator, features: Features) -> dict[str | int, boo
     else:
         from aldsurv.models.strata import strata_from_array
 
-        columns = known["settings_"].get("strata", ())
+        columns = known.get("settings_", {}).get("strata", ())
         strata = strata_from_array(known["learned_"]["strata"], len(columns)) if columns else ()
     return {column: _is_text([row[k] for row in strata]) for k, column in enumerate(columns)}
 
