@@ -23,7 +23,6 @@ from aldsurv.errors import (
     TrainingError,
 )
 from aldsurv.models import tuning, tuning_score
-from aldsurv.models.linear import LinearSurvival
 from aldsurv.models.neural import NeuralSurvival
 from aldsurv.models.tuning import search_fingerprint, tune
 from aldsurv.models.tuning_score import cross_validated, even_folds
@@ -59,9 +58,7 @@ def test_every_model_has_a_space_of_its_own_parameters(name: str) -> None:
             model = kind(**{key: value})
             if isinstance(model, NeuralSurvival):
                 assert model._settings()[key] == value
-            else:
-                assert isinstance(model, LinearSurvival)
-                model._check_parameters()
+            model._check_parameters()
 
 
 def test_space_of_an_unknown_model_and_values() -> None:

@@ -28,7 +28,7 @@ _INTERRUPTED = 130
 @click.option("--model", "name", default="ald", show_default=True, metavar="NAME", help="Which model.")
 @click.option("--recipe", default=None, metavar="NAME", help="default or paper.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The same seed gives the same model.")
-@click.option("--members", type=int, default=None, metavar="N", help="Networks of the ensemble.")
+@click.option("--members", type=int, default=None, metavar="N", help="Members of the ensemble.")
 @click.option("--support", default=None, metavar="NAME", help="real, positive, log or auto.")
 @click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; for people.")
 @click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Rows to test on; 0 for none.")
@@ -65,9 +65,10 @@ def fit(
     130. A search by --tune that is stopped goes on when the same command is
     given again.
 
-    Models with a network: ald, lognormal, cqrnn, deepsurv, deephit. Linear
-    ones: cox, weibull_aft, lognormal_aft. recalibrated is ald with its
-    probabilities put right by cross-fitting.
+    Models with a network: ald, icald, lognormal, cqrnn, deepsurv, deephit.
+    With boosted trees: boosted_ald. Linear ones: cox, weibull_aft,
+    lognormal_aft. recalibrated and icald_calibrated are ald with its
+    probabilities put right by cross-fitting, in two ways.
 
     \b
     Examples:

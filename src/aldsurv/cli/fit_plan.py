@@ -11,7 +11,6 @@ from typing import Any, final
 
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.neural import NeuralSurvival
 from aldsurv.registry import MODELS
 
 __all__ = ["Plan", "checked_target", "planned"]
@@ -68,10 +67,8 @@ def planned(
         raise ParameterError(f"--seed must be a whole number from 0 on, but is {seed}.")
     if trials is not None and trials < 1:
         raise ParameterError(f"--tune must be a number of trials from 1 on, but is {trials}.")
-    candidate = kind(**settings)
-    if isinstance(candidate, NeuralSurvival):
-        # What training would refuse, before a long table is read.
-        candidate._settings()
+    # What training would refuse, before a long table is read.
+    kind(**settings)._check_parameters()
     if trials is not None:
         from aldsurv.models.tuning_record import import_optuna
 

@@ -52,6 +52,10 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from covariates and times, each row perhaps with a weight."""
 
+    def _check_parameters(self) -> None:
+        """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
+        return
+
     @abstractmethod
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`, in the unit of the training times."""
@@ -184,8 +188,9 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         VarianceParts
             ``within``, ``between`` and ``total`` (n,), the sum of both.
         """
-        if horizon is not None and (isinstance(horizon, bool) or not 0 < float(horizon) < np.inf):
-            raise ParameterError(f"horizon must be a positive number or None, but is {horizon!r}.")
+        number = isinstance(horizon, (int, float, np.number)) and not isinstance(horizon, bool)
+        if horizon is not None and (not number or not 0 < horizon < np.inf):
+            raise ParameterError(f"horizon must be a positive number or None, but is {horizon!r:.60}.")
         return variance_parts(self._several_members(X), horizon)
 
     def _several_members(self, X: Any) -> list[SurvivalDistribution]:

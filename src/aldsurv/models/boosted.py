@@ -170,7 +170,7 @@ class BoostedALD(SurvivalEstimator):
         """
         from aldsurv.models.boosted_rounds import require_xgboost
 
-        check_settings(self.get_params())
+        self._check_parameters()
         require_xgboost()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
@@ -307,6 +307,9 @@ class BoostedALD(SurvivalEstimator):
                 f"  log-likelihood  {-self.validation_loss_.mean():.4f} a row on validation rows",
             ]
         )
+
+    def _check_parameters(self) -> None:
+        check_settings(self.get_params())
 
     def _point(self) -> str:
         return self.point

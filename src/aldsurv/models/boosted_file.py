@@ -13,7 +13,6 @@ from aldsurv import __version__
 from aldsurv.errors import ParameterError
 from aldsurv.features import Features
 from aldsurv.models.boosted_outputs import BoostedOutputs
-from aldsurv.models.boosted_settings import check_settings
 from aldsurv.models.file_entries import require, saved_parameters, with_parameters
 from aldsurv.models.linear import finite_floats
 from aldsurv.models.preparation import data_fingerprint
@@ -78,7 +77,7 @@ def restored(kind: Any, document: Mapping[str, Any], arrays: Mapping[str, NDArra
     own = {name for name in arrays if not name.startswith(_TREES)}
     require(own == {*_ARRAYS, "rounds"}, "its arrays are not those of boosted trees")
     model = with_parameters(kind, document["parameters"])
-    check_settings(model.get_params())
+    model._check_parameters()
     scale, least = document["time_scale"], document["least_scale"]
     require(isinstance(scale, float) and 0 < scale < np.inf, "time_scale must be positive")
     single = model.components == 1

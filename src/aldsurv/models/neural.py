@@ -227,6 +227,9 @@ class NeuralSurvival(SurvivalEstimator):
         self._check_settings(settings)
         return settings
 
+    def _check_parameters(self) -> None:
+        self._settings()
+
     def _check_settings(self, settings: dict[str, Any]) -> None:
         members, share, clip = settings["members"], settings["validation"], settings["clip_features"]
         if not isinstance(members, int) or isinstance(members, bool) or not 1 <= members <= 1000:

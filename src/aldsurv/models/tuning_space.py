@@ -90,6 +90,7 @@ _SPACES = {
     "deephit": Space(
         {**_NETWORK, "durations": OneOf((10, 15, 25, 50)), "alpha": Range(0.0, 1.0), "sigma": Range(0.1, 1.0)}, "ibs"
     ),
+    "icald": Space({**_NETWORK, "support": OneOf(("log", "positive", "real"))}, "log_likelihood"),
     "cox": Space(_LINEAR, "ibs"),
     "weibull_aft": Space(_LINEAR, "log_likelihood"),
     "lognormal_aft": Space(_LINEAR, "log_likelihood"),
@@ -98,6 +99,8 @@ _SPACES = {
 
 def space_of(name: str, parameters: Mapping[str, Any]) -> Space:
     """The space of a model by its registered name; of another one what it shares with those.
+
+    A model of a model has nothing of its own to search: its score is mostly that of the one within.
 
     Parameters
     ----------
@@ -108,5 +111,5 @@ def space_of(name: str, parameters: Mapping[str, Any]) -> Space:
     """
     if name in _SPACES:
         return _SPACES[name]
-    shared = {**_NETWORK, **_LINEAR}
+    shared = {} if "estimator" in parameters else {**_NETWORK, **_LINEAR}
     return Space({entry: shared[entry] for entry in shared if entry in parameters}, "ibs")
