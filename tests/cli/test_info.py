@@ -29,7 +29,8 @@ def fitted(name: str = "cox", remember: bool = True):
     kind = MODELS.load(name)
     known = kind._parameter_defaults()
     given = {"members": 1, "max_epochs": 2, "random_state": 0, "unit": "months"}
-    given["estimator"] = aldsurv.WeibullAFT(unit="months")
+    within = {"recalibrated": aldsurv.WeibullAFT(unit="months")}
+    given["estimator"] = within.get(name, aldsurv.ALDSurvival(members=1, max_epochs=2, unit="months"))
     model = kind(**{key: value for key, value in given.items() if key in known}).fit(
         X, (rng.exponential(5, 80), np.arange(80) % 4 > 0)
     )

@@ -13,7 +13,7 @@ from aldsurv import CQRNN, ALDSurvival, DeepHit, DeepSurv, LogNormalSurvival, Re
 from aldsurv.distributions import LogNormal
 from aldsurv.errors import DataError, ModelFileError, ParameterError, TrainingError
 from aldsurv.model_file import read_model_file, write_model_file
-from aldsurv.models import fit_together
+from aldsurv.models import ICALDCalibrated, fit_together
 from aldsurv.models.point_choice import HeldRows, chosen_points
 from models.rows import data, draw, quick, same_bits
 
@@ -311,8 +311,9 @@ def test_rows_of_other_kinds_are_left_out():
     assert quick(point="auto", validation=0.0).fit(X, Y).error_point_ == "median"
 
 
-def test_around_another_model():
-    model = RecalibratedSurvival(quick(point="auto", members=2, validation=0.4), validation=0.3, random_state=0)
+@pytest.mark.parametrize("kind", [RecalibratedSurvival, ICALDCalibrated])
+def test_around_another_model(kind):
+    model = kind(quick(point="auto", members=2, validation=0.4), validation=0.3, random_state=0)
     model.fit(X, Y)
     inner = model.estimator_
     inner.error_point_, inner.ranking_point_ = "mean", "mode"

@@ -10,6 +10,7 @@ import aldsurv
 from aldsurv import DeepHit, DeepSurv, RecalibratedSurvival, SurvivalData, WeibullAFT
 from aldsurv.distributions import AsymmetricLaplace, Exponential, LogNormal, Mixture, Step
 from aldsurv.errors import NotFittedError, ParameterError
+from aldsurv.models import ICALDCalibrated
 from aldsurv.models.member_spread import student_quantile, survival_band, time_band, variance_parts
 from models.rows import draw, quick
 
@@ -158,6 +159,20 @@ def test_a_recalibrated_ensemble_lies_between_its_members():
     assert ((lower <= own) & (own <= upper)).all()
 
 
+def test_an_individually_calibrated_ensemble_is_the_mixture_of_its_members():
+    given = {"validation": 0.4, "max_epochs": 3, "random_state": 0}
+    model = ICALDCalibrated(quick(members=3), **given).fit(X, Y)
+    own = model.predict_distribution(X).survival(TIMES)
+    members = [one.survival(TIMES) for one in model.predict_members(X)]
+    assert len(members) == 3
+    np.testing.assert_allclose(own, np.mean(members, axis=0), rtol=1e-10)
+    lower, upper = model.predict_survival_band(X, TIMES)
+    assert ((lower <= own) & (own <= upper)).all()
+    # Small networks are no ensemble of models.
+    with pytest.raises(ParameterError, match="has one member"):
+        ICALDCalibrated(quick(), members=2, **given).fit(X, Y).predict_survival_band(X, TIMES)
+
+
 def test_saved_and_loaded(model, tmp_path):
     loaded = aldsurv.load(model.save(tmp_path / "model"))
     for first, second in zip(model.predict_time_band(X), loaded.predict_time_band(X), strict=True):
@@ -178,5 +193,6 @@ def test_what_is_refused(model):
             model.predict_time_band(X, level=level)
     with pytest.raises(ParameterError, match="point must be one of mean, median, mode, restricted_mean, but is 'std'"):
         model.predict_time_band(X, point="std")
-    with pytest.raises(ParameterError, match="horizon must be a positive number"):
-        model.predict_spread(X, horizon=-1)
+    for horizon in (-1, 0, np.inf, np.nan, True, "5"):
+        with pytest.raises(ParameterError, match="horizon must be a positive number"):
+            model.predict_spread(X, horizon=horizon)

@@ -174,12 +174,29 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`: a mixture over levels."""
         self._require_fitted()
-        base = _mixture(self.estimator_.predict_distribution(X), self.estimator_)
+        return self._corrected([self.estimator_.predict_distribution(X)], X)[0]
+
+    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+        """What each member of the model within predicts for the rows of `X`, put right as the prediction is.
+
+        `predict_distribution` is their mixture, in equal parts.
+        """
+        self._require_fitted()
+        return self._corrected(self.estimator_.predict_members(X), X)
+
+    def _corrected(self, predicted: Sequence[SurvivalDistribution], X: Any) -> list[SurvivalDistribution]:
+        bases = [_mixture(each, self.estimator_) for each in predicted]
         with warnings.catch_warnings():
             # The model within has said it.
             warnings.simplefilter("ignore")
             x = self.features_.transform(X, owner=type(self).__name__)
-        return apply_correction(self.network_, self.weights_, x, base, self.nodes)
+        return [apply_correction(self.network_, self.weights_, x, base, self.nodes) for base in bases]
+
+    def _n_members(self) -> int:
+        return self.estimator_._n_members()
+
+    def _band_stretch(self) -> float:
+        return self.estimator_._band_stretch()
 
     def summary(self) -> str:
         """What was trained, after what the model within has to say."""
@@ -224,6 +241,10 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
     def _point(self) -> str:
         self._require_fitted()
         return self.estimator_._point()
+
+    def _ranking_point(self) -> str:
+        self._require_fitted()
+        return self.estimator_._ranking_point()
 
     def _check_parameters(self) -> None:
         check_parts(self.folds, self.validation)
