@@ -184,9 +184,10 @@ def test_by_name():
 
 
 def test_every_metric_has_one():
-    """All but the groups, which take a column besides, and what others are made of."""
+    """All but those that take columns or the truth besides, and what others are made of."""
     scored = {metric.function for metric in NAMED.values()}
     parts = {metrics.calibration_counts, metrics.brier_score, metrics.calibration_by_group}
+    parts |= {metrics.worst_group_calibration, metrics.individual_calibration}
     functions = {
         function
         for name, function in vars(metrics).items()

@@ -17,6 +17,7 @@ from aldsurv.metrics.discrimination import concordance_antolini, cumulative_dyna
 from aldsurv.metrics.distribution_calibration import d_calibration, km_calibration
 from aldsurv.metrics.error import mean_absolute_error
 from aldsurv.metrics.horizons import event_quantiles
+from aldsurv.metrics.individual_calibration import average_calibration
 from aldsurv.metrics.intervals import interval_coverage
 from aldsurv.metrics.likelihood import log_likelihood
 from aldsurv.metrics.ranked_probability import crps, survival_crps
@@ -91,6 +92,7 @@ NAMED = {
     "brier_skill": NamedMetric(brier_skill_score, takes_train=True),
     "survival_crps": NamedMetric(survival_crps),
     "km_calibration": NamedMetric(km_calibration),
+    "average_calibration": NamedMetric(average_calibration),
     "mae_margin": NamedMetric(mean_absolute_error_margin, takes_train=True),
     "mae_pseudo": NamedMetric(mean_absolute_error_pseudo, takes_train=True),
     "coverage": NamedMetric(interval_coverage, part=0),

@@ -117,6 +117,7 @@ antolini_c_scorer = Scorer("antolini_c", _Goodness("antolini_c"))
 brier_skill_scorer = Scorer("brier_skill", _Goodness("brier_skill"))
 survival_crps_scorer = Scorer("neg_survival_crps", _Goodness("survival_crps", best=0.0))
 km_calibration_scorer = Scorer("neg_km_calibration", _Goodness("km_calibration", best=0.0))
+average_calibration_scorer = Scorer("neg_average_calibration", _Goodness("average_calibration", best=0.0))
 mae_margin_scorer = Scorer("neg_mae_margin", _Goodness("mae_margin", best=0.0))
 mae_pseudo_scorer = Scorer("neg_mae_pseudo", _Goodness("mae_pseudo", best=0.0))
 coverage_scorer = Scorer("coverage_80", _Goodness("coverage", best=0.8, fixed="level"))
@@ -146,6 +147,7 @@ SCORERS = Registry(
         "brier_skill": "aldsurv.metrics.scorers:brier_skill_scorer",
         "neg_survival_crps": "aldsurv.metrics.scorers:survival_crps_scorer",
         "neg_km_calibration": "aldsurv.metrics.scorers:km_calibration_scorer",
+        "neg_average_calibration": "aldsurv.metrics.scorers:average_calibration_scorer",
         "neg_mae_margin": "aldsurv.metrics.scorers:mae_margin_scorer",
         "neg_mae_pseudo": "aldsurv.metrics.scorers:mae_pseudo_scorer",
         "coverage_80": "aldsurv.metrics.scorers:coverage_scorer",
@@ -167,8 +169,8 @@ def get_scorer(name: str, **options: Any) -> Scorer:
     - ``"harrell_c"``, ``"uno_c"``, ``"antolini_c"``, ``"auc"``, ``"log_likelihood"``, ``"brier_skill"``: the metric;
       of the AUC the mean over its times.
     - ``"neg_ibs"``, ``"neg_brier"``, ``"neg_mae"``, ``"neg_mae_margin"``, ``"neg_mae_pseudo"``, ``"neg_crps"``,
-      ``"neg_survival_crps"``, ``"neg_cens_dcal"``, ``"neg_km_calibration"``, ``"neg_ici"``, ``"neg_e50"``,
-      ``"neg_e90"``: the metric times -1; of the Brier score the mean over its times.
+      ``"neg_survival_crps"``, ``"neg_cens_dcal"``, ``"neg_km_calibration"``, ``"neg_average_calibration"``,
+      ``"neg_ici"``, ``"neg_e50"``, ``"neg_e90"``: the metric times -1; of the Brier score the mean over its times.
     - ``"coverage_80"``: ``-|0.8 - coverage|`` of the central 80 % intervals.
     - ``"cal_s_slope"``, ``"cal_f_slope"``: ``-|1 - slope|``; ``"cal_s_intercept"``, ``"cal_f_intercept"``:
       ``-|intercept|``.
