@@ -11,7 +11,7 @@ import aldsurv
 from aldsurv import ALDSurvival, SurvivalData, metrics
 from aldsurv.distributions import Step
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.models import CoxRegression, WeibullAFT
+from aldsurv.models import BoostedALD, CoxRegression, WeibullAFT
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.reports import citation, model_subject, write_model_report
 from aldsurv.reports.model_page import model_report
@@ -213,6 +213,14 @@ def test_the_same_input_gives_the_same_page(undrawn, model, tables):
     first, again, other = (render_page(model_report(model, *tables[1], random_state=seed).page) for seed in (3, 3, 4))
     assert first == again
     assert first != other
+
+
+def test_parameters_of_mixtures_have_none(undrawn, tables):
+    (x, y), (other, outcome) = tables
+    for components in (1, 2):
+        fitted = BoostedALD(components=components, members=2, max_rounds=3, random_state=0).fit(x, y)
+        found = ParsedPage(render_page(model_report(fitted, other, outcome, people=[4, 9]).page))
+        assert ("parameters" in found.values("id")) == (components == 1)
 
 
 def test_parameters_of_an_ald_model_have_their_section(undrawn, tables):

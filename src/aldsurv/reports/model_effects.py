@@ -26,6 +26,8 @@ _BUDGET, _MOST_ROWS, _LEAST_ROWS = 100_000, 1000, 100
 _REPEATS = 5
 _MOST_COLUMNS = 9
 _MOST_PARAMETER_COLUMNS = 4
+# Mixtures have more; no number of a component says anything by itself, as long as its weight moves too.
+_MOST_PARAMETERS = 3
 _GRID, _SAMPLE = 15, 100
 _LETTERS = {"theta": "θ", "sigma": "σ", "kappa": "κ", "mu": "μ"}
 _MEANINGS = {
@@ -65,8 +67,10 @@ def effect_sections(subject: Subject, importance: Importance) -> tuple[Section, 
     if len(columns) < len(importance.names):
         blocks.append(Text(f"Effects of the {len(columns)} most important of {len(importance.names)} columns."))
     sections = [Section("effects", "What the predictions depend on", tuple(blocks if effects else blocks[:2]))]
-    if isinstance(subject.model, (ParametricSurvival, BoostedALD)) and columns:
-        sections.append(_parameter_section(subject, subject.model, columns[:_MOST_PARAMETER_COLUMNS]))
+    model = subject.model
+    if columns and isinstance(model, (ParametricSurvival, BoostedALD)):
+        few = len(model.parameter_names) <= _MOST_PARAMETERS
+        sections += [_parameter_section(subject, model, columns[:_MOST_PARAMETER_COLUMNS])] if few else []
     return tuple(sections)
 
 
