@@ -238,7 +238,7 @@ def test_the_default_recipe_differs_where_it_says():
     settings = ALDSurvival(max_epochs=1).fit(X, Y).settings_
     assert (settings["support"], settings["members"], settings["start"]) == ("log", 5, "marginal")
     assert settings["components"] == 1
-    assert set(settings) == {*PAPER, "patience", "time_scale", "components", "shapes"}
+    assert set(settings) == {*PAPER, "patience", "time_scale", "components", "shapes", "bins", "calibration", "crps"}
 
 
 def test_callbacks_see_epochs_and_may_stop():

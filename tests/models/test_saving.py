@@ -185,7 +185,7 @@ def test_files_of_a_newer_version_or_another_kind(path, tmp_path):
     with pytest.raises(ModelFileError, match="training checkpoint"):
         aldsurv.load(target)
     write_model_file(target, {**document, "model": "alds"}, arrays)
-    with pytest.raises(ModelFileError, match=r"unknown model 'alds'. Did you mean 'ald'\?"):
+    with pytest.raises(ModelFileError, match=r"unknown model 'alds'. Did you mean 'ald' or 'icald'\?"):
         aldsurv.load(target)
 
 
