@@ -13,7 +13,7 @@ from aldsurv import CQRNN, ALDSurvival, DeepHit, DeepSurv, LogNormalSurvival, Re
 from aldsurv.distributions import LogNormal
 from aldsurv.errors import DataError, ModelFileError, ParameterError, TrainingError
 from aldsurv.model_file import read_model_file, write_model_file
-from aldsurv.models import ICALDCalibrated, fit_together
+from aldsurv.models import ICALDCalibrated, ICALDSurvival, fit_together
 from aldsurv.models.point_choice import HeldRows, chosen_points
 from models.rows import data, draw, quick, same_bits
 
@@ -279,7 +279,7 @@ def test_standard_errors_by_drawing_rows_again():
         assert found.scores[use]["mean"][1] == pytest.approx(np.std(values), rel=0.25)
 
 
-@pytest.mark.parametrize("kind", [ALDSurvival, LogNormalSurvival, CQRNN, DeepHit])
+@pytest.mark.parametrize("kind", [ALDSurvival, ICALDSurvival, LogNormalSurvival, CQRNN, DeepHit])
 def test_two_summaries_for_two_uses(kind, tmp_path):
     settings = {"members": 2, "max_epochs": 3, "random_state": 0, "validation": 0.4}
     model = kind(point="auto", **settings).fit(X, Y)

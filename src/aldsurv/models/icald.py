@@ -130,7 +130,8 @@ class ICALDSurvival(NeuralSurvival):
     clip_features
         Largest absolute value of a standardised column; 0 for no limit.
     point
-        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+        Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
+        ``"restricted_mean"``, or ``"auto"``: one for each use, by the members' validation rows.
     categorical
         Columns, by name or number, whose numbers are categories.
     unit
@@ -152,6 +153,9 @@ class ICALDSurvival(NeuralSurvival):
         Every setting that was used.
     history_
         Losses of each epoch and member.
+    error_point_, ranking_point_, point_scores_
+        The summary that `predict_time` gives and the one that `predict` ranks by; with ``point="auto"`` what they were
+        chosen by: as in `ALDSurvival`.
     features_
         How columns become numbers.
     trained_on_

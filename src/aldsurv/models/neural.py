@@ -356,7 +356,7 @@ class NeuralSurvival(SurvivalEstimator):
         """What each member says of its own validation rows, in the user's unit."""
         from aldsurv.models.point_choice import HeldRows
 
-        raw = _outputs(self.network_, self.weights_, self.encoders_, prepared.x)
+        raw = _outputs(self.network_, self.weights_, self.encoders_, prepared.x, self._levels())
         held = []
         for k, rows in enumerate(prepared.rows.validation or ()):
             predicted = self._member_distribution(raw[k], k, prepared.given).scaled(self.time_scale_)
