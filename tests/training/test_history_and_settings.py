@@ -105,9 +105,16 @@ def test_rows_of_a_batch():
     assert sizes == sorted(sizes)
 
 
+def test_decay_by_rows():
+    assert TrainingSettings(weight_decay=0.2).decay(10) == TrainingSettings(weight_decay=0.2).decay(10**6) == 0.2
+    auto = TrainingSettings(weight_decay="auto")
+    assert [auto.decay(n) for n in (0, 1, 400, 1200, 12_000)] == [3.0, 3.0, 3.0, 1.0, 0.1]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("weight_decay", "Auto"),
         ("optimizer", "Adam"),
         ("optimizer", None),
         ("optimizer", ["adam"]),

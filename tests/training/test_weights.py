@@ -49,7 +49,7 @@ def test_one_block_is_optimised_as_separate_tensors(network, optimizer, decay):
     members, initial = members_of(network)
     apart = separate(network, initial)
     settings = TrainingSettings(optimizer=optimizer, weight_decay=decay, learning_rate=0.02)
-    fused = members.optimizer(settings)
+    fused = members.optimizer(settings, 100)
     # torch's AdamW decays by 0.01 unless told otherwise.
     groups = [
         {"params": [p for (name, _), p in apart.items() if name.endswith(".weight")], "weight_decay": decay},
@@ -76,7 +76,7 @@ def test_one_block_is_optimised_as_separate_tensors(network, optimizer, decay):
 def test_decay_pulls_weights_and_nothing_else(optimizer):
     network = NETWORKS["odd sizes"]
     members, initial = members_of(network)
-    step = members.optimizer(TrainingSettings(optimizer=optimizer, weight_decay=0.5, learning_rate=0.1))
+    step = members.optimizer(TrainingSettings(optimizer=optimizer, weight_decay=0.5, learning_rate=0.1), 100)
     members.zero_gradients()
     step.step(0.1)
     for slot in network.slots():
@@ -110,7 +110,7 @@ def test_arrays_and_gradients_are_those_of_each_member(network):
 def test_a_step_moves_what_the_forward_pass_reads():
     network = NETWORKS["paper"]
     members, _ = members_of(network)
-    optimizer = members.optimizer(TrainingSettings(learning_rate=0.05))
+    optimizer = members.optimizer(TrainingSettings(learning_rate=0.05), 100)
     x = torch.ones(MEMBERS, 4, network.inputs)
     losses = []
     for _ in range(30):

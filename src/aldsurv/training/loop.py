@@ -104,7 +104,7 @@ class Training:
         self._train, self._validation = train, validation
         self._seeds, self._callbacks = list(seeds), list(callbacks)
         self._show, self._checkpoint, self._fingerprint = progress, checkpoint, fingerprint
-        self._optimizer = network.optimizer(settings)
+        self._optimizer = network.optimizer(settings, train.most_rows)
         members = network.members
         self._now = _Progress(
             np.full(members, math.inf),

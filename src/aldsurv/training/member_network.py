@@ -78,11 +78,12 @@ class MemberNetwork:
             x = torch.cat([x, level.unsqueeze(-1)], -1)
         return forward_on_torch(self.architecture, self.block.arrays, x, keep=keep, training=training)
 
-    def optimizer(self, settings: TrainingSettings) -> Optimizer:
-        """The optimiser of all members."""
+    def optimizer(self, settings: TrainingSettings, rows: int) -> Optimizer:
+        """The optimiser of all members, each of which learns from `rows` rows."""
+        decay = settings.decay(rows)
         encoding = [p for encoder in self.encoders for p in encoder.parameters() if p.requires_grad]
-        if settings.weight_decay > 0:
-            decaying = ParameterGroup([self.block.decaying, *encoding], float(settings.weight_decay))
+        if decay > 0:
+            decaying = ParameterGroup([self.block.decaying, *encoding], decay)
             return Optimizer([decaying, ParameterGroup([self.block.steady], 0.0)], settings)
         return Optimizer([ParameterGroup([self.block.values, *encoding], 0.0)], settings)
 
