@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from aldsurv.errors import AldsurvError
 from bench.accuracy.cells import Cell
-from bench.accuracy.data import DATASETS, DECISION, SEEDS, STAGES
+from bench.accuracy.data import DATASETS, DECISION, DISTINCT, SEEDS, STAGES
 from bench.accuracy.models import ALL, COMPARED, STEPS
 from bench.accuracy.report import CSV, report
 from bench.accuracy.running import run
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     if given.command == "speed":
         print(speed(given.folder, given.dataset, given.repetitions))
         return 0
-    allowed = DECISION if given.command == "validation" else DATASETS
+    allowed = DECISION if given.command == "validation" else (*DATASETS, DISTINCT)
     try:
         datasets = _chosen("dataset", given.datasets, {name: [name] for name in allowed}, allowed)
         groups = {"compared": list(COMPARED), "steps": list(STEPS), **{name: [name] for name in ALL}}

@@ -25,8 +25,8 @@ def _recalibrated(**settings: Any) -> Maker:
     return lambda seed: MODELS.load("recalibrated")(_ald(**settings)(seed), random_state=seed)
 
 
-def _network(name: str) -> Maker:
-    return lambda seed: MODELS.load(name)(**_QUIET, random_state=seed)
+def _network(name: str, **settings: Any) -> Maker:
+    return lambda seed: MODELS.load(name)(**settings, **_QUIET, random_state=seed)
 
 
 def _peer(name: str) -> Maker:
@@ -41,6 +41,7 @@ def _folds(name: str) -> Maker:
 COMPARED: dict[str, Maker] = {
     "default": _ald(),
     "paper": _ald(recipe="paper"),
+    "boosted_ald": lambda seed: MODELS.load("boosted_ald")(random_state=seed),
     "lognormal": _network("lognormal"),
     "cqrnn": _network("cqrnn"),
     "deepsurv": _network("deepsurv"),
@@ -59,37 +60,50 @@ COMPARED: dict[str, Maker] = {
 }
 
 _LOG: dict[str, Any] = {"support": "log", "theta_link": "auto"}
-# Each step from the paper's model towards the default alone, and what was tried together.
+_MIXED: dict[str, Any] = {"components": 5, "start": "marginal"}
+# What ALDSurvival() was before the study.
+_EARLIER: dict[str, Any] = {
+    "components": 1, "head_hidden": (32,), "learning_rate": 0.003, "patience": 15, "weight_decay": 0.1, "bins": 0,
+}  # fmt: skip
+# Each step from the paper's model towards the default alone, and each taken away from it.
 STEPS: dict[str, Maker] = {
     "paper, marginal start": _ald(recipe="paper", start="marginal"),
     "paper, log": _ald(recipe="paper", **_LOG),
     "paper, positive": _ald(recipe="paper", support="positive", theta_link="auto"),
-    "paper, log, 3 components": _ald(recipe="paper", **_LOG, components=3),
-    "paper, log, 3 components, start": _ald(recipe="paper", **_LOG, components=3, start="marginal"),
-    "paper, 3 components": _ald(recipe="paper", components=3, start="marginal"),
+    "paper, support auto": _ald(recipe="paper", support="auto", theta_link="auto"),
+    "paper, 5 components": _ald(recipe="paper", **_MIXED),
+    "paper, log, 5 components": _ald(recipe="paper", **_LOG, **_MIXED),
     "paper, 5 members": _ald(recipe="paper", members=5),
-    "paper, log, 5 members": _ald(recipe="paper", **_LOG, members=5),
+    "paper, log, 5 components, 5 members": _ald(recipe="paper", **_LOG, **_MIXED, members=5),
     "paper, bins 8": _ald(recipe="paper", bins=8),
-    "paper, median": _ald(recipe="paper", point="median"),
-    "paper, mode": _ald(recipe="paper", point="mode"),
-    "paper, restricted mean": _ald(recipe="paper", point="restricted_mean"),
+    "paper, point median": _ald(recipe="paper", point="median"),
+    "paper, point auto": _ald(recipe="paper", point="auto"),
     "paper, calibration 1": _ald(recipe="paper", calibration=1.0),
     "paper, crps 1": _ald(recipe="paper", crps=1.0),
     "paper, recalibrated": _recalibrated(recipe="paper"),
+    "paper, icald": _network("icald", recipe="paper"),
+    "paper, icald after": lambda seed: MODELS.load("icald_calibrated")(_ald(recipe="paper")(seed), random_state=seed),
+    "earlier default": _ald(**_EARLIER),
     "default, 1 component": _ald(components=1),
     "default, 3 components": _ald(components=3),
-    "default, 5 components": _ald(components=5),
-    "default, 3 components, free": _ald(components=3, shapes="free"),
-    "default, bins 8": _ald(bins=8),
-    "default, 3 components, bins 8": _ald(components=3, bins=8),
+    "default, 8 components": _ald(components=8),
+    "default, free shapes": _ald(shapes="free"),
+    "default, bins 0": _ald(bins=0),
+    "default, bins 16": _ald(bins=16),
+    "default, weight decay 0.1": _ald(weight_decay=0.1),
+    "default, weight decay 3": _ald(weight_decay=3.0),
+    "default, own heads": _ald(head_hidden=(32,)),
+    "default, two layers": _ald(hidden=(32, 32)),
+    "default, learning rate 0.003": _ald(learning_rate=0.003),
     "default, real": _ald(support="real"),
     "default, positive": _ald(support="positive"),
+    "default, support auto": _ald(support="auto"),
     "default, 1 member": _ald(members=1),
-    "default, 10 members": _ald(members=10, validation=0.1),
-    "default, mean": _ald(point="mean"),
+    "default, 10 members": _ald(members=10),
+    "default, point auto": _ald(point="auto"),
     "default, restricted mean": _ald(point="restricted_mean"),
     "default, calibration 1": _ald(calibration=1.0),
-    "default, crps 1": _ald(crps=1.0),
+    "default, crps 0.5": _ald(crps=0.5),
     "default, recalibrated": _recalibrated(),
 }
 ALL: dict[str, Maker] = {**COMPARED, **STEPS}
