@@ -301,3 +301,14 @@ def test_what_is_refused():
             ICALDCalibrated(**{"estimator": inner, "folds": 2, **settings}).fit(x, y)
     with pytest.raises(CensoringError, match="exact and right-censored"):
         ICALDCalibrated(ALDSurvival("paper")).fit(x, SurvivalData.interval(y.lower, y.lower + 1))
+
+
+def test_numpy_numbers_are_parameters_too(tmp_path):
+    x, y = small_data(120)
+    inner = ALDSurvival("paper", max_epochs=1, progress=False)
+    plain = {"nodes": 4, "members": 2, "hidden": (8,), "max_epochs": 2, "stopping": 0.25, "likelihood_share": 0.5}
+    odd = {"nodes": np.int64(4), "members": np.int32(2), "hidden": (np.int64(8),), "max_epochs": np.int64(2)}
+    odd |= {"stopping": np.float32(0.25), "likelihood_share": np.float32(0.5)}
+    first, second = (ICALDCalibrated(inner, validation=0.4, random_state=0, **own).fit(x, y) for own in (plain, odd))
+    assert_array_equal(first.predict(x), second.predict(x))
+    assert_array_equal(aldsurv.load(second.save(tmp_path / "model")).predict(x), second.predict(x))

@@ -252,7 +252,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         members, share = self.members, self.stopping
         if not isinstance(members, (int, np.integer)) or isinstance(members, bool) or not 1 <= members <= 1000:
             raise ParameterError(f"members must be a whole number from 1 to 1000, but is {members!r}.")
-        if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 <= share < 1:
+        if not isinstance(share, (int, float, np.number)) or isinstance(share, bool) or not 0 <= share < 1:
             raise ParameterError(f"stopping must be a share from 0 (none) to below 1, but is {share!r}.")
 
     def _remember(
