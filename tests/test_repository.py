@@ -84,7 +84,7 @@ def test_every_dependency_is_pinned_and_explained():
 
 def test_nothing_of_the_gpl_is_needed_at_run_time():
     names = {package_name(requirement) for requirement in PROJECT["dependencies"]}
-    for extra in ("torch", "plots", "datasets", "tables", "reports", "benchmark", "cluster"):
+    for extra in ("torch", "plots", "datasets", "tables", "reports", "benchmark", "cluster", "tune", "trees"):
         names |= {package_name(requirement) for requirement in PROJECT["optional-dependencies"][extra]}
     assert names.isdisjoint({"scikit-survival", "survivaleval", "survset"})
 
