@@ -150,6 +150,22 @@ def test_networks_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert model.unit == "days"
 
 
+@pytest.mark.parametrize("name", ["boosted_ald", "icald", "icald_calibrated", "recalibrated"])
+def test_from_a_table_to_a_page(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    write("people.csv", people())
+    given = [*OUTCOME, "--event-value", "dead", "--drop", "id,country", "--model", name, "--held-out", "0"]
+    assert main(["fit", "people.csv", *given, "--quiet", "--out", "m.aldsurv"]) == 0
+    assert main(["info", "m.aldsurv"]) == 0
+    assert "outcome      time 'months', event 'status', event value 'dead'" in capsys.readouterr().out
+    assert main(["predict", "m.aldsurv", "people.csv", "--times", "12", "--band", "0.9", "--out", "p.csv"]) == 0
+    found = pd.read_csv("p.csv")
+    assert list(found) == ["survival_12", "survival_12_lower", "survival_12_upper", "outside"]
+    assert found.notna().all(axis=None)
+    assert main(["evaluate", "m.aldsurv", "people.csv", "--json"]) == 0
+    assert main(["report", "m.aldsurv", "people.csv", "--out", "page.html"]) == 0
+    assert names() == ["m.aldsurv", "p.csv", "page.html", "people.csv"]
+
+
 @pytest.mark.parametrize("ending", ["tsv", "csv.gz", "parquet"])
 def test_kinds_of_files(capsys: pytest.CaptureFixture[str], ending: str) -> None:
     frame = pd.read_csv(small())
