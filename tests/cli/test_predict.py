@@ -167,6 +167,8 @@ def test_limits_between_members(models, table, blocks, tmp_path, capfd) -> None:
     assert close(found[["survival_10_upper", "survival_25_upper"]], upper)
     assert (found["q10_lower"] <= found["q10"]).all()
     assert (found["q10"] <= found["q10_upper"]).all()
+    # No mean time within a horizon is after it.
+    assert (found["restricted_mean_10_upper"] <= 10).all()
     run_in(models["mixture"], given, "--band", "0.8", "--given-survived", "12", "--out", out)
     later = read(out)
     assert (later["median_lower"] >= 12).all()

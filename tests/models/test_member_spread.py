@@ -44,7 +44,8 @@ def test_members_are_those_whose_mixture_is_the_prediction(model):
 def test_limits_of_survival(model, level):
     lower, upper = model.predict_survival_band(X, TIMES, level=level)
     own = model.predict_distribution(X).survival(TIMES)
-    z = np.log(-np.log([one.survival(TIMES) for one in model.predict_members(X)]))
+    # Of a survival near 1 its logarithm knows more.
+    z = np.log([-one.log_survival(TIMES) for one in model.predict_members(X)])
     low, high = by_hand(z, level, 4, 0.25)
     np.testing.assert_allclose(lower, np.minimum(np.exp(-np.exp(high)), own), rtol=1e-9)
     np.testing.assert_allclose(upper, np.maximum(np.exp(-np.exp(low)), own), rtol=1e-9)
@@ -63,6 +64,7 @@ def test_limits_of_a_time(model, point):
     values, own = np.array([summary(one) for one in model.predict_members(X)]), summary(model.predict_distribution(X))
     some = (np.isfinite(values) & (values > 0)).all(axis=0)
     low, high = np.exp(by_hand(np.log(values[:, some]), 0.9, 4, 0.25))
+    high = np.minimum(high, TIME.max() if name == "restricted_mean" else np.inf)
     np.testing.assert_allclose(lower[some], np.minimum(low, own[some]), rtol=1e-9)
     np.testing.assert_allclose(upper[some], np.maximum(high, own[some]), rtol=1e-9)
     assert ((lower <= own) & (own <= upper)).all()
@@ -87,6 +89,17 @@ def test_no_order_of_members_matters():
     alike = survival_band(parts[:1] * 3, parts[0], np.array([0.5, 1.0]), level=0.8, stretch=2.0)
     np.testing.assert_allclose(alike.lower, parts[0].survival([0.5, 1.0]), rtol=1e-12)
     np.testing.assert_allclose(alike.upper, alike.lower, rtol=1e-12)
+
+
+def test_limits_stay_where_such_a_time_can_be():
+    values = np.array([[9.0, 1.0, 5.0], [9.9, 3.0, 5.0]])
+    own = values.mean(axis=0)
+    wide = time_band(values, own, level=0.99, stretch=1.0)
+    assert wide.upper[0] > 10
+    assert wide.lower[1] < 0.5
+    lower, upper = time_band(values, own, level=0.99, stretch=1.0, least=np.array([0.0, 0.5, 4.0]), most=10.0)
+    np.testing.assert_allclose(lower, [wide.lower[0], 0.5, 5.0], rtol=1e-12)
+    np.testing.assert_allclose(upper, [10.0, 10.0, 5.0], rtol=1e-12)
 
 
 def test_the_range_is_left_where_there_is_no_distance():

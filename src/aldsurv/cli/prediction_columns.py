@@ -109,7 +109,12 @@ class Asked:
         return {name: found[name] for name in self._plain_names}
 
     def limits(
-        self, distribution: SurvivalDistribution, members: Sequence[SurvivalDistribution], *, stretch: float
+        self,
+        distribution: SurvivalDistribution,
+        members: Sequence[SurvivalDistribution],
+        *,
+        stretch: float,
+        since: NDArray[np.float64] | None = None,
     ) -> dict[str, NDArray[np.float64]]:
         """The columns (n,) of the limits between the members of an ensemble, by name.
 
@@ -119,6 +124,8 @@ class Asked:
             What all members predict together, and each of them.
         stretch
             As in `aldsurv.models.member_spread.time_band`.
+        since
+            Until when each row (n,) is known to be event-free.
         """
         import numpy as np
 
@@ -128,9 +135,12 @@ class Asked:
         if self.band is None:
             return found
         own, others = self.values(distribution), [self.values(one) for one in members]
+        ends = dict(zip(self._horizon_names, self.horizons, strict=True))
         for name in self._times_of_event:
             values = np.stack([other[name] for other in others])
-            limits = time_band(values, own[name], level=self.band, stretch=stretch)
+            most = ends.get(name, np.inf)
+            least = -np.inf if since is None else np.minimum(since, most)
+            limits = time_band(values, own[name], level=self.band, stretch=stretch, least=least, most=most)
             found |= dict(zip(_limits(name), limits, strict=True))
         if self.times:
             lower, upper = survival_band(members, distribution, np.array(self.times), level=self.band, stretch=stretch)

@@ -148,9 +148,9 @@ class Prediction:
         if since is not None:
             predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
         found = self.asked.values(predicted)
-        return (
-            {**found, **self.asked.limits(predicted, members, stretch=self.model._band_stretch())} if members else found
-        )
+        if members:
+            found |= self.asked.limits(predicted, members, stretch=self.model._band_stretch(), since=since)
+        return found
 
     def _since(self, block: TableBlock) -> NDArray[np.float64] | None:
         if self.since is None:

@@ -170,7 +170,8 @@ class SurvivalEstimator(EstimatorHabits, ABC):
             raise ParameterError(f"point must be one of {', '.join(POINTS)}, but is {name!r}.")
         values = np.stack([self._summarised(one, name) for one in members])
         own = self._summarised(self.predict_distribution(X), name)
-        return time_band(values, own, level=level, stretch=self._band_stretch())
+        most = float(self.unique_times_[-1]) if name == "restricted_mean" else np.inf
+        return time_band(values, own, level=level, stretch=self._band_stretch(), most=most)
 
     def predict_spread(self, X: Any, *, horizon: float | None = None) -> VarianceParts:
         """The variance of the predicted time of each row, and how much of it is disagreement between members.

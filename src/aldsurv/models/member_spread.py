@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,9 @@ def survival_band(
         return _around(Band(np.exp(-np.exp(upper)), np.exp(-np.exp(lower))), survival)
 
 
-def time_band(values: FloatArray, own: FloatArray, *, level: float, stretch: float) -> Band:
+def time_band(
+    values: FloatArray, own: FloatArray, *, level: float, stretch: float, least: Any = -np.inf, most: Any = np.inf
+) -> Band:
     """Limits (n,) of one time a row.
 
     Parameters
@@ -92,6 +94,8 @@ def time_band(values: FloatArray, own: FloatArray, *, level: float, stretch: flo
         Of Student's distribution with one degree of freedom less than there are members.
     stretch
         Standard errors of the prediction in one standard deviation between the members.
+    least, most
+        Numbers, or one a row, between which such a time lies in any case.
     """
     positive = ((values > 0) & np.isfinite(values)).all(axis=0)
     with np.errstate(invalid="ignore"):
@@ -100,7 +104,7 @@ def time_band(values: FloatArray, own: FloatArray, *, level: float, stretch: flo
         lowest, highest = values.min(axis=0), values.max(axis=0)
     with np.errstate(over="ignore"):
         limits = Band(np.where(positive, np.exp(lower), lowest), np.where(positive, np.exp(upper), highest))
-    return _around(limits, own)
+    return _around(Band(np.clip(limits.lower, least, most), np.clip(limits.upper, least, most)), own)
 
 
 def variance_parts(members: Sequence[SurvivalDistribution], horizon: float | None) -> VarianceParts:
