@@ -70,6 +70,24 @@ def test_is_what_torch_differentiates(network, dropped):
             torch.testing.assert_close(gradients[name], leaf.grad, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("outputs", range(1, 13))
+@pytest.mark.parametrize("rows", [15, 31, 90])
+def test_a_member_is_the_same_bits_alone(outputs, rows):
+    network = Architecture(5, outputs, hidden=(32,), head_hidden=(), activation="silu")
+    weights, (x, _, slopes) = weights_of(network), batch_of(network, rows, 1, dropped=False)
+
+    def both(members):
+        own = {name: weight[members].clone() for name, weight in weights.items()}
+        passes = HandPasses(network, own, gradients := {name: torch.zeros_like(weight) for name, weight in own.items()})
+        raw = passes.forward(x[members], None).copy()
+        passes.backward(slopes[members])
+        return raw, forward_on_torch(network, own, x[members]).numpy(), *(g.numpy() for g in gradients.values())
+
+    together, alone = both(slice(None)), [both(slice(k, k + 1)) for k in range(MEMBERS)]
+    for whole, *parts in zip(together, *alone, strict=True):
+        assert whole.tobytes() == np.concatenate(parts).tobytes()
+
+
 @every
 def test_weights_may_move_between_batches(network):
     weights = weights_of(network)

@@ -100,6 +100,14 @@ class Architecture:
         """Numbers that a level is embedded in; 0 if there is none."""
         return self.level_units[-1] if self.level_units else 0
 
+    @property
+    def spare_columns(self) -> int:
+        """Columns of zeros that make the outputs a product whose rounding does not depend on the number of members.
+
+        Products of one, five to seven and nine to eleven columns depend on it.
+        """
+        return 0 if self.heads in (2, 3) else -self.heads % 4
+
     def slots(self) -> list[Slot]:
         """The arrays that are trained, those with weight decay first."""
         found: list[Slot] = []

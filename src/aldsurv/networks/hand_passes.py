@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 import torch
+import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -103,10 +104,16 @@ class HandPasses:
             self._activate(values, values, self._slopes(name, n))
             if keep is not None:
                 values *= factors[name]
-        raw, numbers = self._buffer("raw", n, network.heads)
         self._last = self._output_weight()
-        torch.baddbmm(self._weights["output.bias"][:, : network.heads].unsqueeze(1), h, self._last, out=raw)
-        return np.asarray(self._with_constants(numbers) if network.constants else numbers)
+        heads, spare, weight = network.heads, network.spare_columns, self._last
+        bias = self._weights["output.bias"][:, :heads].unsqueeze(1)
+        if spare:
+            bias, weight = F.pad(bias, (0, spare)), F.pad(weight, (0, spare))
+        raw, numbers = self._buffer("raw", n, heads + spare)
+        torch.baddbmm(bias, h, weight, out=raw)
+        if network.constants:
+            return self._with_constants(numbers[..., :heads])
+        return np.ascontiguousarray(numbers[..., :heads])
 
     def backward(self, slopes: FloatArray) -> None:
         """Write the gradients of all weights, given those of the last outputs."""

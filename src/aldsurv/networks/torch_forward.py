@@ -82,7 +82,8 @@ def forward_on_torch(
             apart = torch.cat([apart, e.unsqueeze(2).expand(-1, -1, heads, -1)], -1)
         raw = (apart * weights["output.weight"].unsqueeze(1)).sum(-1) + own
     else:
-        raw = torch.baddbmm(own, h if e is None else torch.cat([h, e], -1), weights["output.weight"])
+        own, weight = (F.pad(a, (0, network.spare_columns)) for a in (own, weights["output.weight"]))
+        raw = torch.baddbmm(own, h if e is None else torch.cat([h, e], -1), weight)[..., :heads]
     return torch.cat([raw, bias[..., heads:].expand(-1, n, -1)], -1) if network.constants else raw
 
 
