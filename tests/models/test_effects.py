@@ -49,7 +49,7 @@ def aft(table):
 @pytest.fixture(scope="module")
 def network(table):
     x, y = table
-    return ALDSurvival(unit="months", **SMALL).fit(numbers(x), y)
+    return ALDSurvival(unit="months", components=1, **SMALL).fit(numbers(x), y)
 
 
 class Medians(RegressorMixin, BaseEstimator):
@@ -158,14 +158,14 @@ def test_a_sample_is_some_of_the_rows(table, aft):
 def test_parameters_are_those_of_the_distribution(table, support):
     x, y = table
     wide = numbers(x)
-    one = ALDSurvival(support=support, **{**SMALL, "members": 1}).fit(wide, y)
+    one = ALDSurvival(support=support, components=1, **{**SMALL, "members": 1}).fit(wide, y)
     found, distribution = one.predict_parameters(wide), one.predict_distribution(wide)
     assert one.parameter_names == ("theta", "sigma", "kappa") == tuple(found)
     for name, values in found.items():
         np.testing.assert_array_equal(values, getattr(distribution, name)[:, 0])
     # Of an ensemble the mean; in another unit of time θ and σ follow it, or θ moves by its logarithm.
-    months = ALDSurvival(support=support, **SMALL).fit(wide, y)
-    days = ALDSurvival(support=support, **SMALL).fit(wide, y.scaled(30.0))
+    months = ALDSurvival(support=support, components=1, **SMALL).fit(wide, y)
+    days = ALDSurvival(support=support, components=1, **SMALL).fit(wide, y.scaled(30.0))
     ours, theirs = months.predict_parameters(wide), days.predict_parameters(wide)
     if support == "log":
         np.testing.assert_allclose(theirs["theta"], ours["theta"] + math.log(30), rtol=1e-4)

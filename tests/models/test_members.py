@@ -29,12 +29,12 @@ def equal(first, second):
 
 
 def test_the_prediction_is_the_mixture_of_the_members():
-    model = quick(members=4, max_epochs=8).fit(X, Y)
+    model = quick(members=4, max_epochs=8, components=1).fit(X, Y)
     predicted = model.predict_distribution(X)
     assert isinstance(predicted, Mixture)
     alone = []
     for k in range(4):
-        one = quick(members=1)
+        one = quick(members=1, components=1)
         one.__dict__.update({**model.__dict__, "weights_": member(model, k)})
         alone.append(one.predict_distribution(X))
         assert isinstance(alone[-1], LogAsymmetricLaplace)

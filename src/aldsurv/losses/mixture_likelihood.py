@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -85,10 +86,18 @@ class _MixtureLikelihood(ClosedFormObjective):
         elif self._positive and entry is not None:
             # To be event-free at 0 is no news.
             entry = np.where(entry > 0, entry, -np.inf)
-        self._middle, self._least, self._event = time, least, event
+        # As exact as the fields: the search for a start is the same whatever the user's unit of time rounds to.
+        self._middle, self._least, self._event = np.asarray(time, np.float32).astype(np.float64), least, event
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device)]
         columns += [_float(offset, device), _float(least, device)]
         self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
+
+    def for_start(self) -> Objective:
+        # Without what the unit of time adds: many components leave a search in the dark on which last digits decide.
+        found = copy(self)
+        time, event, offset, *others = self.fields
+        found.fields = (time, event, torch.zeros_like(offset), *others)
+        return found
 
     def guess(self, rows: Any) -> tuple[Any, Any]:
         return _guess(self._layout, self._middle[rows], self._least[rows])

@@ -13,6 +13,7 @@ from aldsurv.errors import ParameterError
 from aldsurv.models.mixture import MixtureSurvival
 from aldsurv.models.neural import NeuralSurvival, Prepared
 from aldsurv.models.preparation import base_seed, with_log_times, with_zero_as_early
+from aldsurv.networks import Architecture
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -312,6 +313,13 @@ class ALDSurvival(MixtureSurvival):
             return found
         told = ", ".join(f"{name} {score:.4f}" for name, score in self.support_scores_.items())
         return {"support": f"{self.settings_['support']}, by the log-likelihood: {told}", **found}
+
+    def _check_learned(
+        self, settings: dict[str, Any], network: Architecture, members: int, learned: dict[str, NDArray[Any]]
+    ) -> None:
+        if settings["support"] not in _FAMILIES:
+            raise ParameterError(f"a fitted model has one support, but this has {settings['support']!r}.")
+        super()._check_learned(settings, network, members, learned)
 
     def _family(self, settings: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
         return _FAMILIES[settings["support"]], (settings["theta_link"], "exp", "exp")

@@ -49,7 +49,7 @@ class MixtureSurvival(ParametricSurvival):
             return {}
         from aldsurv.losses.tied_times import least_component_scale
 
-        times = data.lower[data.exact]
+        times = data.lower[data.exact & (data.weights > 0)]
         return {
             "least_scale": np.array([least_component_scale(np.log(times) if settings["support"] == "log" else times)])
         }

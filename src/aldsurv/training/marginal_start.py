@@ -19,6 +19,10 @@ def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.T
     from scipy.optimize import minimize
 
     objective = objective.for_start()
+    if weight is not None:
+        # A row that does not count has no say in where to begin.
+        counting = rows[weight.cpu().numpy()[rows] > 0]
+        rows = counting if len(counting) else rows
     chosen = torch.from_numpy(np.ascontiguousarray(objective.start_rows(rows))).to(objective.fields[0].device)
     fields = tuple(
         (values.double() if values.is_floating_point() else values)[None]
