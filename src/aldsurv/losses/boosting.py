@@ -229,7 +229,7 @@ class MixtureRows(RowLosses):
     def _value_and_slopes(self, raw: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray | None]:
         positive = self._support == "positive"
         value, slopes = mixture_slopes.value_and_slopes(
-            np, raw, self._time, self._event, self._least, self._entry, self._layout, positive, wanted
+            np, raw, self._time, self._event, self._least, self._entry, None, self._layout, positive, wanted
         )
         return value, slopes
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from aldsurv.distributions.likelihood import EXACT, INTERVAL, RIGHT, log_likelihood_of_bounds, row_kinds
+from aldsurv.distributions.likelihood import EXACT, INTERVAL, LEFT, RIGHT, log_likelihood_of_bounds, row_kinds
 from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.errors import DataError
@@ -56,14 +56,16 @@ def mixture_objective(
     if support == "log" and bool(((kinds == EXACT) & (data.lower <= 0)).any()):
         raise DataError("an event at time 0 has no logarithm. Give it as left-censored: (-inf, the first later time].")
     least = np.broadcast_to(np.asarray(least_scale, np.float64), (len(data),))
-    if bool(((kinds == EXACT) | (kinds == RIGHT)).all()):
-        return _MixtureLikelihood(outputs, support, data, kinds == EXACT, least, np.log(unit), device)
+    # Cut off at 0, what lies before a time is a difference: no mirror shows it.
+    mirrored = (kinds == LEFT) & (support != "positive")
+    if bool(((kinds == EXACT) | (kinds == RIGHT) | mirrored).all()):
+        return _MixtureLikelihood(outputs, support, data, kinds, least, np.log(unit), device)
     return _AnyCensoring(outputs, support, data, kinds, since, least, np.log(unit), device)
 
 
 @final
 class _MixtureLikelihood(ClosedFormObjective):
-    """Exact and right-censored rows, by the closed form."""
+    """Exact, right- and, but for support positive, left-censored rows, by the closed form."""
 
     # What is left to gain after them is less than the first epoch brings.
     start_steps: ClassVar[int] = 30
@@ -73,14 +75,15 @@ class _MixtureLikelihood(ClosedFormObjective):
         layout: MixtureOutputs,
         support: str,
         data: SurvivalData,
-        event: Any,
+        kinds: Any,
         least: Any,
         log_unit: Any,
         device: Any,
     ) -> None:
         self.outputs = layout.outputs
         self._layout, self._positive = layout, support == "positive"
-        time, entry, offset = data.lower, data.entry, np.where(event, log_unit, 0.0)
+        event, left = kinds == EXACT, kinds == LEFT
+        time, entry, offset = np.where(left, data.upper, data.lower), data.entry, np.where(event, log_unit, 0.0)
         if support == "log":
             time, entry, offset = _in_log_time(time, entry, event, offset)
         elif self._positive and entry is not None:
@@ -90,7 +93,10 @@ class _MixtureLikelihood(ClosedFormObjective):
         self._middle, self._least, self._event = np.asarray(time, np.float32).astype(np.float64), least, event
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device)]
         columns += [_float(offset, device), _float(least, device)]
-        self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
+        self._delayed, self._mirrored = entry is not None, bool(left.any())
+        columns += [_float(entry, device)] if self._delayed else []
+        columns += [_float(np.where(left, -1.0, 1.0), device)] if self._mirrored else []
+        self.fields = tuple(columns)
 
     def for_start(self) -> Objective:
         # Without what the unit of time adds: many components leave a search in the dark on which last digits decide.
@@ -110,22 +116,25 @@ class _MixtureLikelihood(ClosedFormObjective):
         return ordered[np.linspace(0, len(rows) - 1, _START_ROWS).round().astype(np.intp)]
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
-        time, event, offset, least, *entry = fields
+        time, event, offset, least, *others = fields
         rows: Tensor = _RowLogLikelihood.apply(  # type: ignore[no-untyped-call]
-            raw, time, event, least, entry[0] if entry else None, self._layout, self._positive
+            raw, time, event, least, *self._entry_and_sign(others), self._layout, self._positive
         )
         return weighted_mean(offset - rows, weight)
 
     def losses_and_slopes(
         self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
-        time, event, offset, least, *entry = fields
+        time, event, offset, least, *others = fields
         # What overflows shows in the loss, which the training loop looks at.
         with np.errstate(all="ignore"):
             rows, slopes = _value_and_slopes(
-                np, raw, time, event, least, entry[0] if entry else None, self._layout, self._positive, True
+                np, raw, time, event, least, *self._entry_and_sign(others), self._layout, self._positive, True
             )
         return _means_and_slopes(offset - rows, slopes, weight)
+
+    def _entry_and_sign(self, others: Sequence[Any]) -> tuple[Any, Any]:
+        return others[0] if self._delayed else None, others[-1] if self._mirrored else None
 
 
 class _RowLogLikelihood(torch.autograd.Function):
@@ -147,7 +156,7 @@ class _RowLogLikelihood(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
         (slopes,) = ctx.saved_tensors
-        return slopes * outer[0].unsqueeze(-1), None, None, None, None, None, None
+        return slopes * outer[0].unsqueeze(-1), None, None, None, None, None, None, None
 
 
 @final

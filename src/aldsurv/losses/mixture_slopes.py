@@ -3,6 +3,8 @@
 The slope of ``log Σ w·exp(l)`` by what moves component k is its responsibility ``w·exp(l)/Σ`` times the slope of its
 own log-likelihood l, which is known (`aldsurv.losses.ald_slopes`). Components lie along the first axis, so that
 each operation runs over long rows of numbers.
+
+A left-censored row is a right-censored one in the mirror: ``F(y; θ, σ, κ) = S(-y; -θ, σ, 1/κ)``.
 """
 
 from __future__ import annotations
@@ -19,8 +21,13 @@ __all__ = ["value_and_slopes"]
 
 
 def value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, least: Any, *rest: Any) -> tuple[Any, Any]:
-    """Log-likelihood of each row and its slopes by the outputs, on numpy or torch."""
-    entry, layout, positive, wanted = rest
+    """Log-likelihood of each row and its slopes by the outputs, on numpy or torch.
+
+    `rest` is entry times or None, signs or None (-1 where the event came at or before the time, which no row with
+    support positive may have), the layout of the outputs, whether the support is positive, and whether slopes are
+    wanted.
+    """
+    entry, sign, layout, positive, wanted = rest
     planes = np.ascontiguousarray(np.moveaxis(raw, -1, 0)) if xp is np else raw.movedim(-1, 0).contiguous()
     location, log_scale, log_kappa, logits = layout.split(planes)
     theta = xp.exp(location) if layout.exp_theta else location
@@ -32,7 +39,13 @@ def value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, least: Any, *rest
     weight = SHARED_OUT / layout.components + (1 - SHARED_OUT) * share
     since = (xp.zeros_like(time),) if positive else ()
 
-    value, slopes, pull = _mixed(xp, shape, weight, time, event, since, wanted)
+    if sign is None:
+        value, slopes, pull = _mixed(xp, shape, weight, time, event, since, wanted)
+    else:
+        mirrored = theta * sign, shape[1], shape[2] * sign
+        value, slopes, pull = _mixed(xp, mirrored, weight, time * sign, event, since, wanted)
+        if wanted:
+            slopes = xp.stack((slopes[0] * sign, slopes[1], slopes[2] * sign))
     if entry is not None:
         delayed = entry > -math.inf
         at = xp.where(delayed, entry, 0.0)
