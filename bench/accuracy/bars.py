@@ -13,7 +13,7 @@ from bench.accuracy.data import REAL, SEEDS, SYNTHETIC
 from bench.accuracy.found import Found
 from bench.accuracy.tables import Against, against, markdown, mean_ranks, true_ratios
 
-__all__ = ["Bar", "bar_table", "bars", "read_speed"]
+__all__ = ["Bar", "bar_table", "bars", "mean_bars", "read_speed"]
 
 _MEANS = (("log-loss", "log_loss", 0.675), ("IBS", "ibs", 0.177), ("CensDcal", "cens_dcal", 0.19))
 
@@ -28,17 +28,26 @@ class Bar(NamedTuple):
 
 def bars(found: Found, speed: dict[str, Any] | None = None, model: str = "default") -> list[Bar]:
     """Every bar; those without results yet are neither met nor missed."""
-    known = _complete(found, model, REAL)
-    made = [_mean(found, model, label, metric, most, known) for label, metric, most in _MEANS]
-    made.append(
-        _least(found.over(model, REAL, "harrell_c") if known else None, "mean C over the seven real sets", 0.675)
-    )
-    made.append(_rank(found, model))
+    made = mean_bars(found, model=model)
     made.append(_most(_one(found, model, "support", "cens_dcal"), "SUPPORT's CensDcal", 0.10))
     made.append(_least(_one(found, model, "support", "harrell_c"), "SUPPORT's C", 0.615))
-    made += _cells(against(found, model), known and _complete(found, "paper", REAL))
+    known = _complete(found, model, REAL) and _complete(found, "paper", REAL)
+    made += _cells(against(found, model), known)
     made.append(_truth(found, model))
     made.append(_most(None if speed is None else speed["ratio"], "METABRIC fit over XGBoost's five folds", 4.0))
+    return made
+
+
+def mean_bars(found: Found, real: Sequence[str] = tuple(REAL), model: str = "default") -> list[Bar]:
+    """The bars on means and ranks over the real sets, which may be told otherwise than in the study."""
+    known = _complete(found, model, real)
+    made = [
+        _most(found.over(model, real, metric) if known else None, f"mean {label} over the seven real sets", most)
+        for label, metric, most in _MEANS
+    ]
+    mean_c = found.over(model, real, "harrell_c") if known else None
+    made.append(_least(mean_c, "mean C over the seven real sets", 0.675))
+    made.append(_rank(found, model, real))
     return made
 
 
@@ -52,10 +61,6 @@ def read_speed(folder: Path | str) -> dict[str, Any] | None:
     """What `speed` has measured, if it has."""
     file = Path(folder) / "speed.json"
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
-
-
-def _mean(found: Found, model: str, label: str, metric: str, most: float, known: bool) -> Bar:
-    return _most(found.over(model, REAL, metric) if known else None, f"mean {label} over the seven real sets", most)
 
 
 def _complete(found: Found, model: str, datasets: Sequence[str]) -> bool:
@@ -76,9 +81,9 @@ def _least(value: float | None, label: str, least: float) -> Bar:
     )
 
 
-def _rank(found: Found, model: str) -> Bar:
+def _rank(found: Found, model: str, real: Sequence[str]) -> Bar:
     asked = "best mean rank over log-loss, IBS, CensDcal and C of all models compared"
-    ranks = {name: float(np.mean(each)) for name, each in mean_ranks(found).items()}
+    ranks = {name: float(np.mean(each)) for name, each in mean_ranks(found, real).items()}
     if model not in ranks or len(ranks) < 2:
         return Bar(asked, "", None)
     next_best = min((name for name in ranks if name != model), key=lambda name: ranks[name])

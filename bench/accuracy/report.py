@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv as csv_format
 from pathlib import Path
 
-from bench.accuracy.bars import bar_table, bars, read_speed
-from bench.accuracy.data import DATASETS, DECISION, KEPT_OUT, REAL, SYNTHETIC
+from bench.accuracy.bars import bar_table, bars, mean_bars, read_speed
+from bench.accuracy.data import AS_ASKED, DATASETS, DECISION, DISTINCT, KEPT_OUT, REAL, SYNTHETIC
 from bench.accuracy.found import Found
 from bench.accuracy.models import ALL
 from bench.accuracy.tables import against, cell_table, mean_table, rank_table, truth_table
@@ -29,6 +29,8 @@ def report(folder: Path | str, *, csv: Path | None = None) -> str:
     text = ["## Bars", bar_table(bars(test, speed))]
     if speed is not None:
         text.append(speed["table"])
+    text += ["## Bars with WHAS's distinct rows", bar_table(mean_bars(test, AS_ASKED))]
+    text.append(mean_table(test, "seven real sets, WHAS's distinct rows", AS_ASKED))
     for title, names in (("real", REAL), ("synthetic", SYNTHETIC)):
         decided = [name for name in names if name in DECISION]
         kept_out = [name for name in names if name in KEPT_OUT]
@@ -65,7 +67,7 @@ def write_csv(found: Found, file: Path) -> None:
         writer = csv_format.writer(out, lineterminator="\n")
         writer.writerow(["dataset", "model", "seed", *_COLUMNS])
         for model in ALL:
-            for dataset in DATASETS:
+            for dataset in (*DATASETS, DISTINCT):
                 for seed, line in sorted(found.cells.get((model, dataset), {}).items()):
                     values = (f"{line[name]:.{_DIGITS}g}" if name in line else "" for name in _COLUMNS)
                     writer.writerow([dataset, model, seed, *values])
