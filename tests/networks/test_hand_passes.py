@@ -70,6 +70,16 @@ def test_is_what_torch_differentiates(network, dropped):
             torch.testing.assert_close(gradients[name], leaf.grad, rtol=1e-4, atol=1e-5)
 
 
+@pytest.fixture
+def one_thread():
+    """As the training loop has it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("outputs", range(1, 13))
 @pytest.mark.parametrize("rows", [15, 31, 90])
 def test_a_member_is_the_same_bits_alone(outputs, rows):
