@@ -237,9 +237,17 @@ def test_one_parameter_changes_one_setting(name, value):
 def test_the_default_recipe_differs_where_it_says():
     settings = ALDSurvival(max_epochs=1).fit(X, Y).settings_
     assert (settings["support"], settings["members"], settings["start"]) == ("log", 5, "marginal")
-    assert (settings["components"], settings["shapes"], settings["bins"], settings["head_hidden"]) == (5, "tied", 8, ())
+    assert (settings["components"], settings["shapes"], settings["bins"], settings["head_hidden"]) == (5, "tied", "auto", ())
     assert settings["weight_decay"] == "auto"
     assert set(settings) == {*PAPER, "patience", "time_scale", "components", "shapes", "bins", "calibration", "crps"}
+
+
+def test_pieces_of_columns_only_where_they_have_a_place(monkeypatch):
+    assert quick(max_epochs=1).fit(X, Y).features_.width == 3 * 9
+    monkeypatch.setattr("aldsurv.models.neural._MOST_BINNED", 199)
+    assert quick(max_epochs=1).fit(X, Y).features_.width == 3
+    assert quick(max_epochs=1).fit(X[:199], Y[:199]).features_.width == 3 * 9
+    assert quick(max_epochs=1, bins=2).fit(X, Y).features_.width == 3 * 3
 
 
 def test_callbacks_see_epochs_and_may_stop():

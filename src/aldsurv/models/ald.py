@@ -78,7 +78,7 @@ _DEFAULT: dict[str, Any] = {
     "weight_decay": "auto",
     "clip_norm": 1.0,
     "start": "marginal",
-    "bins": 8,
+    "bins": "auto",
     "point": "median",
 }
 
@@ -127,7 +127,8 @@ class ALDSurvival(MixtureSurvival):
         Largest absolute value of a standardised column; 0 for no limit.
     bins
         Pieces into which the quantiles of a column of numbers divide it; how far each row has come through each piece
-        stands beside the column. 0 for none.
+        stands beside the column. 0 for none; ``"auto"``: 8 up to 100,000 rows, and none beyond, where the network sees
+        enough rows to bend by itself and the pieces would fill the memory.
     calibration
         Weight of X-CAL, a smooth CensDcal of each batch, in the loss; 0 for none.
     crps
@@ -218,7 +219,7 @@ class ALDSurvival(MixtureSurvival):
         start: str | None = None,
         time_scale: str | float | None = None,
         clip_features: float | None = None,
-        bins: int | None = None,
+        bins: int | str | None = None,
         calibration: float | None = None,
         crps: float | None = None,
         point: str | None = None,

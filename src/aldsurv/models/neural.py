@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["NeuralSurvival", "Prepared"]
 
 _MOST_TIMES = 512
+# Pieces of a column, where there are so few rows that the table of all pieces has its place in memory.
+_BINS, _MOST_BINNED = 8, 100_000
 
 
 @final
@@ -280,6 +282,10 @@ class NeuralSurvival(SurvivalEstimator):
         if self.encoder is None:
             clip = float(settings["clip_features"]) or None
             bins = settings.get("bins", 0)
+            if bins == "auto":
+                # Lists are no way to hold many rows.
+                rows_given = (getattr(columns, "shape", None) or (0,))[0]
+                bins = _BINS if rows_given <= _MOST_BINNED else 0
             features = Features.learn(columns, categorical=self.categorical, clip=clip, bins=bins, owner=owner)
             x: NDArray[Any] = features.transform(columns, owner=owner)
         else:
