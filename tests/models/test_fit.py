@@ -237,7 +237,12 @@ def test_one_parameter_changes_one_setting(name, value):
 def test_the_default_recipe_differs_where_it_says():
     settings = ALDSurvival(max_epochs=1).fit(X, Y).settings_
     assert (settings["support"], settings["members"], settings["start"]) == ("log", 5, "marginal")
-    assert (settings["components"], settings["shapes"], settings["bins"], settings["head_hidden"]) == (5, "tied", "auto", ())
+    assert (settings["components"], settings["shapes"], settings["bins"], settings["head_hidden"]) == (
+        5,
+        "tied",
+        "auto",
+        (),
+    )
     assert settings["weight_decay"] == "auto"
     assert set(settings) == {*PAPER, "patience", "time_scale", "components", "shapes", "bins", "calibration", "crps"}
 
