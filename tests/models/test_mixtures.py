@@ -67,7 +67,7 @@ def test_no_spike_stands_on_repeated_times(support, shapes):
     # The month around any time holds its share of rows; a spike would put more there, and more still the narrower.
     density = d.density(np.arange(1.0, 40.0))
     assert density.max() < 0.5
-    one = quick(support=support, max_epochs=60).fit(x, y)
+    one = quick(support=support, components=1, max_epochs=60).fit(x, y)
     assert d.log_likelihood(y).mean() < one.predict_distribution(x).log_likelihood(y).mean() + 0.5
     # In a unit a hundred times finer the same is learned.
     finer = quick(support=support, components=3, shapes=shapes, max_epochs=60).fit(
@@ -102,7 +102,7 @@ def test_tied_shapes_are_the_same_for_every_row():
 
 
 def test_one_component_is_the_model_without_mixtures():
-    plain, one = quick().fit(X, Y), quick(components=1, shapes="free").fit(X, Y)
+    plain, one = quick(components=1).fit(X, Y), quick(components=1, shapes="free").fit(X, Y)
     assert same_bits(plain, one)
     assert isinstance(one.predict_distribution(X), LogAsymmetricLaplace)
     assert one.learned_ == {}
@@ -137,7 +137,7 @@ def test_the_same_bits_from_a_file(tmp_path, support, shapes):
 
 
 def test_files_from_before_there_were_mixtures(tmp_path):
-    model = quick().fit(X, Y)
+    model = quick(components=1).fit(X, Y)
     document, arrays = read_model_file(model.save(tmp_path / "model"))
     for entries in ("parameters", "settings"):
         document[entries] = {k: v for k, v in document[entries].items() if k not in ("components", "shapes")}
@@ -179,7 +179,7 @@ def test_every_kind_of_row_is_learned_from(support, shapes):
     upper = np.where(np.isneginf(lower), y.lower, y.upper)
     data = SurvivalData.interval(lower, upper)
     model = quick(support=support, components=2, shapes=shapes, max_epochs=4).fit(x, data)
-    one = quick(support=support, max_epochs=4).fit(x, data)
+    one = quick(support=support, components=1, max_epochs=4).fit(x, data)
     assert model.history_.best_loss[0] < one.history_.best_loss[0] - 0.1
 
 
@@ -187,7 +187,7 @@ def test_every_kind_of_row_is_learned_from(support, shapes):
 def test_from_a_random_start_components_differ(support):
     x, y, _ = two_ways(500, 4)
     model = quick(support=support, components=2, start="random", max_epochs=80, learning_rate=0.01).fit(x, y)
-    one = quick(support=support, start="random", max_epochs=80, learning_rate=0.01).fit(x, y)
+    one = quick(support=support, components=1, start="random", max_epochs=80, learning_rate=0.01).fit(x, y)
     assert model.history_.best_loss[0] < one.history_.best_loss[0] - 0.3
 
 
