@@ -24,8 +24,8 @@ def two_groups(n=400, seed=0):
 
 # As wrong as it may be: one component, as it was in the paper, and nothing that holds the weights back.
 WRONG = {
-    "components": 1, "head_hidden": (32,), "bins": 0, "weight_decay": 0.1, "members": 1, "batch_size": 400, "patience": 0,
-    "max_epochs": 150, "validation": 0.0, "learning_rate": 0.01, "random_state": 0, "progress": False,
+    "components": 1, "head_hidden": (32,), "bins": 0, "weight_decay": 0.1, "members": 1, "batch_size": 400,
+    "patience": 0, "max_epochs": 150, "validation": 0.0, "learning_rate": 0.01, "random_state": 0, "progress": False,
 }  # fmt: skip
 
 
