@@ -24,6 +24,8 @@ from aldsurv.survival_data import SurvivalData
 __all__ = ["mixture_objective"]
 
 _START_ROWS = 512
+# What is left to gain after so many steps is less than the first epoch brings.
+_START_STEPS = 30
 
 
 def mixture_objective(
@@ -67,8 +69,7 @@ def mixture_objective(
 class _MixtureLikelihood(ClosedFormObjective):
     """Exact, right- and, but for support positive, left-censored rows, by the closed form."""
 
-    # What is left to gain after them is less than the first epoch brings.
-    start_steps: ClassVar[int] = 30
+    start_steps: ClassVar[int] = _START_STEPS
 
     def __init__(
         self,
@@ -109,11 +110,7 @@ class _MixtureLikelihood(ClosedFormObjective):
         return _guess(self._layout, self._middle[rows], self._least[rows])
 
     def start_rows(self, rows: Any) -> Any:
-        # A mixture has many outputs to place, but a few hundred rows that are spread like all of them place it as well.
-        if len(rows) <= _START_ROWS:
-            return rows
-        ordered = rows[np.lexsort((self._middle[rows], self._event[rows]))]
-        return ordered[np.linspace(0, len(rows) - 1, _START_ROWS).round().astype(np.intp)]
+        return _spread_rows(rows, self._middle, self._event)
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         time, event, offset, least, *others = fields
@@ -163,6 +160,8 @@ class _RowLogLikelihood(torch.autograd.Function):
 class _AnyCensoring(Objective):
     """Rows of every kind, by automatic differentiation of the distribution's own formulas."""
 
+    start_steps: ClassVar[int] = _START_STEPS
+
     def __init__(
         self,
         layout: MixtureOutputs,
@@ -179,6 +178,7 @@ class _AnyCensoring(Objective):
         upper = data.upper
         middle = np.where(np.isfinite(since + upper), (since + upper) / 2, np.where(np.isfinite(upper), upper, since))
         self._middle = np.log(np.maximum(middle, np.finfo(np.float64).tiny)) if support == "log" else middle
+        self._kinds = kinds
         kinds, offset = kinds.copy(), np.where(kinds == EXACT, log_unit, 0.0)
         # An interval too narrow for float32 holds its density times its width.
         narrow = (kinds == INTERVAL) & (upper - since < _NARROW * upper)
@@ -191,9 +191,20 @@ class _AnyCensoring(Objective):
     def guess(self, rows: Any) -> tuple[Any, Any]:
         return _guess(self._layout, self._middle[rows], self._least[rows])
 
+    def start_rows(self, rows: Any) -> Any:
+        return _spread_rows(rows, self._middle, self._kinds)
+
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         lower, upper, offset, least, kinds, *entry = (field.reshape(-1) for field in fields)
         columns = self._layout.columns(raw.reshape(-1, self.outputs), least[:, None])
         mixture = MixedAsymmetricLaplace._trusted(**columns, support=self._support)
         rows = log_likelihood_of_bounds(mixture, lower, upper, kinds, entry[0] if entry else None)
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
+
+
+def _spread_rows(rows: Any, middle: Any, kinds: Any) -> Any:
+    """A mixture has many outputs to place, but a few hundred rows that are spread like all of them place it as well."""
+    if len(rows) <= _START_ROWS:
+        return rows
+    ordered = rows[np.lexsort((middle[rows], kinds[rows]))]
+    return ordered[np.linspace(0, len(rows) - 1, _START_ROWS).round().astype(np.intp)]
