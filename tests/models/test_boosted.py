@@ -169,8 +169,8 @@ def test_intervals_and_entries():
     exact, intervals = (quick(**ALL_ROWS).fit(X, each).predict(X) for each in (Y, near))
     assert np.abs(intervals / exact - 1).mean() < 0.05
     # Of people who are in the data only because they lived to their entry, long lives are too many.
-    x, y = drawn(2000, 5)
-    entry = np.random.default_rng(6).uniform(0, 25, 2000)
+    x, y = drawn(5000, 5)
+    entry = np.random.default_rng(6).uniform(0, 30, 5000)
     seen = y.lower > entry
     late = SurvivalData.right(y.time[seen], y.event[seen], entry=entry[seen])
     wanted = truth(x).survival([10.0]).mean()
@@ -178,7 +178,7 @@ def test_intervals_and_entries():
     whole = quick(max_rounds=200)
     heeded, ignored = (clone(whole).fit(x[seen], each) for each in (late, SurvivalData.right(late.time, late.event)))
     off = [abs(model.predict_distribution(x).survival([10.0]).mean() - wanted) for model in (heeded, ignored)]
-    assert off[0] < 0.03 < 0.09 < off[1]
+    assert off[0] < 0.03 < 0.1 < off[1]
 
 
 def test_a_table_that_tells_nothing():
