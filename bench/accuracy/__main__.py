@@ -1,8 +1,8 @@
 """The study on the command line.
 
 ``python -m bench.accuracy validation|test FOLDER`` runs what is left of a stage, ``report FOLDER`` writes the tables,
-``speed FOLDER`` compares seconds in one run. The real datasets must be in the data folder: ``aldsurv datasets fetch
---all``.
+``speed FOLDER`` compares seconds in one run, and ``chance`` tells what perfect predictions would score. The real
+datasets must be in the data folder: ``aldsurv datasets fetch --all``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from aldsurv.errors import AldsurvError
 from bench.accuracy.cells import Cell
+from bench.accuracy.chance import chance
 from bench.accuracy.data import DATASETS, DECISION, DISTINCT, SEEDS, STAGES
 from bench.accuracy.models import ALL, COMPARED, STEPS
 from bench.accuracy.report import CSV, report
@@ -36,6 +37,9 @@ def main(arguments: list[str]) -> int:
         return 0
     if given.command == "speed":
         print(speed(given.folder, given.dataset, given.repetitions))
+        return 0
+    if given.command == "chance":
+        print(chance(given.seeds, given.draws))
         return 0
     allowed = DECISION if given.command == "validation" else (*DATASETS, DISTINCT)
     try:
@@ -71,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("folder", type=Path)
     one.add_argument("--dataset", default="metabric")
     one.add_argument("--repetitions", type=int, default=5)
+    one = commands.add_parser("chance", help="what the default would score if its predictions were the truth")
+    one.add_argument("--seeds", type=int, default=10, help="number of seeds from 0 on (10)")
+    one.add_argument("--draws", type=int, default=20, help="draws of each test part (20)")
     return parser
 
 

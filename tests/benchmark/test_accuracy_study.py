@@ -18,6 +18,7 @@ from bench.accuracy import __main__ as command
 from bench.accuracy import cells, data, models, running
 from bench.accuracy.bars import bars
 from bench.accuracy.cells import Cell, run_cell
+from bench.accuracy.chance import redrawn
 from bench.accuracy.composed import FoldEnsemble
 from bench.accuracy.crps import grid_of, restricted_survival_crps, score_against_truth
 from bench.accuracy.found import Found
@@ -240,6 +241,19 @@ def test_expected_crps_is_the_mean_over_drawn_times():
 
 
 # ---- models
+
+
+def test_rows_drawn_from_predictions_make_them_perfect():
+    """Times of the predictions' own distributions, censored as often as the rows learned from."""
+    rng = np.random.default_rng(5)
+    scale, learn = rng.uniform(1, 9, 20_000), rows(20_000)
+    predicted = Exponential(scale)
+    drawn = redrawn(predicted, learn, rng)
+    # Exponential censoring at rate 1/6, as `rows` has it, but where it is cut off at the end.
+    assert drawn.event.mean() == pytest.approx(np.mean((1 / scale) / (1 / scale + 1 / 6)), abs=0.015)
+    assert drawn.time.max() <= learn.time.max()
+    assert metrics.d_calibration(predicted, drawn).p_value > 0.01
+    assert metrics.d_calibration(Exponential(0.8 * scale), drawn).p_value < 1e-6
 
 
 def test_an_ensemble_is_the_mean_of_its_members_cdfs():
