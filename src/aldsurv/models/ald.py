@@ -190,6 +190,15 @@ class ALDSurvival(MixtureSurvival):
     _NAME: ClassVar[str] = "ald"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
+    support: str | None
+    components: int | None
+    shapes: str | None
+    theta_link: str | None
+    time_scale: str | float | None
+    bins: int | str | None
+    calibration: float | None
+    crps: float | None
+
     def __init__(
         self,
         recipe: str = "default",
@@ -231,43 +240,7 @@ class ALDSurvival(MixtureSurvival):
         callbacks: Sequence[Any] | None = None,
         checkpoint: Any = None,
     ) -> None:
-        self.recipe = recipe
-        self.support = support
-        self.components = components
-        self.shapes = shapes
-        self.theta_link = theta_link
-        self.hidden = hidden
-        self.head_hidden = head_hidden
-        self.activation = activation
-        self.residual = residual
-        self.batch_norm = batch_norm
-        self.dropout = dropout
-        self.encoder = encoder
-        self.members = members
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.warmup = warmup
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.weight_decay = weight_decay
-        self.clip_norm = clip_norm
-        self.validation = validation
-        self.start = start
-        self.time_scale = time_scale
-        self.clip_features = clip_features
-        self.bins = bins
-        self.calibration = calibration
-        self.crps = crps
-        self.point = point
-        self.categorical = categorical
-        self.unit = unit
-        self.device = device
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
+        self._keep(locals())
 
     def _settings(self) -> dict[str, Any]:
         settings = super()._settings()

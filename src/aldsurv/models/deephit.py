@@ -159,6 +159,14 @@ class DeepHit(NeuralSurvival):
     _NAME: ClassVar[str] = "deephit"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
+    durations: int | None
+    scheme: str | None
+    censoring: str | None
+    interpolation: str | None
+    alpha: float | None
+    sigma: float | None
+    time_scale: str | float | None
+
     def __init__(
         self,
         recipe: str = "default",
@@ -184,7 +192,7 @@ class DeepHit(NeuralSurvival):
         batch_size: int | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
-        weight_decay: float | None = None,
+        weight_decay: float | str | None = None,
         clip_norm: float | None = None,
         validation: float | None = None,
         start: str | None = None,
@@ -199,42 +207,7 @@ class DeepHit(NeuralSurvival):
         callbacks: Sequence[Any] | None = None,
         checkpoint: Any = None,
     ) -> None:
-        self.recipe = recipe
-        self.durations = durations
-        self.scheme = scheme
-        self.censoring = censoring
-        self.interpolation = interpolation
-        self.alpha = alpha
-        self.sigma = sigma
-        self.hidden = hidden
-        self.head_hidden = head_hidden
-        self.activation = activation
-        self.residual = residual
-        self.batch_norm = batch_norm
-        self.dropout = dropout
-        self.encoder = encoder
-        self.members = members
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.warmup = warmup
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.weight_decay = weight_decay
-        self.clip_norm = clip_norm
-        self.validation = validation
-        self.start = start
-        self.time_scale = time_scale
-        self.clip_features = clip_features
-        self.point = point
-        self.categorical = categorical
-        self.unit = unit
-        self.device = device
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
+        self._keep(locals())
 
     @property
     def bin_ends_(self) -> FloatArray:

@@ -157,6 +157,9 @@ class DeepSurv(NeuralSurvival):
     # Only the order of times counts: they stay as they are, and the steps at the very times of events.
     time_scale: ClassVar[None] = None
 
+    ties: str | None
+    strata: str | int | Sequence[str | int] | None
+
     def __init__(
         self,
         recipe: str = "default",
@@ -178,7 +181,7 @@ class DeepSurv(NeuralSurvival):
         batch_size: int | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
-        weight_decay: float | None = None,
+        weight_decay: float | str | None = None,
         clip_norm: float | None = None,
         validation: float | None = None,
         start: str | None = None,
@@ -192,37 +195,7 @@ class DeepSurv(NeuralSurvival):
         callbacks: Sequence[Any] | None = None,
         checkpoint: Any = None,
     ) -> None:
-        self.recipe = recipe
-        self.ties = ties
-        self.strata = strata
-        self.hidden = hidden
-        self.head_hidden = head_hidden
-        self.activation = activation
-        self.residual = residual
-        self.batch_norm = batch_norm
-        self.dropout = dropout
-        self.encoder = encoder
-        self.members = members
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.warmup = warmup
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.weight_decay = weight_decay
-        self.clip_norm = clip_norm
-        self.validation = validation
-        self.start = start
-        self.clip_features = clip_features
-        self.point = point
-        self.categorical = categorical
-        self.unit = unit
-        self.device = device
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
+        self._keep(locals())
 
     def predict(self, X: Any) -> FloatArray:
         """Log risk of each row: the higher, the earlier the event, among rows of one stratum.

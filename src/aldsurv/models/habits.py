@@ -29,6 +29,11 @@ class EstimatorHabits:
         arguments = inspect.signature(cls.__init__).parameters.values()
         return {argument.name: argument.default for argument in arguments if argument.name != "self"}
 
+    def _keep(self, arguments: dict[str, Any]) -> None:
+        """Store the constructor's arguments, its ``locals()``, each under its own name."""
+        for name in self._parameter_defaults():
+            setattr(self, name, arguments[name])
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters and their values; `deep` makes no difference, as none is an estimator itself."""
         return {name: getattr(self, name) for name in self._parameter_defaults()}

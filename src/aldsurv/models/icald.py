@@ -178,6 +178,14 @@ class ICALDSurvival(NeuralSurvival):
     _NAME: ClassVar[str] = "icald"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
+    likelihood_share: float | None
+    target: str | None
+    nodes: int | None
+    level_units: Sequence[int] | None
+    support: str | None
+    theta_link: str | None
+    time_scale: str | float | None
+
     def __init__(
         self,
         recipe: str = "default",
@@ -203,7 +211,7 @@ class ICALDSurvival(NeuralSurvival):
         batch_size: int | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
-        weight_decay: float | None = None,
+        weight_decay: float | str | None = None,
         clip_norm: float | None = None,
         validation: float | None = None,
         start: str | None = None,
@@ -218,42 +226,7 @@ class ICALDSurvival(NeuralSurvival):
         callbacks: Sequence[Any] | None = None,
         checkpoint: Any = None,
     ) -> None:
-        self.recipe = recipe
-        self.likelihood_share = likelihood_share
-        self.target = target
-        self.nodes = nodes
-        self.level_units = level_units
-        self.support = support
-        self.theta_link = theta_link
-        self.hidden = hidden
-        self.head_hidden = head_hidden
-        self.activation = activation
-        self.residual = residual
-        self.batch_norm = batch_norm
-        self.dropout = dropout
-        self.encoder = encoder
-        self.members = members
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.warmup = warmup
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.weight_decay = weight_decay
-        self.clip_norm = clip_norm
-        self.validation = validation
-        self.start = start
-        self.time_scale = time_scale
-        self.clip_features = clip_features
-        self.point = point
-        self.categorical = categorical
-        self.unit = unit
-        self.device = device
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
+        self._keep(locals())
 
     def _settings(self) -> dict[str, Any]:
         settings = super()._settings()

@@ -140,6 +140,8 @@ class LogNormalSurvival(ParametricSurvival):
     _NAME: ClassVar[str] = "lognormal"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
+    time_scale: str | float | None
+
     def __init__(
         self,
         recipe: str = "default",
@@ -159,7 +161,7 @@ class LogNormalSurvival(ParametricSurvival):
         batch_size: int | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
-        weight_decay: float | None = None,
+        weight_decay: float | str | None = None,
         clip_norm: float | None = None,
         validation: float | None = None,
         start: str | None = None,
@@ -174,36 +176,7 @@ class LogNormalSurvival(ParametricSurvival):
         callbacks: Sequence[Any] | None = None,
         checkpoint: Any = None,
     ) -> None:
-        self.recipe = recipe
-        self.hidden = hidden
-        self.head_hidden = head_hidden
-        self.activation = activation
-        self.residual = residual
-        self.batch_norm = batch_norm
-        self.dropout = dropout
-        self.encoder = encoder
-        self.members = members
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.warmup = warmup
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.weight_decay = weight_decay
-        self.clip_norm = clip_norm
-        self.validation = validation
-        self.start = start
-        self.time_scale = time_scale
-        self.clip_features = clip_features
-        self.point = point
-        self.categorical = categorical
-        self.unit = unit
-        self.device = device
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
+        self._keep(locals())
 
     def _family(self, settings: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
         return "log_normal", ("identity", "softplus")

@@ -100,9 +100,29 @@ class NeuralSurvival(SurvivalEstimator):
     ranking_point_: str
     point_scores_: PointScores
 
-    # What users set by the constructor of each model; the rest is in the recipe.
+    # What users set by the constructor of every model with a network.
     recipe: str
+    hidden: Sequence[int] | None
+    head_hidden: Sequence[int] | None
+    activation: str | None
+    residual: bool | None
+    batch_norm: bool | None
+    dropout: float | None
     encoder: Any
+    members: int | None
+    optimizer: str | None
+    learning_rate: float | None
+    schedule: str | None
+    warmup: int | None
+    batch_size: int | str | None
+    max_epochs: int | None
+    patience: int | None
+    weight_decay: float | str | None
+    clip_norm: float | None
+    validation: float | None
+    start: str | None
+    clip_features: float | None
+    point: str | None
     categorical: Sequence[str | int] | None
     unit: str | None
     device: str
