@@ -113,6 +113,7 @@ def test_whole_output(ask, folder):
         "ibs": f"0 perfect, {found['ibs'].value / (1 - skill):.3f} Kaplan-Meier",
         "mae": "of the events; 0 perfect",
         "log_likelihood": "higher is better",
+        "cens_dcal": f"0 ideal, {text(metrics.censored_d_calibration_by_chance(predicted(folder), rows))} by chance",
         "d_calibration": "small: not calibrated",
         "cal_s_slope": "1 ideal",
         "cal_f_slope": "1 ideal",

@@ -129,6 +129,8 @@ def test_figures_and_model_are_those_of_the_library(capsys: pytest.CaptureFixtur
         for key in ("value", "lower", "upper"):
             wanted = float(getattr(expected[name], key))
             assert one[key] == (pytest.approx(wanted, rel=1e-12) if np.isfinite(wanted) else None)
+    by_chance = metrics.censored_d_calibration_by_chance(predicted, test.y)
+    assert held["cens_dcal_by_chance"] == pytest.approx(by_chance, rel=1e-12)
     model = aldsurv.load("m.aldsurv")
     everything = aldsurv.CoxRegression().fit(table.x, table.y)
     assert np.array_equal(model.predict(table.x), everything.predict(table.x))

@@ -14,6 +14,7 @@ from aldsurv.metrics import (
     EventLevels,
     calibration_counts,
     censored_d_calibration,
+    censored_d_calibration_by_chance,
     density_calibration,
     density_calibration_points,
     event_levels,
@@ -196,6 +197,44 @@ def test_the_true_distribution_is_calibrated(kind):
     wrong = true.scaled(1.5)
     assert censored_d_calibration(wrong, data) > 0.1
     assert np.abs(np.subtract(survival_calibration(wrong, data), (1, 0))).max() > 0.05
+
+
+@pytest.mark.parametrize("bins", [4, 10])
+def test_chance_without_censoring_is_that_of_a_multinomial(bins):
+    rng = np.random.default_rng(0)
+    levels = SurvivalData.right(rng.exponential(1, 40), np.ones(40))
+    found = censored_d_calibration_by_chance(Exponential(np.ones(40)), levels, bins=bins)
+    # Variances of the shares of 40 rows, times 100.
+    assert found == pytest.approx(100 * bins * (1 / bins) * (1 - 1 / bins) / 40, rel=1e-12)
+    # Twice the weight is no more rows.
+    assert censored_d_calibration_by_chance(
+        Exponential(np.ones(40)), levels.with_weight(np.full(40, 2.0)), bins=bins
+    ) == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["right", "weights", "left", "interval", "entry"])
+def test_chance_is_what_the_truth_scores_on_average(kind):
+    rng = np.random.default_rng(3)
+    scale, found, expected = rng.uniform(1, 3, 60), [], []
+    truth = Exponential(scale)
+    for _ in range(600):
+        time, other = rng.exponential(scale), rng.exponential(2.5, 60)
+        if kind == "left":
+            data = SurvivalData.left(np.maximum(time, other), time >= other)
+        elif kind == "interval":
+            data = SurvivalData.interval(np.floor(time), np.ceil(time))
+        elif kind == "entry":
+            data = SurvivalData.right(other + time, rng.random(60) < 2, entry=other)
+        else:
+            weight = rng.uniform(0, 3, 60) if kind == "weights" else None
+            data = SurvivalData.right(np.minimum(time, other), time <= other, weight=weight)
+        found.append(censored_d_calibration(truth, data))
+        expected.append(censored_d_calibration_by_chance(truth, data))
+    error = np.std(found) / np.sqrt(len(found))
+    assert np.mean(expected) == pytest.approx(np.mean(found), abs=3.5 * error)
+    # Less than without censoring, and not by so little that the test could not tell.
+    if kind in ("right", "left", "interval"):
+        assert np.mean(expected) < 90 / 60 - 10 * error
 
 
 def test_too_wide_and_too_narrow():

@@ -11,7 +11,17 @@ import click
 
 from aldsurv.cli.evaluation import Evaluated, Measured, evaluated_rows, measure, measure_one, training_rows
 from aldsurv.cli.evaluation_notes import notes_on_figures, notes_on_rows
-from aldsurv.cli.metric_lines import FIGURES, Line, as_json, limits_text, metric_table, number_text, p_text, paragraph
+from aldsurv.cli.metric_lines import (
+    FIGURES,
+    Line,
+    as_json,
+    chance_words,
+    limits_text,
+    metric_table,
+    number_text,
+    p_text,
+    paragraph,
+)
 from aldsurv.cli.metric_settings import MetricSettings, metric_options, resampled_if_many, times_of
 from aldsurv.cli.notes import warnings_as_notes
 from aldsurv.cli.outcome import OutcomeColumns, outcome_options
@@ -108,6 +118,7 @@ def _answer(found: Evaluated, train: SurvivalData, settings: MetricSettings, tim
         "bootstrap": settings.bootstrap,
         "metrics": {name: measured[name]._asdict() for name in FIGURES if name in measured},
         "brier_skill": _skill(found, train, measured["ibs"].value),
+        "cens_dcal_by_chance": metrics.censored_d_calibration_by_chance(predicted, rows),
         "times": horizons,
     }
 
@@ -129,6 +140,7 @@ def _told(answer: dict[str, Any], settings: MetricSettings) -> list[str]:
     skill, score = answer["brier_skill"], answer["metrics"]["ibs"]["value"]
     if not math.isnan(skill) and skill < 1:
         words["ibs"] = f"0 perfect, {score / (1 - skill):.3f} Kaplan-Meier"
+    words["cens_dcal"] = chance_words(answer["cens_dcal_by_chance"])
     unit = answer["unit"] or ""
     lines = [_line(name, value, words[name]) for name, value in answer["metrics"].items()]
     for at in answer["times"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from aldsurv.cli.column_uses import ColumnText, table_columns
 from aldsurv.cli.fit_plan import Plan
-from aldsurv.cli.held_out import Scored, figures, part_rows
+from aldsurv.cli.held_out import HeldOut, figures, part_rows
 from aldsurv.cli.notes import Notes
 from aldsurv.cli.outcome import OutcomeColumns, innermost, told_in_options
 from aldsurv.errors import AldsurvError, DataError, ParameterError
@@ -61,7 +62,7 @@ class Found:
     rows: int
     of: int
     tested: tuple[int, int] | None
-    figures: Mapping[str, Scored]
+    figures: HeldOut
     tuning: Tuning | None
     journal: Path | None
     interrupted: bool
@@ -122,7 +123,7 @@ def learned(plan: Plan, given: Understood, target: Path, tell: Callable[[str], N
         tell(fit_text.tuned(tuning, journal))
     if parts is None:
         model = _fitted(plan, settings, given, table)
-        return Found(model, len(table), len(table), None, {}, tuning, journal, _interrupted(model))
+        return Found(model, len(table), len(table), None, HeldOut({}, math.nan), tuning, journal, _interrupted(model))
     first = _fitted(plan, settings, given, searched)
     test = parts[1]
     scores = figures(first, searched, test, plan.seed)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import click
 
 from aldsurv.cli.column_uses import column_lines
-from aldsurv.cli.held_out import Scored, figure_lines
+from aldsurv.cli.held_out import HeldOut, figure_lines
 from aldsurv.cli.text_layout import printable, screen_width, wrapped
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def tuned(found: Tuning, journal: Path) -> str:
     return "\n".join(line for part in text for line in wrapped(part, screen_width(), indent=4))
 
 
-def held_out(scores: Mapping[str, Scored], rows: int, tested: tuple[int, int]) -> str:
+def held_out(scores: HeldOut, rows: int, tested: tuple[int, int]) -> str:
     """Metrics on the rows held out."""
     head = f"Fitted to {_count(rows, 'row')}; on {tested[0]} held out ({_count(tested[1], 'event')}):"
     return "\n".join([*wrapped(head, screen_width()), *figure_lines(scores)])
@@ -112,7 +112,8 @@ def plain(
             "rows": found.tested[0],
             "events": found.tested[1],
             "confidence": 0.95,
-            "metrics": {name: _finite(one._asdict()) for name, one in found.figures.items()},
+            "metrics": {name: _finite(one._asdict()) for name, one in found.figures.scores.items()},
+            **_finite({"cens_dcal_by_chance": found.figures.by_chance}),
         },
         "fitted_to": found.rows,
         "interrupted": found.interrupted,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from aldsurv.cli.metric_lines import FIGURES, Line, limits_text, metric_table, number_text
+from aldsurv.cli.metric_lines import FIGURES, Line, chance_words, limits_text, metric_table, number_text
 from aldsurv.errors import CensoringError
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from aldsurv.metrics.point_estimates import Point
     from aldsurv.models.base import SurvivalEstimator
 
-__all__ = ["Scored", "figure_lines", "figures", "part_rows"]
+__all__ = ["HeldOut", "Scored", "figure_lines", "figures", "part_rows"]
 
 _SAMPLES = 200
 _CONFIDENCE = 0.95
@@ -26,6 +25,13 @@ class Scored(NamedTuple):
     value: float
     lower: float
     upper: float
+
+
+class HeldOut(NamedTuple):
+    """Metrics by name, and what CensDcal would be by chance; NaN where it is not among them."""
+
+    scores: dict[str, Scored]
+    by_chance: float
 
 
 def part_rows(table: Table, share: float, seed: int) -> tuple[Table, Table] | str:
@@ -48,7 +54,7 @@ def part_rows(table: Table, share: float, seed: int) -> tuple[Table, Table] | st
     return train, test
 
 
-def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> dict[str, Scored]:
+def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> HeldOut:
     """The metrics of `aldsurv.metrics.evaluate` by name; the log-likelihood alone where others have no definition.
 
     Those that look at one time a row look at the one that the model predicts, or by which it ranks rows.
@@ -56,7 +62,7 @@ def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> d
     from aldsurv import metrics
 
     if train.y is None or test.y is None:
-        return {}
+        return HeldOut({}, math.nan)
     predicted, data = model.predict_distribution(test.x), test.y
     points = cast("tuple[Point, Point]", (model._ranking_point(), model._point()))
     options: dict[str, Any] = {"bootstrap": _SAMPLES, "confidence": _CONFIDENCE, "random_state": seed}
@@ -71,13 +77,16 @@ def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> d
         only = metrics.bootstrap("log_likelihood", predicted, data, samples=_SAMPLES, random_state=seed)
         found = {"log_likelihood": only}
     named = {name: found[name] for name in FIGURES if name in found}
-    return {name: Scored(float(one.value), float(one.lower), float(one.upper)) for name, one in named.items()}
+    by_chance = metrics.censored_d_calibration_by_chance(predicted, data) if "cens_dcal" in named else math.nan
+    scores = {name: Scored(float(one.value), float(one.lower), float(one.upper)) for name, one in named.items()}
+    return HeldOut(scores, by_chance)
 
 
-def figure_lines(found: Mapping[str, Scored]) -> list[str]:
+def figure_lines(found: HeldOut) -> list[str]:
     """One line a metric: value, limits, and what is good."""
+    words = {name: FIGURES[name].help for name in found.scores} | {"cens_dcal": chance_words(found.by_chance)}
     lines = [
-        Line(FIGURES[name].name, number_text(one.value), limits_text(one.lower, one.upper), FIGURES[name].help)
-        for name, one in found.items()
+        Line(FIGURES[name].name, number_text(one.value), limits_text(one.lower, one.upper), words[name])
+        for name, one in found.scores.items()
     ]
     return metric_table(lines, _CONFIDENCE)

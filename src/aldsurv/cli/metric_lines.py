@@ -16,6 +16,7 @@ __all__ = [
     "Figure",
     "Line",
     "as_json",
+    "chance_words",
     "limits_text",
     "metric_table",
     "number_text",
@@ -103,6 +104,12 @@ def number_text(value: float, *, more: int = 0) -> str:
     digits = more + (3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0)
     # What would be printed as 0 is not, and has no sign to lose.
     return f"{value:.{digits}f}" if size == 0 or size >= 0.5 * 10**-digits else f"{value:.1g}"
+
+
+def chance_words(by_chance: float) -> str:
+    """What to know of the size of CensDcal: right predictions have more than 0 of it, the fewer the rows."""
+    word = FIGURES["cens_dcal"].help
+    return word if math.isnan(by_chance) else f"{word}, {number_text(by_chance)} by chance"
 
 
 def limits_text(lower: float, upper: float, *, more: int = 0) -> str:

@@ -4,6 +4,7 @@ from aldsurv.metrics.brier import brier_score, integrated_brier_score
 from aldsurv.metrics.calibration import (
     calibration_counts,
     censored_d_calibration,
+    censored_d_calibration_by_chance,
     density_calibration,
     density_calibration_points,
     survival_calibration,
@@ -60,6 +61,7 @@ __all__ = [
     "calibration_by_group",
     "calibration_counts",
     "censored_d_calibration",
+    "censored_d_calibration_by_chance",
     "compare",
     "concordance_antolini",
     "concordance_harrell",

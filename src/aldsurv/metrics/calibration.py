@@ -10,6 +10,7 @@ from aldsurv.survival_data import SurvivalData
 __all__ = [
     "calibration_counts",
     "censored_d_calibration",
+    "censored_d_calibration_by_chance",
     "density_calibration",
     "density_calibration_points",
     "survival_calibration",
@@ -60,6 +61,28 @@ def censored_d_calibration(predicted: SurvivalDistribution, data: SurvivalData, 
     0.0
     """
     return event_levels(predicted, data).distance_from_uniform(bins)
+
+
+def censored_d_calibration_by_chance(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> float:
+    """What `censored_d_calibration` comes to by chance, on average, if the predictions are right.
+
+    Counts scatter, so even the truth has a CensDcal above 0: ``100·(1 - 1/bins)/n`` of n events, and less of censored
+    rows, which are spread over bins. It is estimated from how the rows at hand are spread, and holds for predictions
+    that are right or nearly so.
+
+    Parameters
+    ----------
+    predicted, data, bins
+        As in `calibration_counts`.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([0.1, 0.5, 1.0, 2.0], [True] * 4)
+    >>> censored_d_calibration_by_chance(Exponential([1.0] * 4), data, bins=4)
+    18.75
+    """
+    return event_levels(predicted, data).expected_distance(bins)
 
 
 def survival_calibration_points(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,16 @@ class EventLevels(NamedTuple):
     def distance_from_uniform(self, bins: int) -> float:
         """``100·Σ (1/bins - share of the mass in a bin)²``."""
         return float(100 * ((1 / bins - self._shares(self.counts(bins))) ** 2).sum())
+
+    def expected_distance(self, bins: int) -> float:
+        """What `distance_from_uniform` comes to by chance if the levels are uniform.
+
+        Each row's mass in a bin has mean 1/bins then, so that its squared distance from there is the variance.
+        """
+        _check_bins(bins, 2)
+        until = [np.zeros(len(self.low)), *(self.share_until(j / bins) for j in range(1, bins)), np.ones(len(self.low))]
+        squared = sum((after - before - 1 / bins) ** 2 for before, after in pairwise(until))
+        return float(100 * (self._shares(self.weight) ** 2 * squared).sum())
 
     def survival_points(self, bins: int) -> CalibrationPoints:
         """Share of the mass at or below j/bins, j = 1 … bins."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aldsurv import plots
+from aldsurv import metrics, plots
 from aldsurv.plots.effects import in_plain
 from aldsurv.reports.figures import Gallery, embedded_picture
 from aldsurv.reports.in_words import amount, interval, number, p_value, percent
@@ -184,12 +184,14 @@ def number_section(subject: Subject, findings: Findings) -> Section:
         PageColumn("interval", "95 % interval"),
         PageColumn("meaning", "What it says"),
     )
+    by_chance = metrics.censored_d_calibration_by_chance(subject.predicted, subject.data)
+    also = {"cens_dcal": f" Right predictions would have {_shown(by_chance)} by chance, with rows such as these."}
     rows = tuple(
         (
             PageCell(title, name=name),
             PageCell(_shown(findings.value(name)), findings.value(name)),
             PageCell(interval(*findings.limits(name), 3)),
-            PageCell(meaning, tone="wraps"),
+            PageCell(meaning + also.get(name, ""), tone="wraps"),
         )
         for name, title, meaning in _MEANINGS
     )
