@@ -1,7 +1,7 @@
 """The study on the command line.
 
 ``python -m bench.accuracy validation|test FOLDER`` runs what is left of a stage, ``report FOLDER`` writes the tables,
-``speed FOLDER`` compares seconds in one run, and ``chance`` tells what perfect predictions would score. The real
+``speed FOLDER`` compares seconds in one run, and ``chance FOLDER`` tells what perfect predictions would score. The real
 datasets must be in the data folder: ``aldsurv datasets fetch --all``.
 """
 
@@ -21,7 +21,7 @@ from bench.accuracy.cells import Cell
 from bench.accuracy.chance import chance
 from bench.accuracy.data import DATASETS, DECISION, DISTINCT, SEEDS, STAGES
 from bench.accuracy.models import ALL, COMPARED, STEPS
-from bench.accuracy.report import CSV, report
+from bench.accuracy.report import CSV, PAGE, README, report
 from bench.accuracy.running import run
 from bench.accuracy.speed import speed
 from bench.paper_data import available
@@ -33,13 +33,13 @@ def main(arguments: list[str]) -> int:
         print("the real datasets are not in the data folder: aldsurv datasets fetch --all", file=sys.stderr)
         return 2
     if given.command == "report":
-        print(report(given.folder, csv=given.csv))
+        print(report(given.folder, csv=given.csv, page=given.page, readme=given.readme))
         return 0
     if given.command == "speed":
         print(speed(given.folder, given.dataset, given.repetitions))
         return 0
     if given.command == "chance":
-        print(chance(given.seeds, given.draws))
+        print(chance(given.folder, given.seeds, given.draws))
         return 0
     allowed = DECISION if given.command == "validation" else (*DATASETS, DISTINCT)
     try:
@@ -71,11 +71,14 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("report", help="tables of all results as Markdown")
     one.add_argument("folder", type=Path)
     one.add_argument("--csv", type=Path, default=CSV, help=f"where all cells of the test stage go ({CSV})")
+    one.add_argument("--page", type=Path, default=PAGE, help=f"the page whose tables are replaced ({PAGE})")
+    one.add_argument("--readme", type=Path, default=README, help=f"and that with the short table ({README})")
     one = commands.add_parser("speed", help="seconds of the default and of boosting, in turns")
     one.add_argument("folder", type=Path)
     one.add_argument("--dataset", default="metabric")
     one.add_argument("--repetitions", type=int, default=5)
     one = commands.add_parser("chance", help="what the default would score if its predictions were the truth")
+    one.add_argument("folder", type=Path)
     one.add_argument("--seeds", type=int, default=10, help="number of seeds from 0 on (10)")
     one.add_argument("--draws", type=int, default=20, help="draws of each test part (20)")
     return parser

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +11,7 @@ from bench.accuracy.data import REAL, SEEDS, SYNTHETIC
 from bench.accuracy.found import Found
 from bench.accuracy.tables import Against, against, markdown, mean_ranks, true_ratios
 
-__all__ = ["Bar", "bar_table", "bars", "mean_bars", "read_speed"]
+__all__ = ["Bar", "bar_table", "bars", "mean_bars"]
 
 _MEANS = (("log-loss", "log_loss", 0.675), ("IBS", "ibs", 0.177), ("CensDcal", "cens_dcal", 0.19))
 
@@ -55,12 +53,6 @@ def bar_table(made: Sequence[Bar]) -> str:
     """Markdown."""
     words = {True: "met", False: "**not met**", None: "not known yet"}
     return markdown(["bar", "reached", ""], [[bar.asked, bar.reached, words[bar.met]] for bar in made])
-
-
-def read_speed(folder: Path | str) -> dict[str, Any] | None:
-    """What `speed` has measured, if it has."""
-    file = Path(folder) / "speed.json"
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
 def _complete(found: Found, model: str, datasets: Sequence[str]) -> bool:

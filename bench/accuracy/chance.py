@@ -8,6 +8,7 @@ perfect, so what they still score is chance and what covariates do not tell.
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from aldsurv.distributions import SurvivalDistribution
 from aldsurv.nonparametric import censoring_distribution
 from bench.accuracy.data import REAL, SEEDS, parts
 from bench.accuracy.models import COMPARED
+from bench.accuracy.running import keep
 from bench.accuracy.tables import markdown
 
 __all__ = ["chance", "redrawn"]
@@ -32,8 +34,11 @@ def redrawn(predicted: SurvivalDistribution, learn: SurvivalData, generator: np.
     return SurvivalData.right(np.minimum(times, lost), times <= lost)
 
 
-def chance(seeds: int = len(SEEDS["test"]), draws: int = 20) -> str:
-    """A table of the default's scores on the real sets, observed and expected of perfect predictions."""
+def chance(folder: Path, seeds: int = len(SEEDS["test"]), draws: int = 20) -> str:
+    """A table of the default's scores on the real sets, observed and expected of perfect predictions.
+
+    It is kept in the folder, for the report.
+    """
     import torch
 
     torch.set_num_threads(1)
@@ -43,7 +48,9 @@ def chance(seeds: int = len(SEEDS["test"]), draws: int = 20) -> str:
         means.append(found)
         rows.append([name, *_told(found)])
     rows.append(["mean", *_told(np.mean(means, axis=0))])
-    return markdown([f"{_HEADER[0]}, {seeds} seeds", *_HEADER[1:]], rows)
+    table = markdown([f"{_HEADER[0]}, {seeds} seeds", *_HEADER[1:]], rows)
+    keep(folder, "chance", {"table": table})
+    return table
 
 
 def _one(name: str, seed: int, draws: int) -> list[float]:

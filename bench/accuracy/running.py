@@ -14,7 +14,7 @@ from typing import Any, final
 
 from bench.accuracy.cells import Cell, run_cell
 
-__all__ = ["Lines", "run"]
+__all__ = ["Lines", "keep", "read_kept", "run"]
 
 
 @final
@@ -47,6 +47,18 @@ class Lines:
         with file.open("ab+") as out:
             cut_off = out.tell() and (out.seek(-1, os.SEEK_END), out.read(1))[1] != b"\n"
             out.write(b"\n" * bool(cut_off) + json.dumps(line).encode() + b"\n")
+
+
+def keep(folder: Path | str, name: str, found: dict[str, Any]) -> None:
+    """Put what was measured apart from the cells into the folder, for the report."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    (Path(folder) / f"{name}.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def read_kept(folder: Path | str, name: str) -> dict[str, Any] | None:
+    """What `keep` has put there, if it has."""
+    file = Path(folder) / f"{name}.json"
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
 def run(cells: Iterable[Cell], folder: Path | str, *, jobs: int = 1) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from bench.accuracy.data import Part, parts
 from bench.accuracy.models import COMPARED
+from bench.accuracy.running import keep
 from bench.accuracy.tables import markdown
 
 __all__ = ["speed"]
@@ -46,9 +46,7 @@ def speed(folder: Path, dataset: str = "metabric", repetitions: int = 5) -> str:
         rows.append([name, f"{clock:.2f}", f"{ratio[name][0]:.2f}", f"{processor:.2f}", f"{ratio[name][1]:.2f}"])
     times = f"times {_AGAINST}"
     table = markdown([f"{dataset}, {repetitions} turns", "seconds", times, "of the processor", times], rows)
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = {"ratio": ratio["default"][0], "table": table}
-    (folder / "speed.json").write_text(json.dumps(kept), encoding="utf-8")
+    keep(folder, "speed", {"ratio": ratio["default"][0], "table": table})
     return table
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "mean_ranks",
     "mean_table",
     "rank_table",
+    "short_table",
     "true_ratios",
     "truth_table",
 ]
@@ -29,15 +30,31 @@ __all__ = [
 RANKED_BY = ("log_loss", "ibs", "cens_dcal", "harrell_c")
 _SHOWN = {
     "log_loss": "log-loss",
-    "survival_crps": "survival-CRPS",
     "ibs": "IBS",
     "harrell_c": "C",
     "uno_c": "Uno's C",
     "cens_dcal": "CensDcal",
     "ici": "ICI",
     "mae": "MAE",
+    "survival_crps": "survival-CRPS",
 }
-_TRUE = {"true_crps": "expected CRPS", "true_distance": "∫(F̂-F)²", "true_mae": "MAE of the true mean"}
+# What the README has, and under which name.
+_IN_SHORT = {
+    "default": "**`ALDSurvival()`**",
+    "boosted_ald": "`BoostedALD()`",
+    "lognormal": "`LogNormalSurvival()`",
+    "cqrnn": "`CQRNN()`",
+    "deepsurv": "`DeepSurv()`",
+    "deephit": "`DeepHit()`",
+    "xgb_aft scaled x5": "XGBoost `aft`, five folds",
+    "xgb_cox x5": "XGBoost `cox`, five folds",
+    "rsf": "random survival forest",
+    "gbsa": "gradient boosting (scikit-survival)",
+    "cox": "Cox regression",
+    "weibull_aft": "Weibull regression",
+    "paper": '`ALDSurvival("paper")`',
+}
+_TRUE = {"true_crps": "expected CRPS", "true_mae": "MAE of the true mean"}
 _LEVEL = 0.05
 # Rows of the test part for each of the training part, on every real set.
 _TEST_SHARE = 0.25
@@ -58,19 +75,20 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def mean_table(found: Found, title: str, datasets: Sequence[str]) -> str:
-    """Means over seeds, then over datasets, of every model that has results on all of these."""
+def mean_table(found: Found, title: str, datasets: Sequence[str], models: Sequence[str] | None = None) -> str:
+    """Means over seeds, then over datasets, of every model (or of those named) that has results on all of these."""
     shown = {**_SHOWN, **(_TRUE if all(name in SYNTHETIC for name in datasets) else {})}
+    known = found.models(datasets)
     rows = [
         [
-            model,
+            f"**{model}**" if model == "default" else model,
             *(f"{found.over(model, datasets, metric):.3f}" for metric in shown),
             f"{found.over(model, datasets, 'processor_seconds'):.2f}",
             str(found.count(model, datasets)),
         ]
-        for model in found.models(datasets)
+        for model in (known if models is None else [name for name in models if name in known])
     ]
-    return markdown([title, *shown.values(), "processor seconds", "fits"], rows)
+    return markdown([title, *shown.values(), "seconds", "fits"], rows)
 
 
 def mean_ranks(found: Found, datasets: Sequence[str] = tuple(REAL)) -> dict[str, tuple[float, ...]]:
@@ -91,6 +109,23 @@ def rank_table(found: Found, title: str, datasets: Sequence[str] = tuple(REAL)) 
     ordered = sorted(ranks, key=lambda model: float(np.mean(ranks[model])))
     rows = [[model, f"{np.mean(ranks[model]):.2f}", *(f"{rank:.2f}" for rank in ranks[model])] for model in ordered]
     return markdown([title, "all four", *(_SHOWN[metric] for metric in RANKED_BY)], rows)
+
+
+def short_table(found: Found) -> str:
+    """The README's: a dozen models on the real sets."""
+    ranks = mean_ranks(found)
+    metrics = ("log_loss", "ibs", "harrell_c", "cens_dcal")
+    rows = [
+        [
+            label,
+            f"{np.mean(ranks[model]):.1f}",
+            *(f"{found.over(model, REAL, metric):.3f}" for metric in metrics),
+            f"{found.over(model, REAL, 'processor_seconds'):.2f}",
+        ]
+        for model, label in _IN_SHORT.items()
+        if model in ranks
+    ]
+    return markdown(["", "mean rank", *(_SHOWN[metric] for metric in metrics), "seconds a fit"], rows)
 
 
 def against(found: Found, model: str = "default", other: str = "paper") -> list[Against]:

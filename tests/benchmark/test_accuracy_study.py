@@ -23,7 +23,7 @@ from bench.accuracy.composed import FoldEnsemble
 from bench.accuracy.crps import grid_of, restricted_survival_crps, score_against_truth
 from bench.accuracy.found import Found
 from bench.accuracy.pieces import EVENTS_A_PIECE, MOST_PIECES, PiecewiseExponential, is_table, pieces_of
-from bench.accuracy.report import report
+from bench.accuracy.report import PAGE, README, filled, page_tables, report
 from bench.accuracy.scores import log_loss
 
 
@@ -350,6 +350,33 @@ def test_the_report_has_every_cell_once(tmp_path):
     one = next(cell for cell in cells if cell["model"] == "paper" and cell["dataset"] == "gbsg" and cell["seed"] == "3")
     assert float(one["uno_c"]) == pytest.approx(found.values("paper", "gbsg", "uno_c")[3], abs=5e-5)
     assert one["true_crps"] == ""
+
+
+def test_the_page_has_a_place_for_every_table(tmp_path):
+    tables = page_tables(made_up(tmp_path), Found(tmp_path, "validation"), {"table": "a", "ratio": 1.0}, {"table": "b"})
+    text = PAGE.read_text(encoding="utf-8")
+    for name in tables:
+        assert text.count(f"<!-- {name} -->") == text.count(f"<!-- end {name} -->") == 1
+    assert len(tables) == text.count("<!-- end ")
+    assert README.read_text(encoding="utf-8").count("<!-- end compared -->") == 1
+
+
+def test_a_page_is_filled_between_its_marks(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "before\n<!-- cells -->\nold\n<!-- end cells -->\nbetween\n<!-- seconds -->\nkept\n<!-- end seconds -->\n"
+    )
+    made_up(tmp_path)
+    (tmp_path / "readme.md").write_text("<!-- compared -->\n<!-- end compared -->")
+    report(tmp_path, page=page, readme=tmp_path / "readme.md")
+    assert "\n| **`ALDSurvival()`** | 1.0 | 0.600 |" in (tmp_path / "readme.md").read_text()
+    text = page.read_text()
+    assert text.startswith("before\n<!-- cells -->\n\n| default against paper |")
+    assert text.endswith("|\n\n<!-- end cells -->\nbetween\n<!-- seconds -->\nkept\n<!-- end seconds -->\n")
+    assert "old" not in text
+    assert filled(text, {"cells": "a table\nwithout a\nmark", "another": "| a |\n| - |\n| 1 |"}).count("mark") == 1
+    # A table without a row is none.
+    assert filled(text, {"cells": "| a |\n| - |"}) == text
 
 
 def test_nothing_is_known_before_anything_is_done(tmp_path):
