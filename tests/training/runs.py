@@ -104,9 +104,14 @@ class Scripted(Objective):
     outputs = 1
 
     def __init__(
-        self, n: int, validation: Any = None, train: Callable[[Tensor], Tensor | None] = lambda raw: None
+        self,
+        n: int,
+        validation: Any = None,
+        train: Callable[[Tensor], Tensor | None] = lambda raw: None,
+        members: int = 1,
     ) -> None:
-        self.fields = (torch.arange(n, dtype=torch.float32),)
+        self._rows = n
+        self.fields = (torch.arange(n * members, dtype=torch.float32),)
         self._validation = None if validation is None else torch.tensor(np.asarray(validation), dtype=torch.float32)
         self._train = train
         self.validated = 0
@@ -116,7 +121,9 @@ class Scripted(Objective):
             answer = self._train(raw)
             return (raw[..., 0] - 1).square().mean(1) if answer is None else answer
         self.validated += 1
-        return self._validation[self.validated - 1]
+        # Those that still train: member k has the rows from k times their number on.
+        members = (fields[0][:, 0] // self._rows).long()
+        return self._validation[self.validated - 1][members]
 
 
 def scripted(
@@ -124,14 +131,14 @@ def scripted(
 ) -> tuple[Training, MemberNetwork]:
     """A run whose validation losses are those given, one row an epoch."""
     count = members or (1 if validation is None else np.asarray(validation).shape[1])
-    x = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
-    rows = [np.arange(n)] * count
+    x = np.tile(np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32), (count, 1))
+    rows = [np.arange(n) + k * n for k in range(count)]
     options = {"network": {"hidden": (4,), "head_hidden": ()}, "batch_size": 4, **options}
     if validation is not None:
         options.setdefault("max_epochs", len(validation))
     return training_of(
         x,
-        Scripted(n, validation, train),
+        Scripted(n, validation, train, count),
         train=rows,
         validation=None if validation is None else rows,
         seeds=list(range(count)),

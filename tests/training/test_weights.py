@@ -186,9 +186,9 @@ def test_each_member_keeps_its_own_best(network):
                 array.fill_(value)
 
     fill(5.0)
-    members.keep(torch.tensor([True, False, True]))
+    members.keep(torch.tensor([0, 2]))
     fill(7.0)
-    members.keep(torch.tensor([False, False, True]))
+    members.keep(torch.tensor([2]))
     fill(9.0)
     best = members.best_arrays()
     assert set(best) == {slot.name for slot in [*network.slots(), *network.buffers()]}
@@ -210,7 +210,7 @@ def test_each_encoder_keeps_its_own_best():
         for encoder in encoders:
             encoder[0].weight.fill_(5.0)
             encoder[1].running_mean.fill_(4.0)
-    members.keep(torch.tensor([True, False]))
+    members.keep(torch.tensor([0]))
     with torch.no_grad():
         for encoder in encoders:
             encoder[0].weight.fill_(9.0)

@@ -27,6 +27,7 @@ from aldsurv.training.member_network import MemberNetwork
 from aldsurv.training.progress import progress_bar
 from aldsurv.training.randomness import encoder_seeds
 from aldsurv.training.settings import TrainingSettings
+from aldsurv.training.still_training import StillTraining
 
 __all__ = ["Callback", "Training"]
 
@@ -101,10 +102,9 @@ class Training:
         fingerprint: str = "",
     ) -> None:
         self._network, self._objective, self._settings = network, objective, settings
-        self._train, self._validation = train, validation
-        self._seeds, self._callbacks = list(seeds), list(callbacks)
+        self._work = StillTraining(network, train, validation, settings, seeds)
+        self._optimizer, self._callbacks = self._work.optimizer, list(callbacks)
         self._show, self._checkpoint, self._fingerprint = progress, checkpoint, fingerprint
-        self._optimizer = network.optimizer(settings, train.most_rows)
         members = network.members
         self._now = _Progress(
             np.full(members, math.inf),
@@ -167,7 +167,7 @@ class Training:
         """
         before = torch.get_num_threads()
         work = self._network.members * self._size * max(self._units, 1)
-        if self._train.x.device.type != "cpu" or self._network.encoders or work > _WORK_FOR_THREADS:
+        if self._work.train.x.device.type != "cpu" or self._network.encoders or work > _WORK_FOR_THREADS:
             yield
             return
         torch.set_num_threads(1)
@@ -183,7 +183,7 @@ class Training:
         train_loss = self._pass_over_training_rows(epoch, rate)
         self._require_finite(train_loss, epoch, "training loss")
         # The last step may have spoiled weights that no loss has seen yet.
-        self._require_finite(_plain(self._network.largest_weights()), epoch, "largest weight")
+        self._require_finite(self._work.spread(_plain(self._work.network.largest_weights())), epoch, "largest weight")
         validation_loss = self._loss_of_validation_rows()
         if validation_loss is not None:
             self._require_finite(validation_loss, epoch, "validation loss")
@@ -202,15 +202,16 @@ class Training:
         )
 
     def _pass_over_training_rows(self, epoch: int, rate: float) -> NDArray[np.float64]:
-        network, objective, optimizer = self._network, self._objective, self._optimizer
+        work, objective = self._work, self._objective
+        network, source = work.network, work.train
         clip, dropout = float(self._settings.clip_norm), network.architecture.dropout
-        total = torch.zeros(network.members, device=self._train.x.device)
+        total = torch.zeros(network.members, device=source.x.device)
         # A member with fewer rows than others has none left in the last batches.
-        rows = torch.tensor([len(own) for own in self._train.rows])
-        first = torch.arange(0, self._train.most_rows, self._size)[:, None]
+        rows = torch.tensor([len(own) for own in source.rows])
+        first = torch.arange(0, source.most_rows, self._size)[:, None]
         counts = (rows - first).clamp(0, self._size).to(total)
         levels = objective.level_nodes > 0
-        batches = self._train.batches(self._seeds, epoch, self._size, self._units, dropout, levels=levels)
+        batches = source.batches(work.seeds, epoch, self._size, self._units, dropout, levels=levels)
         # Encoders may draw from torch's own stream: it is put back as it was.
         with torch.random.fork_rng(enabled=bool(network.encoders)):
             for number, batch in enumerate(batches):
@@ -220,13 +221,13 @@ class Training:
                     losses = self._differentiate(batch, epoch, number)
                 if clip > 0:
                     network.clip_gradients(clip)
-                optimizer.step(rate)
+                work.optimizer.step(rate)
                 total += losses * counts[number]
-        return _plain(total / rows.to(total))
+        return work.spread(_plain(total / rows.to(total)))
 
     def _differentiate(self, batch: Batch, epoch: int, number: int) -> Tensor:
-        network = self._network
-        seeds = encoder_seeds(self._seeds, epoch, number) if network.encoders else []
+        network = self._work.network
+        seeds = encoder_seeds(self._work.seeds, epoch, number) if network.encoders else []
         raw = network.outputs(batch.x, keep=batch.keep, training=True, seeds=seeds, level=batch.level)
         fields = batch.fields if batch.level is None else (*batch.fields, batch.level)
         losses = self._objective.losses(raw, fields, batch.weight)
@@ -236,7 +237,7 @@ class Training:
 
     @torch.no_grad()
     def _loss_of_validation_rows(self) -> NDArray[np.float64] | None:
-        source = self._validation
+        source, network = self._work.validation, self._work.network
         if source is None:
             return None
         if self._held is None:
@@ -253,10 +254,10 @@ class Training:
             for start in range(0, order.shape[1], rows):
                 block = slice(start, start + rows)
                 own = None if level is None else level[:, block]
-                raw[:, block] = self._network.outputs(source.inputs(order[:, block]), level=own)
+                raw[:, block] = network.outputs(source.inputs(order[:, block]), level=own)
             losses = self._objective.losses(raw, fields if level is None else (*fields, level), weight)
             total += share * _plain(losses)
-        return total
+        return self._work.spread(total)
 
     def _note_epoch(
         self, train_loss: NDArray[np.float64], validation_loss: NDArray[np.float64] | None, rate: float, seconds: float
@@ -280,9 +281,14 @@ class Training:
             now.best_loss[improved] = validation_loss[improved]
         now.best_epoch[improved] = now.epoch
         if improved.any():
-            self._network.keep(torch.from_numpy(improved).to(self._train.x.device))
+            self._work.keep(improved)
         if validation_loss is not None and self._settings.patience > 0:
             now.training &= now.epoch - now.best_epoch < self._settings.patience
+            self._leave_behind()
+
+    def _leave_behind(self) -> None:
+        if self._work.drop(self._now.training):
+            self._held = None
 
     def _require_finite(self, losses: NDArray[np.float64], epoch: int, which: str) -> None:
         # A member that has stopped keeps its best weights, whatever becomes of those it no longer uses.
@@ -296,7 +302,7 @@ class Training:
         )
 
     def _likely_cause(self, bad: NDArray[np.intp]) -> str:
-        columns = self._train.x
+        columns = self._work.train.x
         if columns.is_floating_point():
             largest = float(columns.abs().max()) if columns.numel() else 0.0
             if not largest < _LARGE_INPUT:
@@ -323,6 +329,7 @@ class Training:
 
     def _save(self) -> None:
         now = self._now
+        self._work.collect()
         progress = {
             "train_loss": np.array(now.train_loss),
             "validation_loss": np.array(now.validation_loss),
@@ -353,6 +360,7 @@ class Training:
             found["learning_rate"].tolist(),
             found["seconds"].tolist(),
         )
+        self._leave_behind()
 
 
 def _differentiated_by_hand(passes: HandPasses, objective: ClosedFormObjective, batch: Batch) -> Tensor:

@@ -115,12 +115,25 @@ class MemberNetwork:
                 largest[0, k] = torch.maximum(largest[0, k], parameter.detach().abs().max())
         return largest.amax(0)
 
-    def keep(self, chosen: Tensor) -> None:
-        """Remember the present weights of the chosen members (a bool each) as their best."""
-        self.block.keep(chosen)
-        for k, encoder in enumerate(self.encoders):
-            if bool(chosen[k]):
-                self._best_encoders[k] = _copied_state(encoder)
+    def keep(self, chosen: Tensor, of: MemberNetwork | None = None, where: Tensor | None = None) -> None:
+        """Remember the present weights of the chosen members as their best.
+
+        Parameters
+        ----------
+        chosen
+            Their numbers.
+        of, where
+            The network that has these weights, made by `only`, and their places there, if not this one.
+        """
+        self.block.keep(chosen, None if of is None else of.block, where)
+        for k in chosen.tolist() if self.encoders else ():
+            self._best_encoders[k] = _copied_state(self.encoders[k])
+
+    def only(self, chosen: Tensor) -> MemberNetwork:
+        """A network of the chosen members, by their numbers, with their present weights; without encoders."""
+        arrays = {name: array.detach()[chosen].cpu().numpy() for name, array in self.block.arrays.items()}
+        initial = [{name: array[k] for name, array in arrays.items()} for k in range(len(chosen))]
+        return MemberNetwork(self.architecture, initial, (), self.block.values.device)
 
     def best_arrays(self) -> dict[str, NDArray[np.float32]]:
         """The remembered weights of the layers, without the encoders'."""

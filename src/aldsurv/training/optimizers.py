@@ -6,7 +6,7 @@ it here; torch's functional form of the same optimisers leaves them out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, final
 
 import torch
@@ -68,6 +68,28 @@ class Optimizer:
                 [self._steps[id(tensor)] for tensor in tensors], fused=True, amsgrad=False, beta1=_BETAS[0],
                 beta2=_BETAS[1], lr=rate, weight_decay=group.weight_decay, eps=_EPSILON, maximize=False,
             )  # fmt: skip
+
+    def take(self, other: Optimizer, move: Callable[[Tensor, Tensor], None]) -> None:
+        """Take over what another one remembers.
+
+        Parameters
+        ----------
+        other
+            An optimiser of the same kind, of tensors in the same order.
+        move
+            Copies what is wanted of one remembered tensor, all of them as one, to the other: called with the own and
+            with the other's.
+        """
+        for mine, theirs in ((self._first, other._first), (self._second, other._second)):
+            own = [mine[id(tensor)] for tensor in self._tensors]
+            flat = torch.cat(own)
+            move(flat, torch.cat([theirs[id(tensor)] for tensor in other._tensors]))
+            stop = 0
+            for part in own:
+                start, stop = stop, stop + len(part)
+                part.copy_(flat[start:stop])
+        for tensor, there in zip(self._tensors, other._tensors, strict=True):
+            self._steps[id(tensor)].copy_(other._steps[id(there)])
 
     def state(self) -> dict[str, Tensor]:
         """The moments by name; to be copied into on resume."""

@@ -42,9 +42,11 @@ class WeightBlock:
         self.values.grad = self._gradients
         self.decaying.grad, self.steady.grad = self._gradients[:decaying], self._gradients[decaying:]
         ends = {True: 0, False: decaying}
+        self._places: dict[str, slice] = {}
         for slot in slots:
             start = ends[slot.decays]
             ends[slot.decays] = stop = start + self._length(slot)
+            self._places[slot.name] = slice(start, stop)
             view = self.values[start:stop].view(self.members, *slot.shape).detach()
             view.copy_(torch.from_numpy(np.stack([arrays[slot.name] for arrays in initial])))
             view.requires_grad_().grad = self._gradients[start:stop].view_as(view)
@@ -78,10 +80,32 @@ class WeightBlock:
             if array.grad is not None:
                 array.grad.mul_(factors.view(-1, *[1] * (array.dim() - 1)))
 
-    def keep(self, chosen: Tensor) -> None:
-        """Remember the present weights of the chosen members (a bool each) as their best."""
+    def keep(self, chosen: Tensor, of: WeightBlock | None = None, where: Tensor | None = None) -> None:
+        """Remember the present weights of the chosen members as their best.
+
+        Parameters
+        ----------
+        chosen
+            Their numbers, or a bool for each member.
+        of, where
+            The block that has these weights, and their places there, if not this one.
+        """
+        source, place = (self, chosen) if of is None or where is None else (of, where)
+        for name, array in source.arrays.items():
+            self._best[name][chosen] = array.detach()[place]
+
+    @torch.no_grad()
+    def take(self, mine: Tensor, other: WeightBlock, theirs: Tensor) -> None:
+        """Take over the present weights of members of another block, by their numbers here and there."""
         for name, array in self.arrays.items():
-            self._best[name][chosen] = array.detach()[chosen]
+            array.detach()[mine] = other.arrays[name].detach()[theirs]
+
+    def take_flat(self, flat: Tensor, mine: Tensor, other: WeightBlock, others: Tensor, theirs: Tensor) -> None:
+        """The same for tensors that are laid out as `values` of the two blocks, such as an optimiser's moments."""
+        for name, place in self._places.items():
+            shape = self.arrays[name].shape[1:]
+            there = others[other._places[name]].view(other.members, *shape)
+            flat[place].view(self.members, *shape)[mine] = there[theirs]
 
     def best_arrays(self) -> dict[str, NDArray[np.float32]]:
         """The weights that `keep` remembered."""
