@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -17,6 +18,13 @@ __all__ = ["SHARED_OUT", "MixtureOutputs"]
 SHARED_OUT = 0.01
 # Beyond e^80 nothing is known any more, and squares must stay finite.
 _LARGEST_LOG = 80.0
+
+
+@lru_cache
+def _places(components: int) -> NDArray[np.float64]:
+    found = np.linspace(-1.0, 1.0, components)
+    found.setflags(write=False)
+    return found
 
 
 @final
@@ -56,7 +64,7 @@ class MixtureOutputs:
     @property
     def places(self) -> NDArray[np.float64]:
         """Fixed offsets (K,) of the locations, so that components differ before anything was learned."""
-        return np.linspace(-1.0, 1.0, self.components)
+        return _places(self.components)
 
     def split(self, planes: Array) -> tuple[Array, Array, Array, Array]:
         """Location, log scale, log κ and log weights (K, …) from outputs along the first axis."""
