@@ -60,12 +60,9 @@ class StillTraining:
         left = self.members[training[self.members]]
         if self.network.encoders or not 0 < len(left) < len(self.members):
             return False
-        sources = [None if rows is None else _of(rows, left) for rows in self._all_rows]
-        present = self.train, self.validation
-        if any(
-            new is not None and old is not None and new.most_rows != old.most_rows
-            for new, old in zip(sources, present, strict=True)
-        ):
+        train, validation = self._all_rows
+        train, validation = _of(train, left), None if validation is None else _of(validation, left)
+        if _most(train, validation) != _most(self.train, self.validation):
             return False
         self.collect()
         network, optimizer = self._all
@@ -74,7 +71,7 @@ class StillTraining:
         own = small.optimizer(self._settings, self._rows)
         own.take(optimizer, lambda mine, theirs: small.block.take_flat(mine, here, network.block, theirs, there))
         self.members, self.network, self.optimizer = left, small, own
-        self.train, self.validation = sources[0] or self.train, sources[1]
+        self.train, self.validation = train, validation
         self.seeds = [self._all_seeds[k] for k in left]
         return True
 
@@ -98,6 +95,10 @@ class StillTraining:
         found = np.full(self._all[0].members, np.nan)
         found[self.members] = values
         return found
+
+
+def _most(train: RowSource, validation: RowSource | None) -> tuple[int, int]:
+    return train.most_rows, 0 if validation is None else validation.most_rows
 
 
 def _of(rows: RowSource, members: NDArray[np.int64]) -> RowSource:
