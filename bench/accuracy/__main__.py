@@ -21,7 +21,7 @@ from bench.accuracy.cells import Cell
 from bench.accuracy.chance import chance
 from bench.accuracy.data import DATASETS, DECISION, DISTINCT, SEEDS, STAGES
 from bench.accuracy.models import ALL, COMPARED, STEPS
-from bench.accuracy.report import CSV, PAGE, README, report
+from bench.accuracy.report import CSV, PAGE, PICTURE, README, report
 from bench.accuracy.running import run
 from bench.accuracy.speed import speed
 from bench.paper_data import available
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
         print("the real datasets are not in the data folder: aldsurv datasets fetch --all", file=sys.stderr)
         return 2
     if given.command == "report":
-        print(report(given.folder, csv=given.csv, page=given.page, readme=given.readme))
+        print(report(given.folder, csv=given.csv, page=given.page, readme=given.readme, picture=given.picture))
         return 0
     if given.command == "speed":
         print(speed(given.folder, given.dataset, given.repetitions))
@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--csv", type=Path, default=CSV, help=f"where all cells of the test stage go ({CSV})")
     one.add_argument("--page", type=Path, default=PAGE, help=f"the page whose tables are replaced ({PAGE})")
     one.add_argument("--readme", type=Path, default=README, help=f"and that with the short table ({README})")
+    one.add_argument("--picture", type=Path, default=PICTURE, help=f"where the picture goes ({PICTURE})")
     one = commands.add_parser("speed", help="seconds of the default and of boosting, in turns")
     one.add_argument("folder", type=Path)
     one.add_argument("--dataset", default="metabric")

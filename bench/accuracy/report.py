@@ -10,14 +10,15 @@ from bench.accuracy.bars import bar_table, bars, mean_bars
 from bench.accuracy.data import AS_ASKED, DATASETS, DECISION, DISTINCT, KEPT_OUT, REAL, SYNTHETIC
 from bench.accuracy.found import Found
 from bench.accuracy.models import ALL, COMPARED, STEPS
+from bench.accuracy.picture import draw
 from bench.accuracy.running import read_kept
 from bench.accuracy.tables import against, cell_table, mean_table, rank_table, short_table, truth_table
 
-__all__ = ["CSV", "PAGE", "README", "filled", "page_tables", "report", "write_csv"]
+__all__ = ["CSV", "PAGE", "PICTURE", "README", "filled", "page_tables", "report", "write_csv"]
 
 _DOCS = Path(__file__).parents[2] / "docs"
 CSV, PAGE = _DOCS / "results" / "accuracy.csv", _DOCS / "accuracy.md"
-README = _DOCS.parent / "README.md"
+README, PICTURE = _DOCS.parent / "README.md", _DOCS / "images" / "accuracy.png"
 _COLUMNS = (
     "log_loss", "survival_crps", "ibs", "harrell_c", "uno_c", "cens_dcal", "ici", "mae",
     "cal_s_slope", "cal_s_intercept", "cal_f_slope", "cal_f_intercept",
@@ -26,7 +27,10 @@ _COLUMNS = (
 _DIGITS = 4
 
 
-def report(folder: Path | str, *, csv: Path | None = None, page: Path | None = None, readme: Path | None = None) -> str:
+def report(
+    folder: Path | str, *, csv: Path | None = None, page: Path | None = None, readme: Path | None = None,
+    picture: Path | None = None,
+) -> str:  # fmt: skip
     """The tables there are results for; cells of the test stage also go to `csv`, tables into `page` and `readme`."""
     test, validation = Found(folder, "test"), Found(folder, "validation")
     tables = page_tables(test, validation, read_kept(folder, "speed"), read_kept(folder, "chance"))
@@ -35,6 +39,8 @@ def report(folder: Path | str, *, csv: Path | None = None, page: Path | None = N
     text += _failures(test, "test") + _failures(validation, "validation")
     if csv is not None:
         write_csv(test, csv)
+    if picture is not None:
+        draw(test, picture)
     for file, known in ((page, tables), (readme, {"compared": short_table(test)})):
         if file is not None:
             file.write_text(filled(file.read_text(encoding="utf-8"), known), encoding="utf-8", newline="\n")

@@ -22,6 +22,7 @@ from bench.accuracy.chance import redrawn
 from bench.accuracy.composed import FoldEnsemble
 from bench.accuracy.crps import grid_of, restricted_survival_crps, score_against_truth
 from bench.accuracy.found import Found
+from bench.accuracy.picture import draw
 from bench.accuracy.pieces import EVENTS_A_PIECE, MOST_PIECES, PiecewiseExponential, is_table, pieces_of
 from bench.accuracy.report import PAGE, README, filled, page_tables, report
 from bench.accuracy.scores import log_loss
@@ -377,6 +378,14 @@ def test_a_page_is_filled_between_its_marks(tmp_path):
     assert filled(text, {"cells": "a table\nwithout a\nmark", "another": "| a |\n| - |\n| 1 |"}).count("mark") == 1
     # A table without a row is none.
     assert filled(text, {"cells": "| a |\n| - |"}) == text
+
+
+def test_a_picture_of_what_is_there(tmp_path):
+    pytest.importorskip("matplotlib")
+    assert not draw(Found(tmp_path, "test"), tmp_path / "none.png")
+    assert draw(made_up(tmp_path), tmp_path / "some.png")
+    assert sorted(file.name for file in tmp_path.glob("*.png")) == ["some.png"]
+    assert (tmp_path / "some.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_nothing_is_known_before_anything_is_done(tmp_path):
