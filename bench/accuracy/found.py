@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, final
 
@@ -50,6 +51,15 @@ class Found:
                 continue
             self.failures.pop(key, None)
             self.cells.setdefault(key[:2], {})[line["seed"]] = line
+
+    def first(self, seeds: int) -> Found:
+        """The same of the first seeds only: what is compared must be of the same splits."""
+        fewer = copy(self)
+        fewer.cells = {
+            key: {seed: line for seed, line in runs.items() if seed < seeds} for key, runs in self.cells.items()
+        }
+        fewer.cells = {key: runs for key, runs in fewer.cells.items() if runs}
+        return fewer
 
     def models(self, datasets: Sequence[str]) -> list[str]:
         """Those that have a result on each of the datasets, in the order of the study's tables."""

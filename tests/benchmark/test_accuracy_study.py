@@ -26,6 +26,7 @@ from bench.accuracy.picture import draw
 from bench.accuracy.pieces import EVENTS_A_PIECE, MOST_PIECES, PiecewiseExponential, is_table, pieces_of
 from bench.accuracy.report import PAGE, README, filled, page_tables, report
 from bench.accuracy.scores import log_loss
+from bench.accuracy.tables import true_ratios
 
 
 def rows(n: int, seed: int = 0) -> SurvivalData:
@@ -338,6 +339,22 @@ _BARS = {
     "5 %": False,
     "METABRIC": False,
 }
+
+
+def test_models_are_compared_on_the_draws_that_both_have(tmp_path):
+    lines = running.Lines(tmp_path)
+    # The first two draws are easy: whoever has only those is no better for it.
+    for model, seeds, factor in (("default", 10, 1.0), ("cox", 10, 1.05), ("rsf", 2, 0.98)):
+        for seed in range(seeds):
+            scores = {"true_crps": factor * (0.1 if seed < 2 else 1.0), "true_distance": 0.01, "log_loss": float(seed)}
+            lines.add({**Cell.of("test", model, "weibull", seed)._asdict(), **scores})
+    found = Found(tmp_path, "test")
+    ratio, best = true_ratios(found)["weibull"]
+    assert best == "rsf"
+    assert ratio == pytest.approx(1 / 0.98)
+    assert found.first(2).mean("default", "weibull", "log_loss") == 0.5
+    assert found.first(2).count("cox", ["weibull"]) == 2
+    assert found.mean("default", "weibull", "log_loss") == 4.5
 
 
 def test_the_report_has_every_cell_once(tmp_path):
