@@ -184,10 +184,11 @@ def test_by_name():
 
 
 def test_every_metric_has_one():
-    """All but those that take columns or the truth besides, and what others are made of."""
+    """All but those that take columns or the truth besides, what others are made of, and what they are held against."""
     scored = {metric.function for metric in NAMED.values()}
     parts = {metrics.calibration_counts, metrics.brier_score, metrics.calibration_by_group}
     parts |= {metrics.worst_group_calibration, metrics.individual_calibration}
+    parts |= {metrics.censored_d_calibration_by_chance}
     functions = {
         function
         for name, function in vars(metrics).items()
