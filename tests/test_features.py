@@ -628,6 +628,7 @@ def test_columns_that_changed_their_kind_are_refused():
     for change, message in (
         ({"age": [1, "old"]}, "column 'age' held numbers in training, but row 1 holds the text 'old'. Put a gap"),
         ({"age": ["1", "2"]}, "column 'age' held numbers in training, but row 0 holds the text '1'. Convert"),
+        ({"age": ["1", "old"]}, "column 'age' held numbers in training, but row 1 holds the text 'old'. Put a gap"),
         ({"grade": ["I", 2]}, "column 'grade' held text in training, but row 1 holds the number 2."),
         ({"grade": [1.5, 2]}, "column 'grade' held text in training, but row 0 holds the number 1.5."),
         ({"site": [1, "1"]}, "column 'site' held numbers in training, but row 1 holds the text '1'."),

@@ -109,7 +109,9 @@ def read_numbers(raw: NDArray[Any], label: str) -> FloatArray:
     kinds = entry_kinds(raw, label)
     if "text" in kinds:
         items = raw.tolist()
-        row = next(row for row, item in enumerate(items) if isinstance(item, str))
+        texts = [row for row, item in enumerate(items) if isinstance(item, str)]
+        # One bad value turns the numbers beside it into text, too, where a table was read: it is the one to name.
+        row = next((row for row in texts if not is_numeric_text(items[row])), texts[0])
         remedy = (
             "Convert the column to numbers first." if is_numeric_text(items[row]) else "Put a gap (NaN) in its place."
         )
