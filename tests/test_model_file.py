@@ -694,7 +694,7 @@ def outcome(path: Path, raw: bytes) -> str | tuple[Any, Any]:
 def test_random_damage_is_seen(tmp_path, whole):
     dice = random.Random(20)
     path, seen, untouched = tmp_path / "model", Counter(), 0
-    for turn in range(13_000):
+    for turn in range(3_000):
         raw = dice.choice([flip, flip, cut, insert, splice, change_length])(whole, dice)
         found = outcome(path, raw)
         if isinstance(found, str):
@@ -703,17 +703,17 @@ def test_random_damage_is_seen(tmp_path, whole):
             assert same(found, (DOCUMENT, ARRAYS))
             untouched += 1
         # Measuring takes longer than reading.
-        assert turn % 10 or peak_of_reading(path) < 100_000
+        assert turn % 40 or peak_of_reading(path) < 100_000
     # The checksum is what most damage meets, and the padding of the header is all that may change unseen.
-    assert untouched < 400
+    assert untouched < 200
     for start in ("is damaged: its chec", "is cut short: its te", "is cut short or no m", "is damaged or no mod"):
-        assert seen[start] > 100, seen
+        assert seen[start] > 20, seen
 
 
 def test_random_headers_are_refused_or_mean_what_safetensors_reads(tmp_path, whole):
     dice = random.Random(21)
     path, refused, accepted = tmp_path / "model", [], 0
-    for turn in range(7_000):
+    for turn in range(3_000):
         raw = edit_header(whole, dice)
         found = outcome(path, raw)
         if isinstance(found, str):
@@ -721,13 +721,13 @@ def test_random_headers_are_refused_or_mean_what_safetensors_reads(tmp_path, who
         else:
             accepted += 1
             assert same(found, (DOCUMENT, safetensors.numpy.load(raw)))
-        assert turn % 10 or peak_of_reading(path) < 100_000
+        assert turn % 40 or peak_of_reading(path) < 100_000
     # All checks of the structure are reached, and the checksum never stands in for one.
-    assert accepted > 300
+    assert accepted > 100
     assert not any("checksum" in line for line in refused)
     for words in ("overlaps", "leaves a gap", "the dtype", "the shape", "too large", "the data_offsets", "cut short",
                   "follow its last", "by its shape", "must have dtype"):  # fmt: skip
-        assert sum(words in line for line in refused) > 5, words
+        assert sum(words in line for line in refused) > 2, words
 
 
 @given(raw=st.binary(max_size=200), header=st.booleans())
@@ -781,7 +781,7 @@ def test_what_fails_leaves_no_trace(tmp_path, monkeypatch, whole, step, error, o
     with monkeypatch.context() as patch:
         if step == "write":
             error = OSError("no space left")
-            patch.setattr(Path, "open", lambda self, mode: FullDisk(io.FileIO(self, mode)))
+            patch.setattr(os, "fdopen", lambda descriptor, mode: FullDisk(io.FileIO(descriptor, mode)))
         elif step == "fsync":
             patch.setattr(os, "fsync", failing_with(error))
         else:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime
 import re
+import warnings
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sized
 from decimal import Decimal
 from difflib import get_close_matches
@@ -17,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.errors import DataError, EventValueWarning, ParameterError, UnknownNameError
+from aldsurv.quoting import quoted
 
 __all__ = [
     "BoolArray",
@@ -114,13 +117,37 @@ def event_column(column: Column, event_value: Any = None) -> BoolArray:
         except TypeError:
             row = next(row for row, item in enumerate(items) if not isinstance(item, Hashable))
             raise DataError(
-                f"{label} must hold plain values, but row {row} holds {items[row]!r}. Give one value a row."
+                f"{label} must hold plain values, but row {row} holds {quoted(items[row])}. Give one value a row."
             ) from None
         if event_value is None and all(value in (0, 1) for value in distinct):
             return np.array([bool(item) for item in items], np.bool_)
         if event_value is not None and event_value in distinct:
+            _warn_of_lookalikes(items, event_value, label)
             return np.array([item == event_value for item in items], np.bool_)
     raise DataError(_event_refusal(distinct, label, event_value))
+
+
+def _warn_of_lookalikes(items: list[Any], event_value: Any, label: str) -> None:
+    """Say which values differ from the event by capital letters and spaces only, and count as censored."""
+    if not isinstance(event_value, str):
+        return
+    event = _folded(event_value)
+    alike = Counter(item for item in items if isinstance(item, str) and item != event_value and _folded(item) == event)
+    if alike:
+        found = ", ".join(
+            f"{quoted(value)} in {count} row{'s' * (count != 1)}" for value, count in alike.most_common(5)
+        )
+        warnings.warn(
+            f"{label} holds {found} beside {quoted(event_value)} in {items.count(event_value)}: only values written as "
+            f"{quoted(event_value)} are events, the others count as censored. Write them in one way if they mean the "
+            "same.",
+            EventValueWarning,
+            stacklevel=5,
+        )
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def time_and_event_columns(time: Column, event: Column, event_value: Any = None) -> tuple[FloatArray, BoolArray]:
@@ -148,7 +175,9 @@ def cause_column(column: Column, *, censored: Any = None, names: Any = None) -> 
             none |= {item for item in set(values) if str(item).lower() == "censored"}
     if censored is not None and censored not in values:
         found = listed(sorted(set(values), key=str), 5)
-        raise DataError(f"censored={censored!r} does not occur in {label}, which holds {found}. Give one of these.")
+        raise DataError(
+            f"censored={quoted(censored)} does not occur in {label}, which holds {found}. Give one of these."
+        )
     events = sorted({value for value in values if value not in none}, key=lambda value: (str(type(value)), value))
     labels = _cause_labels(events, label, names, censored, some_censored=any(value in none for value in values))
     number = {value: k for k, value in enumerate(labels, start=1)}
@@ -163,7 +192,8 @@ def cause_number(cause: Any, names: tuple[str, ...]) -> int:
     whole = isinstance(cause, (int, np.integer)) and not isinstance(cause, (bool, np.bool_))
     if not whole or not 1 <= cause <= len(names):
         raise ParameterError(
-            f"cause must be a number from 1 to {len(names)} or one of {listed(list(names), 12)}, but is {cause!r}."
+            f"cause must be a number from 1 to {len(names)} or one of {listed(list(names), 12)}, "
+            f"but is {quoted(cause)}."
         )
     return int(cause)
 
@@ -274,9 +304,9 @@ def frame_column(frame: Any, name: Any) -> Any:
     names = column_names(frame)
     if name not in names:
         near = get_close_matches(str(name), [str(known) for known in names], n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
+        hint = f"Did you mean {quoted(near[0])}? " if near else ""
         there = listed(names, 12) or "none"
-        raise UnknownNameError(f"there is no column {name!r}. {hint}Columns: {there}.")
+        raise UnknownNameError(f"there is no column {quoted(name)}. {hint}Columns: {there}.")
     return frame[name]
 
 
@@ -310,7 +340,7 @@ def _require_rows(good: BoolArray, subject: str, rule: str, shown: Mapping[str, 
         return
     bad = np.flatnonzero(~good)
     row = int(bad[0])
-    values = [repr(column[row : row + 1].tolist()[0]) for column in shown.values()]
+    values = [quoted(column[row : row + 1].tolist()[0]) for column in shown.values()]
     if len(values) > 1:
         values = [f"{label} {value}" for label, value in zip(shown, values, strict=True)]
     raise DataError(
@@ -372,7 +402,7 @@ def _numbers_among_objects(raw: NDArray[Any], label: str) -> FloatArray:
     if wrong:
         row = wrong[0]
         kind, remedy = kinds[row]
-        told = repr(items[row] if isinstance(items[row], (bool, bytes, complex)) else str(items[row]))
+        told = quoted(items[row] if isinstance(items[row], (bool, bytes, complex)) else str(items[row]))
         raise DataError(
             f"{label} must be numbers, but {_count(len(wrong), len(items))} not "
             f"(first: row {row}, {kind} {told}). {remedy}"
@@ -411,7 +441,7 @@ def _is_missing(item: Any) -> bool:
 def _event_refusal(distinct: list[Any], label: str, event_value: Any) -> str:
     held = listed(distinct, 5)
     if event_value is not None:
-        return f"event_value={event_value!r} does not occur in {label}, which holds {held}. Give one of these."
+        return f"event_value={quoted(event_value)} does not occur in {label}, which holds {held}. Give one of these."
     start = f"{label} must be True/False or 0/1, but it holds"
     if not all(isinstance(value, Real) for value in distinct):
         likely = (value for word in _EVENT_VALUES for value in distinct if word in str(value).lower())
@@ -425,7 +455,7 @@ def _event_refusal(distinct: list[Any], label: str, event_value: Any) -> str:
         # 1/2 is the old coding of alive/dead; in 0/1/2/… the 1 is the event of interest.
         guess = 1 if 0 in distinct and 1 in distinct else max(distinct)
     return (
-        f"{start} {held}. Say which value is the event, such as event_value={guess!r}; "
+        f"{start} {held}. Say which value is the event, such as event_value={quoted(guess)}; "
         "every other value then counts as censored."
     )
 
@@ -436,7 +466,7 @@ def _count(bad: int, total: int) -> str:
 
 def listed(values: list[Any], most: int) -> str:
     """The first few values for a message."""
-    return ", ".join(repr(value) for value in values[:most]) + (", …" if len(values) > most else "")
+    return ", ".join(quoted(value) for value in values[:most]) + (", …" if len(values) > most else "")
 
 
 def _integer_if_whole(value: Any) -> Any:

@@ -1,11 +1,15 @@
-"""The errors aldsurv raises: one root, and each child also the builtin a caller would expect."""
+"""The errors aldsurv raises: one root, and each child also the builtin a caller would expect; and its warning."""
 
 __all__ = [
     "AldsurvError",
     "CensoringError",
+    "CompetingCausesWarning",
     "DataError",
+    "EventValueWarning",
+    "FitWarning",
     "MissingDependencyError",
     "ModelFileError",
+    "NoSkillWarning",
     "NotFittedError",
     "ParameterError",
     "TrainingError",
@@ -49,5 +53,21 @@ class UnknownNameError(AldsurvError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class FitWarning(UserWarning):
+    """A model was fitted, but not as it was asked for: columns were left out, or a penalty was needed."""
+
+
+class CompetingCausesWarning(UserWarning):
+    """A model that knows one kind of event was given data with several causes."""
+
+
+class EventValueWarning(UserWarning):
+    """Values of an event column that look like the event, and count as censored."""
+
+
 class MissingDependencyError(AldsurvError, ImportError):
     """An optional package is needed; the message says how to install it."""
+
+
+class NoSkillWarning(UserWarning):
+    """A model was fitted, but predicts rows that it did not learn from no better than Kaplan-Meier does."""

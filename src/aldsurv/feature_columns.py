@@ -45,6 +45,9 @@ Float32Array = NDArray[np.float32]
 
 _LARGEST = float(np.finfo(np.float32).max)
 _SMALLEST = float(np.finfo(np.float64).tiny)
+# Numbers from here on have all digits in float32, which must be enough for their distances: the largest number is at
+# most so many times their range.
+_LEAST_SINGLE, _MOST_DISTANT = 1e-30, 1024.0
 # With fewer rows, values that all differ are no sign of an identifier.
 _IDENTIFIER_ROWS = 20
 _IDENTIFIER_WORDS = {"id", "ids", "pid", "uid", "uuid", "guid", "mrn", "identifier"}
@@ -144,6 +147,8 @@ class Number(ColumnPlan):
     def fill(self, raw: NDArray[Any], label: str, out: Float32Array, clip: float | None) -> Surprise:
         """Write the scaled values and, if training had gaps, whether there is one."""
         values = read_numbers(raw, label)
+        if out.dtype == np.float32:
+            values = _in_single(values, self.low, self.high)
         gaps = np.isnan(values)
         n_gaps = int(gaps.sum())
         if n_gaps:
@@ -301,8 +306,12 @@ def learn_column(
     scale: bool,
     max_levels: int,
     bins: int,
+    exact: bool = False,
 ) -> Learned:
-    """Learn one column; `listed` says that the user called it categorical, `categorical` that its type does."""
+    """Learn one column; `listed` says that the user called it categorical, `categorical` that its type does.
+
+    Unless `exact`, what is learned of numbers is the same from a column in float32 and from one in float64.
+    """
     kinds = entry_kinds(raw, label)
     if not kinds - {"gap"}:
         return Learned(LeftOut(name, "no values"))
@@ -318,14 +327,31 @@ def learn_column(
     if low == high:
         # One value or none, as in a box that was ticked or left blank: the gaps are what tells.
         return Learned(Levels(name, (low,), gaps=True, other=False) if has_gaps else LeftOut(name, "constant"))
+    identifier = _looks_like_identifier(known, name, low, high)
+    if not exact:
+        known = _in_single(known, low, high)
     with np.errstate(over="ignore"):
         median = min(max(float(np.median(known)), low), high)
-    identifier = _looks_like_identifier(known, name, low, high)
     # 0/1 columns are scaled like all others: the weights of a network start at one size for all columns, so that
     # every column should vary as much.
     knots = _knots(known, bins) if bins else ()
-    mean, deviation = _mean_and_deviation(known, low, high) if scale else (0.0, 1.0)
+    mean, deviation = (0.0, 1.0)
+    if scale:
+        mean, deviation = _mean_and_deviation(known, float(known.min()), float(known.max()))
     return Learned(Number(name, mean, deviation, median, low, high, has_gaps, knots), identifier)
+
+
+def _in_single(values: FloatArray, low: float, high: float) -> FloatArray:
+    """Values as float32 holds them, unless what is between the lowest and the highest needs more digits.
+
+    A network takes float32 in any case. Rounded before they are scaled, the same numbers come out of a column of
+    either type; its training would make much of the difference.
+    """
+    largest = max(abs(low), abs(high))
+    if not _LEAST_SINGLE < largest < _LARGEST or largest / 2 > _MOST_DISTANT * (high / 2 - low / 2):
+        return values
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(np.float64)
 
 
 def _knots(values: FloatArray, bins: int) -> tuple[float, ...]:

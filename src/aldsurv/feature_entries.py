@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv import quoting
 from aldsurv.column_reading import is_numeric_text
 from aldsurv.errors import DataError
 
@@ -209,4 +210,4 @@ def told(value: Any) -> str:
 
 def quoted(value: Any) -> str:
     """A value as `told` shows it, text in quotation marks."""
-    return repr(told(value)) if isinstance(value, str) else told(value)
+    return quoting.quoted(value, 62) if isinstance(value, str) else told(value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set, Sized
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple, final
@@ -20,8 +20,9 @@ from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.feature_columns import MOST_BINS, ColumnPlan, Learned, LeftOut, Surprise, learn_column
 from aldsurv.feature_entries import NotPlainError
 from aldsurv.feature_plain import plan_from_plain, require_bool, require_keys, require_number
+from aldsurv.quoting import printable, quoted, shortened
 
-__all__ = ["ColumnUse", "Features"]
+__all__ = ["ColumnUse", "Features", "raw_columns"]
 
 _CATEGORICAL_TYPES = {"CategoricalDtype", "Categorical", "Enum"}
 
@@ -71,6 +72,7 @@ class Features:
         clip: float | None = None,
         max_levels: int = 50,
         bins: int = 0,
+        exact: bool = False,
         owner: str = "this model",
     ) -> Features:
         """Learn from training rows how each column becomes numbers.
@@ -90,6 +92,9 @@ class Features:
             Of a column with more levels, the most frequent ones are kept and the others share one.
         bins
             Pieces into which quantiles divide each column of numbers; 0 for none.
+        exact
+            Whether means and scales are those of the numbers in all their digits, for `transform_exactly`. If not,
+            they are the same for a column in float32 and in float64.
         owner
             What messages call the model.
         """
@@ -106,6 +111,7 @@ class Features:
                 scale=scale,
                 max_levels=max_levels,
                 bins=bins,
+                exact=exact,
             )
             for j, name in enumerate(table.names or [f"x{j}" for j in range(len(table.labels))])
         ]
@@ -197,10 +203,10 @@ class Features:
         return cls(plans, named, clip)
 
     def _checked_table(self, X: Any, owner: str) -> _Table:
-        """X as a table with the columns of training."""
+        """X as a table with the columns of training; named ones are found by their names, in any order."""
         table, expected = _table(X), self.names_in
         if expected is not None and table.names is not None and table.names != expected:
-            raise DataError(_name_refusal(expected, table.names))
+            table = _by_name(table, table.names, expected, owner)
         if expected is None and table.names is not None:
             warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=3)
         if expected is not None and table.names is None:
@@ -221,9 +227,9 @@ class Features:
             if surprise.unknown:
                 unknown.append(f"{label} in {surprise.unknown} of {table.n_rows} rows ({surprise.examples})")
         if gaps:
-            warnings.warn(f"gaps where training had none: {'; '.join(gaps)}.", stacklevel=4)
+            warnings.warn(f"gaps where training had none: {_first_labels(gaps, '; ')}.", stacklevel=4)
         if unknown:
-            message = f"levels that training had not shown, read as none of the levels: {'; '.join(unknown)}."
+            message = f"levels that training had not shown, read as none of the levels: {_first_labels(unknown, '; ')}."
             warnings.warn(message, stacklevel=4)
 
 
@@ -251,6 +257,15 @@ class _Table(NamedTuple):
         return type(getattr(column, "dtype", None)).__name__ in _CATEGORICAL_TYPES
 
 
+def raw_columns(X: Any) -> Iterator[NDArray[Any]]:
+    """The columns (n,) of a table of any sort as they are, one at a time; of an array of more axes its numbers."""
+    if isinstance(X, np.ndarray) and X.ndim > 2:
+        X = X.reshape(len(X), -1)
+    table = _table(X)
+    for j in range(len(table.labels)):
+        yield table.read(j)
+
+
 def _table(X: Any) -> _Table:
     """Any table that is accepted, not yet read."""
     if any("sparse" in base.__module__.split(".") for base in type(X).__mro__):
@@ -259,13 +274,13 @@ def _table(X: Any) -> _Table:
         raise DataError(f"X must hold rows, but is a {type(X).__name__}: collect it first, by X.collect().")
     if isinstance(X, Mapping):
         keys = list(X)
-        n_rows = one_column(Column(X[keys[0]], f"column {keys[0]!r}")).size if keys else 0
+        n_rows = one_column(Column(X[keys[0]], f"column {quoted(keys[0])}")).size if keys else 0
     elif isinstance(X, (np.ndarray, list, tuple)) or getattr(X, "columns", None) is None:
         return _array_table(X)
     else:
         keys, n_rows = list(X.columns), len(X)
     _require_shape(n_rows, len(keys))
-    return _Table(_text_names(keys), [f"column {key!r}" for key in keys], n_rows, lambda j: X[keys[j]])
+    return _Table(_text_names(keys), [f"column {quoted(key)}" for key in keys], n_rows, lambda j: X[keys[j]])
 
 
 def _array_table(X: Any) -> _Table:
@@ -308,7 +323,9 @@ def _text_names(keys: list[Any]) -> tuple[str, ...] | None:
         raise DataError("X is no frame of a kind that is known. Give a pandas or polars frame or a dict of columns.")
     if len(set(keys)) < len(keys):
         twice = next(key for position, key in enumerate(keys) if key in keys[:position])
-        raise DataError(f"the columns of X must have different names, but {twice!r} occurs twice. Rename one of them.")
+        raise DataError(
+            f"the columns of X must have different names, but {quoted(twice)} occurs twice. Rename one of them."
+        )
     text = [isinstance(key, str) for key in keys]
     if all(text):
         return tuple(str(key) for key in keys)
@@ -321,39 +338,57 @@ def _text_names(keys: list[Any]) -> tuple[str, ...] | None:
     return None
 
 
+def _by_name(table: _Table, names: tuple[str, ...], expected: tuple[str, ...], owner: str) -> _Table:
+    """The columns of training out of a table that has them in another order, or others beside them."""
+    place = {name: j for j, name in enumerate(names)}
+    if not set(expected) <= set(place):
+        raise DataError(_name_refusal(expected, names))
+    known = set(expected)
+    unused = [table.labels[j] for name, j in place.items() if name not in known]
+    if unused:
+        message = f"X has columns that {owner} was not fitted to, which are not used: {_first_labels(unused)}."
+        warnings.warn(message, stacklevel=4)
+    chosen = [place[name] for name in expected]
+    labels = [table.labels[j] for j in chosen]
+    return _Table(expected, labels, table.n_rows, lambda j: table.column(chosen[j]))
+
+
 def _name_refusal(expected: tuple[str, ...], found: tuple[str, ...]) -> str:
     """scikit-learn's words for columns that are not those of training, and what to do."""
     message = "The feature names should match those that were passed during fit.\n"
     unseen, missing = sorted(set(found) - set(expected)), sorted(set(expected) - set(found))
     for names, what in ((unseen, "unseen at fit time"), (missing, "seen at fit time, yet now missing")):
         if names:
-            lines = [f"- {name}\n" for name in names[:5]] + ["- ...\n"] * (len(names) > 5)
+            lines = [f"- {shortened(printable(name), 72)}\n" for name in names[:5]] + ["- ...\n"] * (len(names) > 5)
             message += f"Feature names {what}:\n{''.join(lines)}"
-    if not unseen and not missing:
-        return (
-            f"{message}Feature names must be in the same order as they were in fit.\n"
-            f"Give the columns in the order {listed(list(expected), 12)}."
-        )
     for name in missing[:5]:
         near = get_close_matches(name, unseen, n=1, cutoff=0.6)
         if near:
-            message += f"Is {near[0]!r} what was {name!r} in training? "
+            message += f"Is {quoted(near[0])} what was {quoted(name)} in training? "
     return f"{message}Give the columns of training: {listed(list(expected), 12)}."
+
+
+def _first_labels(labels: Sequence[str], between: str = ", ", most: int = 12) -> str:
+    """Labels of the first few columns, and how many more there are."""
+    more = f"{between}and {len(labels) - most} more" if len(labels) > most else ""
+    return between.join(labels[:most]) + more
 
 
 def _positions(categorical: Sequence[str | int] | None, table: _Table) -> set[int]:
     """Positions of the columns that the user calls categorical."""
     if isinstance(categorical, str):
-        raise ParameterError(f"categorical must be a list of columns, but is {categorical!r}. Give [{categorical!r}].")
+        raise ParameterError(
+            f"categorical must be a list of columns, but is {quoted(categorical)}. Give [{quoted(categorical)}]."
+        )
     positions, n_columns = set(), len(table.labels)
     for column in [] if categorical is None else categorical:
         if isinstance(column, str):
             names = table.names or ()
             if column not in names:
                 near = get_close_matches(column, names, n=1, cutoff=0.5)
-                hint = f"Did you mean {near[0]!r}? " if near else ""
+                hint = f"Did you mean {quoted(near[0])}? " if near else ""
                 raise UnknownNameError(
-                    f"categorical lists {column!r}, which is no column of X. {hint}"
+                    f"categorical lists {quoted(column)}, which is no column of X. {hint}"
                     f"Columns: {listed(list(names), 12) or 'without names; give positions'}."
                 )
             positions.add(names.index(column))
@@ -361,18 +396,18 @@ def _positions(categorical: Sequence[str | int] | None, table: _Table) -> set[in
             positions.add(int(column))
         else:
             raise ParameterError(
-                f"categorical must list names or positions from 0 to {n_columns - 1}, but lists {column!r}."
+                f"categorical must list names or positions from 0 to {n_columns - 1}, but lists {quoted(column)}."
             )
     return positions
 
 
 def _check_settings(clip: float | None, max_levels: int, bins: int) -> None:
     if clip is not None and not (isinstance(clip, (int, float, np.number)) and 0 < clip < math.inf):
-        raise ParameterError(f"clip must be None or a positive, finite number, but is {clip!r}.")
+        raise ParameterError(f"clip must be None or a positive, finite number, but is {quoted(clip)}.")
     if not isinstance(max_levels, (int, np.integer)) or isinstance(max_levels, bool) or max_levels < 1:
-        raise ParameterError(f"max_levels must be an integer of at least 1, but is {max_levels!r}.")
+        raise ParameterError(f"max_levels must be an integer of at least 1, but is {quoted(max_levels)}.")
     if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool) or not 0 <= bins <= MOST_BINS:
-        raise ParameterError(f"bins must be an integer from 0 (none) to {MOST_BINS}, but is {bins!r}.")
+        raise ParameterError(f"bins must be an integer from 0 (none) to {MOST_BINS}, but is {quoted(bins)}.")
 
 
 def _warn_of_learned(learned: list[Learned], labels: list[str], owner: str) -> None:
@@ -386,8 +421,10 @@ def _warn_of_learned(learned: list[Learned], labels: list[str], owner: str) -> N
         pairs = zip(learned, labels, strict=True)
         found = [label for (plan, _), label in pairs if isinstance(plan, LeftOut) and plan.reason == reason]
         if found:
-            warnings.warn(f"{owner} leaves out columns that {told}: {', '.join(found)}.", stacklevel=3)
+            warnings.warn(f"{owner} leaves out columns that {told}: {_first_labels(found)}.", stacklevel=3)
     found = [label for (_, suspect), label in zip(learned, labels, strict=True) if suspect]
     if found:
-        message = f"{owner} uses columns of numbers that look like identifiers: {', '.join(found)}. Drop them if so."
+        message = (
+            f"{owner} uses columns of numbers that look like identifiers: {_first_labels(found)}. Drop them if so."
+        )
         warnings.warn(message, stacklevel=3)

@@ -14,7 +14,6 @@ import json
 import math
 import os
 import reprlib
-import secrets
 import stat
 import sys
 from collections import Counter
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import ModelFileError, ParameterError
+from aldsurv.files import whole_file
 
 __all__ = ["ModelFileError", "read_model_file", "write_model_file"]
 
@@ -81,7 +81,6 @@ def write_model_file(
     arrays
         Arrays of float64, float32, int64, int32, uint8 or bool by name, in any byte order and memory layout.
     """
-    target = Path(path)
     values = {name: _little_endian(name, arrays[name]) for name in _sorted_names(arrays)}
     # The widest first, so that each tensor begins at a multiple of its item's size, as other readers like it.
     order = sorted(values, key=lambda name: (-values[name].dtype.itemsize, name))
@@ -91,21 +90,11 @@ def write_model_file(
         tensors.append(_Tensor(name, _code(value.dtype), value.shape, begin, begin + value.nbytes))
         begin += value.nbytes
     head = _header_bytes(_document_text(document), tensors, values)
-    # In the same folder, since a file can only be renamed within one file system; not made by tempfile, whose files
-    # nobody else may read; not named after the target, whose name may be as long as a name can be.
-    unfinished = target.parent / f".aldsurv-{secrets.token_hex(8)}.part"
-    try:
-        with unfinished.open("xb") as file:
-            file.write(head)
-            for name in order:
-                file.write(_raw(values[name]).data)
-            file.flush()
-            # Else a power failure could leave a file with the new name and nothing in it.
-            os.fsync(file.fileno())
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return target
+    with whole_file(path, durable=True) as file:
+        file.write(head)
+        for name in order:
+            file.write(_raw(values[name]).data)
+    return Path(path)
 
 
 def read_model_file(
@@ -326,6 +315,18 @@ def _parsed(text: str, part: str) -> dict[str, Any]:
         raise _FlawError(f"is damaged or no model file: its {part} is not JSON ({error})") from None
     if not isinstance(found, dict):
         raise _FlawError(f"is damaged or no model file: its {part} is no JSON object")
+    if _levels(found) > _MOST_LEVELS + 1:
+        raise _FlawError(f"is damaged or no model file: its {part} is nested more than {_MOST_LEVELS} levels deep")
+    return found
+
+
+def _levels(value: Any) -> int:
+    """How many objects and lists are within each other; what they are made of must not be read deeper than written."""
+    found, within = 0, [value]
+    while within:
+        found += 1
+        parts = [item.values() if isinstance(item, dict) else item for item in within]
+        within = [item for part in parts for item in part if isinstance(item, (dict, list))]
     return found
 
 

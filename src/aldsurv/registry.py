@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from aldsurv.errors import UnknownNameError
+from aldsurv.quoting import quoted
 
 __all__ = ["FAMILIES", "MODELS", "PEERS", "Registry"]
 
@@ -55,8 +56,8 @@ class Registry:
 
     def _unknown(self, name: str) -> str:
         near = get_close_matches(str(name), self._entries, n=3)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(self._entries)}."
-        return f"unknown {self._kind} {name!r}. {hint}"
+        hint = f"Did you mean {' or '.join(map(quoted, near))}?" if near else f"Known: {', '.join(self._entries)}."
+        return f"unknown {self._kind} {quoted(name)}. {hint}"
 
 
 FAMILIES = Registry(
@@ -70,6 +71,7 @@ FAMILIES = Registry(
         "weibull": "aldsurv.distributions.weibull:Weibull",
         "exponential": "aldsurv.distributions.exponential:Exponential",
         "step": "aldsurv.distributions.step:Step",
+        "proportional_hazards": "aldsurv.distributions.proportional_hazards:ProportionalHazards",
         "quantile_knots": "aldsurv.distributions.quantile_knots:QuantileKnots",
         "mixture": "aldsurv.distributions.mixture:Mixture",
         "mixed_asymmetric_laplace": "aldsurv.distributions.mixed_asymmetric_laplace:MixedAsymmetricLaplace",

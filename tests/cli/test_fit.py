@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv import SurvivalData, metrics
@@ -154,7 +155,7 @@ def test_networks_and_options(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", ["boosted_ald", "icald", "icald_calibrated", "recalibrated"])
 def test_from_a_table_to_a_page(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    write("people.csv", people())
+    write("people.csv", people(100))
     given = [*OUTCOME, "--event-value", "dead", "--drop", "id,country", "--model", name, "--held-out", "0"]
     assert main(["fit", "people.csv", *given, "--quiet", "--out", "m.aldsurv"]) == 0
     assert main(["info", "m.aldsurv"]) == 0
@@ -163,7 +164,7 @@ def test_from_a_table_to_a_page(capsys: pytest.CaptureFixture[str], name: str) -
     found = pd.read_csv("p.csv")
     assert list(found) == ["survival_12", "survival_12_lower", "survival_12_upper", "outside"]
     assert found.notna().all(axis=None)
-    assert main(["evaluate", "m.aldsurv", "people.csv", "--json"]) == 0
+    assert main(["evaluate", "m.aldsurv", "people.csv", "--bootstrap", "20", "--json"]) == 0
     assert main(["report", "m.aldsurv", "people.csv", "--out", "page.html"]) == 0
     assert names() == ["m.aldsurv", "p.csv", "page.html", "people.csv"]
 
@@ -251,7 +252,7 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
         ([*OUTCOME, "--tune", "0"], "--tune must be a number of trials from 1"),
         ([*OUTCOME, "--out", "."], "is a folder. Name a file in it"),
         ([*OUTCOME, "--out", "nowhere/m.aldsurv"], "the folder 'nowhere' of --out does not exist"),
-        ([*OUTCOME, "--out", "small.csv"], "'small.csv' exists and is no model of aldsurv: it is not overwritten"),
+        ([*OUTCOME, "--out", "small.csv"], "--out 'small.csv' is the file 'small.csv', which is read from"),
         ([*OUTCOME, "--jsn"], "--json"),
     ],
 )
@@ -354,10 +355,16 @@ def test_a_folder_that_cannot_be_written(
     assert (out, err) == ("", "aldsurv: error: closed: Permission denied\n")
 
 
-def test_devices_are_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(small())
-    assert main(["fit", path, *OUTCOME, "--model", "cox", "--out", os.devnull]) == 2
-    assert "is no model of aldsurv: it is not overwritten" in one_error_line(capsys.readouterr().err)
+def test_another_kind_of_file_is_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["fit", str(small()), *OUTCOME, "--model", "cox", "--out", "notes.txt"]
+    Path("notes.txt").write_text("mine")
+    assert main(words) == 2
+    assert "'notes.txt' exists and is not a model of aldsurv: it is not overwritten" in one_error_line(
+        capsys.readouterr().err
+    )
+    assert Path("notes.txt").read_text() == "mine"
+    assert main([*words, "--force"]) == 0
+    assert aldsurv.load("notes.txt")._NAME == "cox"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of POSIX")
@@ -379,7 +386,7 @@ def test_a_full_disk(folder: Path, environment: dict[str, str]) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "aldsurv: error: File too large\n"
+    assert without_machine_warnings(done.stderr) == "aldsurv: error: small.aldsurv: File too large\n"
     assert names() == ["small.csv"]
 
 
@@ -395,7 +402,7 @@ def test_output_that_cannot_be_written(environment: dict[str, str]) -> None:
             env=environment,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (1, "aldsurv: error: No space left on device\n")
+    assert (done.returncode, without_machine_warnings(done.stderr)) == (1, "aldsurv: error: No space left on device\n")
 
 
 def interrupted(arguments: list[str], environment: dict[str, str], sign: str) -> tuple[int, str, str]:
@@ -550,3 +557,38 @@ def test_help_imports_nothing_heavy(environment: dict[str, str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_columns_that_a_linear_model_cannot_use_as_they_are(capsys):
+    """A repeated column, a level without an event, and more columns than events: a model, and a line about each."""
+    columns = people()
+    rng = np.random.default_rng(0)
+    quiet = np.arange(150) % 9 == 0
+    columns = {key: columns[key] for key in ("grade", "months", "status")}
+    columns["dose"] = rng.normal(size=150).round(3).tolist()
+    columns["dose_mg"] = [f"{1000 * value:.0f}" for value in columns["dose"]]
+    columns["quiet"] = quiet.astype(int).tolist()
+    columns["status"] = ["alive" if still else seen for still, seen in zip(quiet, columns["status"], strict=True)]
+    write("people.csv", columns)
+    command = ["fit", "people.csv", *OUTCOME, "--event-value", "dead", "--held-out", "0", "--model"]
+    for name in ("cox", "weibull_aft", "lognormal_aft"):
+        assert main([*command, name, "--out", f"{name}.aldsurv"]) == 0
+        out, err = capsys.readouterr()
+        notes = [line for line in err.splitlines() if line.startswith("aldsurv: note: ")]
+        assert any("'dose_mg': it is a combination of 'dose'" in line for line in notes)
+        assert any("'quiet' would be infinite" in line for line in notes)
+        # Nothing is advised that the command line does not have.
+        assert not any(word in out + err for word in ("ridge >", "ridge=", "penalty=", "Traceback"))
+        assert main(["info", f"{name}.aldsurv"]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "dropped 'dose_mg': it is a combination of 'dose'" in told
+        assert "ridge 0.16 of 'quiet': separation" in told
+        assert main(["predict", f"{name}.aldsurv", "people.csv", "--times", "12", "--out", f"{name}.csv"]) == 0
+        capsys.readouterr()
+        assert np.isfinite(pd.read_csv(f"{name}.csv")["survival_12"]).all()
+    wide = {**{f"gene{k}": rng.normal(size=150).round(4).tolist() for k in range(170)}, **columns}
+    write("wide.csv", wide)
+    assert main(["fit", "wide.csv", *OUTCOME, "--event-value", "dead", "--model", "cox", "--held-out", "0"]) == 0
+    assert "columns outnumber the" in capsys.readouterr().err
+    assert main(["info", "wide.aldsurv"]) == 0
+    assert "columns outnumber events" in capsys.readouterr().out

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -60,6 +62,7 @@ def here(folder, tmp_path, monkeypatch):
 
 
 def test_a_page_as_a_person_makes_it(folder, run, tmp_path):
+    (tmp_path / "pages").mkdir()
     done = run("report", str(folder / "model.aldsurv"), str(folder / "test.csv"), "--out", "pages/report.html")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "pages/report.html\n"
@@ -134,7 +137,7 @@ def test_the_unit_is_the_models_or_given_or_the_name_of_the_column(here, tmp_pat
         (["--people", "11"], "--people must be a number from 1 to 10, but is 11."),
         (["--group", "wrad"], "--group names 'wrad', which is no column"),
         (["--event", "dead"], "there is no column 'dead'"),
-        (["--out", "."], "--out is the folder '.'"),
+        (["--out", "."], "--out '.' is a folder. Name a file in it."),
         (["--seed", "-1"], "random_state must be a whole number from 0 on, but is -1."),
     ],
 )
@@ -160,3 +163,24 @@ def test_a_table_without_its_outcome_or_columns_is_refused(here, capsys, tmp_pat
     assert "--time" in capsys.readouterr().err
     assert main(["report", str(tmp_path / "nowhere.aldsurv"), str(here / "test.csv")]) == 2
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_without_matplotlib_the_advice_is_that_of_reports(folder, tmp_path, environment):
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\nfrom aldsurv.cli.main import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    words = ["report", str(folder / "model.aldsurv"), str(folder / "test.csv")]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "aldsurv: error: reports need matplotlib, which is not installed. Install it with: "
+        'pip install "aldsurv[reports]"\n'
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -668,3 +668,25 @@ def test_a_bar_for_people_who_watch(tmp_path: Path, capsys: pytest.CaptureFixtur
     with Server(honest(CONTENT)) as server:
         get(server, tmp_path / "silent")
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+def test_a_planted_link_is_not_followed(tmp_path: Path, kind: str) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"not yours")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    part = folder / f"{FILE}.part"
+    part.symlink_to(secret) if kind == "symbolic" else part.hardlink_to(secret)
+    with Server(honest(CONTENT)) as server:
+        get(server, folder)
+    assert secret.read_bytes() == b"not yours"
+    assert only_the_file(folder)
+
+
+def test_a_server_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    with Server(lambda asked, number: Reply("404 \x1b[2J\x1b]0;gone\x07 away")) as server:
+        told = refusal(server, tmp_path)
+    assert told.isprintable()
+    assert r"the server answered 404 (\x1b[2J\x1b]0;gone\x07 away)" in told

@@ -55,7 +55,8 @@ def test_blocks_are_the_table(frame, small, tmp_path, ending: str) -> None:
     assert np.array_equal(found["n"], whole["n"], equal_nan=True)
     assert np.array_equal(found["k"], whole["k"])
     assert np.array_equal(found["f"].astype(bool), whole["f"])
-    assert found["w"].tolist() == whole["w"].tolist() == frame["w"].where(frame["w"].notna(), None).tolist()
+    written = [None if pd.isna(value) else value for value in frame["w"]]
+    assert found["w"].tolist() == whole["w"].tolist() == written
     assert [value or None for value in found["kept"]] == whole["w"].tolist()
 
 

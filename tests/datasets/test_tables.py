@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from exact_csv import read_exact_csv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -334,6 +335,10 @@ def test_a_file_without_a_header(write) -> None:
         ({"delimiter": ",", "decimal": ","}, "must differ"),
         ({"encoding": "klingon"}, "encoding must be"),
         ({"encoding": "base64"}, "encoding must be"),
+        ({"encoding": "idna"}, "encoding must be"),
+        ({"encoding": "punycode"}, "encoding must be"),
+        ({"encoding": "unicode_escape"}, "encoding must be"),
+        ({"encoding": "undefined"}, "encoding must be"),
         ({"encoding": 5}, "encoding must be"),
     ],
 )
@@ -580,12 +585,8 @@ def test_well_formed_tables_equal_those_of_pandas(tmp_path_factory, data) -> Non
     path = tmp_path_factory.mktemp("formed") / "table.csv"
     path.write_bytes(text.encode(encoding))
     table = read_table(path, delimiter=delimiter, decimal=".")
-    expected = pd.read_csv(
-        io.StringIO(text),
-        sep=delimiter,
-        keep_default_na=False,
-        na_values=list(csv_columns.MISSING),
-        float_precision="round_trip",
+    expected = read_exact_csv(
+        io.StringIO(text), sep=delimiter, keep_default_na=False, na_values=list(csv_columns.MISSING)
     )
     assert table.feature_names == list(expected.columns)
     for name in names:

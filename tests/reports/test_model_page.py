@@ -326,6 +326,13 @@ def test_curves_that_do_not_come_down(undrawn, tables):
     assert report.findings.error == pytest.approx(expected)
     assert np.isfinite(expected)
     assert judged(report)["Intervals"].finding == "open to the late side"
+    # No infinity among the numbers: events after those of training have a bounded log-likelihood.
+    section = next(section for section in report.page.sections if section.anchor == "numbers")
+    cells = {row[0].name: row for row in section.blocks[1].cells}
+    for name in ("mae", "log_likelihood"):
+        assert [cell.text for cell in cells[name][1:3]] == ["–", "–"]
+    assert np.isfinite(cells["bounded_log_likelihood"][1].value)
+    assert "∞" not in "".join(cell.text for row in section.blocks[1].cells for cell in row)
 
 
 def test_many_rows_are_sampled_and_the_page_says_so(undrawn, monkeypatch):

@@ -13,8 +13,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from aldsurv.errors import MissingDependencyError, ParameterError
+from aldsurv.files import write_text
 from aldsurv.reports.figures import Gallery, Picture, picture_of
-from aldsurv.reports.files import write_text
 from aldsurv.reports.page import Facts, Page, Remarks, Section, Text, Tile, Tiles, page_templates, render_page
 from aldsurv.reports.tables import PageCell, PageColumn, PageTable, csv_text
 from reports.parsed import ParsedPage

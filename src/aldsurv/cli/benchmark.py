@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aldsurv.cli.outputs import PAGE, checked_folder, checked_output, force_option
+from aldsurv.quoting import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -88,6 +91,7 @@ def run(
 
     plan = Plan(_chosen_datasets(datasets), _chosen_models(models), _words(recipe), _words(definition), seeds, grouped)
     jobs = jobs or os.cpu_count() or 1
+    checked_folder(Path(out))
     start = time.monotonic()
     with _display(plan, Path(out), show=not (quiet or as_json)) as tell:
         store = running.run(plan, out, jobs=jobs, scheduler=scheduler, tell=tell)
@@ -100,8 +104,9 @@ def run(
 @benchmark.command()
 @click.argument("folder", metavar="DIR")
 @click.option("--out", default=None, help="Folder to write to  [default: DIR/report]", metavar="DIR")
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def report(folder: str, out: str | None, as_json: bool) -> None:
+def report(folder: str, out: str | None, force: bool, as_json: bool) -> None:
     """Write tables (CSV, Markdown, LaTeX), figures and one HTML page.
 
     \b
@@ -111,7 +116,12 @@ def report(folder: str, out: str | None, as_json: bool) -> None:
     from aldsurv.benchmark.store import Store
     from aldsurv.reports import write_benchmark_report
 
-    page = write_benchmark_report(Store(folder), None if out is None else Path(out))
+    store = Store(folder)
+    target = store.folder / "report" if out is None else Path(out)
+    for inner in ("tables", "figures"):
+        checked_folder(target / inner)
+    checked_output(target / "index.html", PAGE, inputs=[store.path], force=force, makes_folder=True)
+    page = write_benchmark_report(store, target)
     click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
 
 
@@ -122,10 +132,12 @@ def _announce(plan: Plan, store: Store, failed: dict[str, str], seconds: float, 
         click.echo(json.dumps(told, indent=2))
         return
     for name, error in failed.items():
-        click.echo(f"aldsurv: failed: {name}: {error}", err=True)
+        click.echo(f"aldsurv: failed: {printable(name)}: {printable(error)}", err=True)
     if not quiet:
-        click.echo(f"{done} of {len(plan.cells())} cells done, {_clock(seconds)} this time, in {store.folder}")
-        click.echo(f"Next: aldsurv benchmark report {store.folder}")
+        click.echo(
+            f"{done} of {len(plan.cells())} cells done, {_clock(seconds)} this time, in {printable(store.folder)}"
+        )
+        click.echo(f"Next: aldsurv benchmark report {printable(store.folder)}")
 
 
 @contextmanager
@@ -146,7 +158,7 @@ def _display(plan: Plan, folder: Path, *, show: bool) -> Iterator[Callable[[Cell
         left = (time.monotonic() - start) / came * (total - before - came)
         line = f"{before + came}/{total} cells, about {_clock(left)} left · {_brief(outcome)}"
         width = shutil.get_terminal_size().columns - 1
-        click.echo(f"\r\033[K{line[:width]}", nl=False, err=True)
+        click.echo(f"\r\033[K{printable(line)[:width]}", nl=False, err=True)
 
     try:
         yield tell

@@ -13,12 +13,13 @@ import click
 from aldsurv.cli.comparison import Differences, paired, table_of_differences, table_of_models, verdict
 from aldsurv.cli.evaluation import Evaluated, evaluated_rows, measure, training_rows
 from aldsurv.cli.evaluation_notes import notes_on_figures, notes_on_rows
-from aldsurv.cli.metric_lines import FIGURES, as_json, paragraph
+from aldsurv.cli.metric_lines import FIGURES, as_json, paragraph, shown_figures
 from aldsurv.cli.metric_settings import MetricSettings, metric_options, resampled_if_many
 from aldsurv.cli.notes import warnings_as_notes
 from aldsurv.cli.outcome import OutcomeColumns, outcome_of, outcome_options
 from aldsurv.cli.text_layout import printable
 from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.survival_data import SurvivalData
@@ -79,8 +80,9 @@ def _answer(names: list[str], found: list[Evaluated], train: SurvivalData, setti
     for one, figures in zip(found, measured, strict=True):
         for told in notes_on_figures(one, figures, settings):
             warnings.warn(f"{Path(one.path).name}: {told}", stacklevel=1)
-    # A figure without a value for some model, as of left-censored rows, has no difference either.
-    known = [key for key in FIGURES if key in measured[0] and not any(math.isnan(one[key].value) for one in measured)]
+    # A figure without a finite value for some model, as of left-censored rows, neither wins nor loses.
+    known = [key for key in FIGURES if key in measured[0] and all(math.isfinite(one[key].value) for one in measured)]
+    known = shown_figures(known, [one["log_likelihood"].value for one in measured])
     differences: Differences = {}
     if settings.bootstrap is not None:
         predictions = {name: one.predicted for name, one in zip(names, found, strict=True)}
@@ -133,7 +135,7 @@ def _names(paths: list[str]) -> list[str]:
     names = [printable(name) for name in (stems if len(set(stems)) == len(stems) else paths)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ParameterError(f"{twice!r} is given more than once. Give each model once.")
+        raise ParameterError(f"{quoted(twice)} is given more than once. Give each model once.")
     return names
 
 
@@ -143,7 +145,7 @@ def _require_one_outcome(found: list[Evaluated], given: OutcomeColumns) -> None:
     for other in found[1:]:
         columns = outcome_of(other.model, given)
         if columns != first:
-            told = [", ".join(f"{role} {name!r}" for role, name in one.given.items()) for one in (first, columns)]
+            told = [", ".join(f"{role} {quoted(name)}" for role, name in one.given.items()) for one in (first, columns)]
             raise ParameterError(
                 f"{found[0].path!r} was trained with {told[0]}, but {other.path!r} with {told[1]}. "
                 "Name the columns to compare by, such as --time months --event status."

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from aldsurv.cli.metric_lines import FIGURES, limits_text, number_text, p_text
+from aldsurv.cli.metric_lines import FIGURES, limits_text, number_text, p_text, shown_figures
 from aldsurv.cli.metric_settings import MetricSettings
 from aldsurv.cli.text_layout import screen_width
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Differences", "best_of", "paired", "table_of_differences", "table_of_models", "verdict"]
 
 # Those that have a better and a worse direction throughout; a slope may miss its ideal on either side.
-_DIRECTED = ("harrell_c", "uno_c", "ibs", "mae", "log_likelihood", "cens_dcal")
+_DIRECTED = ("harrell_c", "uno_c", "ibs", "mae", "log_likelihood", "bounded_log_likelihood", "cens_dcal")
 _WITH_POINT = ("harrell_c", "uno_c", "mae")
 # By which models of any kind are judged on the same ground: a density is at the mercy of how a curve is interpolated.
 _MAIN = ("ibs", "log_likelihood")
@@ -43,7 +43,7 @@ def paired(
     rows, train, settings
         As in `measure`; with a number of resamples.
     metrics_known
-        Metrics that have a value for all of them.
+        Metrics that have a finite value for all of them.
     """
     from aldsurv import metrics
 
@@ -78,16 +78,16 @@ def paired(
 
 
 def best_of(key: str, values: Sequence[float]) -> list[int]:
-    """Places of the best values of a metric; of ties all, of NaN none."""
+    """Places of the best values of a metric; of ties all. What is NaN or infinite is not compared."""
     ideal = FIGURES[key].ideal
     distance = [-value if ideal == math.inf else abs(value - ideal) for value in values]
-    known = [one for one in distance if not math.isnan(one)]
+    known = [one for one in distance if math.isfinite(one)]
     return [place for place, one in enumerate(distance) if known and one == min(known)]
 
 
 def table_of_models(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """The metrics of all models, the best marked by a star; in as many blocks of columns as the terminal needs."""
-    keys = list(models[0]["metrics"])
+    keys = shown_figures(models[0]["metrics"], [model["metrics"]["log_likelihood"] for model in models])
     values = {key: [model["metrics"][key] for model in models] for key in keys}
     best = {key: best_of(key, values[key]) for key in keys}
     room = screen_width()
@@ -135,9 +135,9 @@ def verdict(
     names: Sequence[str], values: Sequence[Mapping[str, float]], differences: Differences, confidence: float
 ) -> list[str]:
     """Sentences: who is best by the main score, and in what each differs clearly from the first."""
-    main = next((key for key in _MAIN if not any(math.isnan(one[key]) for one in values)), None)
+    main = next((key for key in _MAIN if all(math.isfinite(one[key]) for one in values)), None)
     if main is None:
-        return ["No verdict: the main scores have no value for these rows."]
+        return ["No verdict: the main scores have no finite value for these rows."]
     scores, word = [one[main] for one in values], FIGURES[main].name
     best = best_of(main, scores)
     if not differences:

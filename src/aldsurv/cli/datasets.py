@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aldsurv.errors import ParameterError
+from aldsurv.quoting import printable
 
 if TYPE_CHECKING:
     from aldsurv.datasets import DatasetInfo
@@ -139,11 +140,11 @@ def fetch(names: tuple[str, ...], every: bool, as_json: bool) -> None:
         try:
             files[info.name] = None if info.file is None else str(fetch_file(info))
         except DownloadError as error:  # noqa: PERF203
-            failed[info.name] = str(error)
-            click.echo(f"aldsurv: error: {error}", err=True)
+            failed[info.name] = printable(error)
+            click.echo(f"aldsurv: error: {printable(error)}", err=True)
         else:
             if not as_json:
-                click.echo(f"{info.name}: {files[info.name] or 'needs no file'}")
+                click.echo(f"{info.name}: {printable(files[info.name] or 'needs no file')}")
     if as_json:
         click.echo(json.dumps({"folder": str(data_folder()), "files": files, "failed": failed}, indent=2))
     if failed:

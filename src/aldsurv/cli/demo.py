@@ -11,6 +11,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.cli.outputs import MODEL, PICTURE, checked_output, force_option
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ _SIZES = ("to 20 mm", "to 50 mm", "over 50 mm")
     help="Folder for picture and model; made if missing.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON only.")
-def demo(out: Path, as_json: bool) -> None:
+@force_option
+def demo(out: Path, as_json: bool, force: bool) -> None:
     """Fit ALDSurvival to a real table and predict for people held out.
 
     2232 women with breast cancer (Rotterdam tumour bank and German Breast
@@ -56,6 +58,8 @@ def demo(out: Path, as_json: bool) -> None:
     from aldsurv.models import ALDSurvival
     from aldsurv.plots import prediction_figure, save_figure
 
+    picture = checked_output(out / "survival.png", PICTURE, force=force, makes_folder=True)
+    saved = checked_output(out / "gbsg.aldsurv", MODEL, force=force, makes_folder=True)
     out.mkdir(parents=True, exist_ok=True)
     train, test = load("gbsg").split(seed=_SEED)
     model = ALDSurvival(unit="months", random_state=_SEED)
@@ -74,8 +78,8 @@ def demo(out: Path, as_json: bool) -> None:
         "seconds": round(float(model.history_.seconds.sum()), 2),
         "held_out": _quality(predicted, test.y, train.y),
         "people": _people(predicted[shown], test[shown]),
-        "picture": str(save_figure(figure, out / "survival.png")),
-        "model": str(model.save(out / "gbsg.aldsurv")),
+        "picture": str(save_figure(figure, picture)),
+        "model": str(model.save(saved)),
     }
     click.echo(json.dumps(found, indent=2) if as_json else _text(found))
 

@@ -21,6 +21,7 @@ from aldsurv.cli.metric_lines import (
     number_text,
     p_text,
     paragraph,
+    shown_figures,
 )
 from aldsurv.cli.metric_settings import MetricSettings, metric_options, resampled_if_many, times_of
 from aldsurv.cli.notes import warnings_as_notes
@@ -138,11 +139,12 @@ def _skill(found: Evaluated, train: SurvivalData, score: float) -> float:
 def _told(answer: dict[str, Any], settings: MetricSettings) -> list[str]:
     words = {name: figure.help for name, figure in FIGURES.items()}
     skill, score = answer["brier_skill"], answer["metrics"]["ibs"]["value"]
-    if not math.isnan(skill) and skill < 1:
+    if math.isfinite(skill) and skill < 1:
         words["ibs"] = f"0 perfect, {score / (1 - skill):.3f} Kaplan-Meier"
     words["cens_dcal"] = chance_words(answer["cens_dcal_by_chance"])
     unit = answer["unit"] or ""
-    lines = [_line(name, value, words[name]) for name, value in answer["metrics"].items()]
+    shown = shown_figures(answer["metrics"], [answer["metrics"]["log_likelihood"]["value"]])
+    lines = [_line(name, answer["metrics"][name], words[name]) for name in shown]
     for at in answer["times"]:
         when = f" at {at['time']:g} {unit}".rstrip()
         lines += [_line(name, at[name], words[name], when) for name in ("auc", "brier", "ici")]

@@ -15,6 +15,7 @@ from aldsurv.cli.metric_lines import FIGURES
 from aldsurv.cli.metric_settings import MetricSettings
 from aldsurv.cli.outcome import OutcomeColumns, load_model, outcome_of, read_model_table, read_outcome_table
 from aldsurv.errors import AldsurvError, CensoringError, DataError, ParameterError
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.datasets.table import Table
@@ -34,9 +35,13 @@ __all__ = [
 ]
 
 # Of the metrics of `evaluate` those that heed every kind of censoring, and delayed entry.
-_ANY_CENSORING = ("cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope", "cal_f_intercept", "log_likelihood")
+_ANY_CENSORING = (
+    "cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope", "cal_f_intercept",
+    "log_likelihood", "bounded_log_likelihood",
+)  # fmt: skip
 _EVERY_RESAMPLE = re.compile(r"(\d+) of \1 resamples have no value")
 _UNDEFINED = re.compile(r"^(\w+) is not defined and NaN")
+_NOT_FINITE = "log_likelihood is -inf"
 _FUNCTIONS = {
     "mean_absolute_error": "mae",
     "integrated_brier_score": "ibs",
@@ -74,7 +79,7 @@ def evaluated_rows(model_path: str, table_path: str, given: OutcomeColumns) -> E
     columns = _of_model(model_path, outcome_of, model, given)
     table = _of_model(model_path, read_model_table, table_path, model, columns)
     if table.y.right_censored.all():
-        advice = f"Check which value of {columns.event!r} is the event, and name it by --event-value."
+        advice = f"Check which value of {quoted(columns.event)} is the event, and name it by --event-value."
         raise DataError(
             f"{str(table_path)!r} has no event in {len(table.y)} rows: there is nothing to hold predictions against. "
             f"{advice if columns.event else 'Check the columns of the bounds.'}"
@@ -153,12 +158,17 @@ def _of_model(path: str, action: Callable[..., Any], *arguments: Any) -> Any:
 
 @contextmanager
 def told_in_figures() -> Iterator[None]:
-    """Warnings of metrics by the names that are printed, and not once more for each resample."""
+    """Warnings of metrics by the names that are printed, and not once more for each resample.
+
+    Of impossible rows `notes_on_figures` tells, for every kind of censoring.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
         told = str(warning.message)
+        if told.startswith(_NOT_FINITE):
+            continue
         found = _UNDEFINED.match(told)
         if found and found[1] in _FUNCTIONS:
             told = f"{FIGURES[_FUNCTIONS[found[1]]].name} has no value{told[found.end() :]}"

@@ -13,6 +13,7 @@ from aldsurv.cli.metric_settings import MetricSettings
 from aldsurv.cli.outcome import OutcomeColumns, read_outcome_table
 from aldsurv.cli.text_layout import printable, screen_width
 from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.survival_data import SurvivalData
@@ -32,7 +33,7 @@ def group_labels(path: str, column: str) -> list[str]:
     labels = [_MISSING if value is None or value != value else _text(value) for value in values.tolist()]
     if len(set(labels)) > _MOST_GROUPS:
         raise ParameterError(
-            f"--group {column!r} has {len(set(labels))} different values in {path!r}, but at most {_MOST_GROUPS} "
+            f"--group {quoted(column)} has {len(set(labels))} different values in {path!r}, but at most {_MOST_GROUPS} "
             "groups can be told apart. Cut it into classes first."
         )
     return labels

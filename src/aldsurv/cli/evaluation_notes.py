@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aldsurv.quoting import quoted
+
 if TYPE_CHECKING:
     from aldsurv.cli.evaluation import Evaluated, Measured
     from aldsurv.cli.metric_settings import MetricSettings
+    from aldsurv.distributions import SurvivalDistribution
+    from aldsurv.survival_data import SurvivalData
 
-__all__ = ["notes_on_figures", "notes_on_rows"]
+__all__ = ["note_on_endless_rows", "note_on_impossible_rows", "notes_on_figures", "notes_on_rows"]
 
 _FEW_EVENTS = 50
 _OTHER_UNIT = 8.0
@@ -52,22 +56,36 @@ def notes_on_rows(evaluated: Evaluated, *, own_train: bool) -> list[str]:
 def notes_on_figures(evaluated: Evaluated, found: dict[str, Measured], settings: MetricSettings) -> list[str]:
     """Why figures are infinite, and what to do about it."""
     from aldsurv.metrics import point_estimate
-    from aldsurv.metrics.row_matching import as_numbers
 
     notes, rows = [], evaluated.rows
     if math.isinf(found["mae"].value):
         endless = np.isinf(point_estimate(evaluated.predicted, rows, point=settings.point))  # type: ignore[arg-type]
         notes.append(
-            f"the {settings.point.replace('_', ' ')} of {int(endless.sum())} of {len(rows)} rows is infinite, and with "
-            "it the mean absolute error: their curves end before. Try --point restricted_mean."
+            f"{note_on_endless_rows(settings.point, int(endless.sum()), len(rows))} Try --point restricted_mean."
         )
     if math.isinf(found["log_likelihood"].value):
-        impossible = int(np.isneginf(as_numbers(evaluated.predicted.log_likelihood(rows))).sum())
-        notes.append(
-            f"{impossible} of {len(rows)} rows were held impossible, as events after the last step of a curve: "
-            "the log-likelihood is -inf."
-        )
+        notes.append(note_on_impossible_rows(evaluated.predicted, rows))
     return notes
+
+
+def note_on_endless_rows(point: str, endless: int, rows: int) -> str:
+    """Why the mean absolute error is not finite."""
+    return (
+        f"the {point.replace('_', ' ')} of {endless} of {rows} rows is infinite, and with it the mean absolute error: "
+        "their curves end before."
+    )
+
+
+def note_on_impossible_rows(predicted: SurvivalDistribution, rows: SurvivalData) -> str:
+    """Why the log-likelihood is not finite, and which number is."""
+    from aldsurv.metrics.likelihood import log_likelihood_rows
+
+    impossible = int(np.isneginf(log_likelihood_rows(predicted, rows)).sum())
+    return (
+        f"{impossible} of {len(rows)} rows were held impossible, as events after the last step of a curve, or where "
+        "it has none: the log-likelihood is not finite. The bounded one mixes 1 % of an exponential distribution into "
+        "each prediction."
+    )
 
 
 def _unlike_training(evaluated: Evaluated) -> list[str]:
@@ -82,5 +100,5 @@ def _unlike_training(evaluated: Evaluated) -> list[str]:
     worst = [evaluated.table.feature_names[j] for j in counts.argsort()[::-1][:3] if counts[j]]
     return [
         f"{int(outside.any(axis=1).sum())} of {len(outside)} rows have values beyond those of training "
-        f"(in {', '.join(map(repr, worst))})."
+        f"(in {', '.join(map(quoted, worst))})."
     ]

@@ -11,6 +11,7 @@ import click
 
 from aldsurv.cli.notes import warnings_as_notes
 from aldsurv.cli.outcome import OutcomeColumns, outcome_options, read_outcome_table, remember_outcome, words
+from aldsurv.cli.outputs import MODEL, checked_output, force_option, is_standard_output
 
 if TYPE_CHECKING:
     from aldsurv.models.base import SurvivalEstimator
@@ -33,7 +34,10 @@ _INTERRUPTED = 130
 @click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; for people.")
 @click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Rows to test on; 0 for none.")
 @click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for settings by N trials.")
-@click.option("--out", type=click.Path(path_type=Path), default=None, metavar="FILE", help="The model to write.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, readable=False), default=None, metavar="FILE", help="The model to write."
+)
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def fit(
@@ -50,6 +54,7 @@ def fit(
     held_out: float,
     trials: int | None,
     out: Path | None,
+    force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -59,7 +64,8 @@ def fit(
     held out to say how well the model predicts; the model that is saved is
     then fitted to all rows, with the same settings. Its name is that of the
     table with the ending .aldsurv, in the current folder, unless --out is
-    given.
+    given. A model of that name is replaced, any other file only with
+    --force.
 
     Ctrl-C ends the training: the best so far is saved, the exit code is
     130. A search by --tune that is stopped goes on when the same command is
@@ -91,8 +97,9 @@ def fit(
     outcome.require_pair()
     given = {"recipe": recipe, "members": members, "support": support, "unit": unit}
     plan = fit_plan.planned(name, given, seed=seed, held_out=held_out, trials=trials, quiet=quiet)
-    target = fit_plan.checked_target(out, table)
-    tell = fit_text.Teller(silent=quiet or as_json)
+    target = checked_output(out or fit_plan.default_target(table), MODEL, inputs=[table], force=force)
+    aside = is_standard_output(target)
+    tell = fit_text.Teller(silent=quiet or as_json, aside=aside)
     with warnings_as_notes(quiet=quiet or as_json) as notes:
         rows = read_outcome_table(table, outcome, drop=words(drop), categorical=words(categorical))
         understood = fit_steps.understood(plan, rows, outcome)
@@ -102,7 +109,9 @@ def fit(
         model = _kept(found.model, outcome, target)
     seconds = time.monotonic() - start
     if as_json:
-        click.echo(json.dumps(fit_text.plain(understood, found, model, target, seconds, notes.messages), indent=2))
+        click.echo(
+            json.dumps(fit_text.plain(understood, found, model, target, seconds, notes.messages), indent=2), err=aside
+        )
     else:
         tell(fit_text.ending(found, target, seconds))
     if found.interrupted:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from aldsurv.errors import ModelFileError, ParameterError
+from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.quoting import quoted
 from aldsurv.registry import MODELS
 
-__all__ = ["Plan", "checked_target", "planned"]
+__all__ = ["Plan", "default_target", "planned"]
 
 
 @final
@@ -58,8 +57,8 @@ def planned(
             takes = " and ".join(f"--{other}" for other in given if other in known) or "none"
             able = [other for other in MODELS if key in MODELS.load(other)._parameter_defaults()]
             raise ParameterError(
-                f"the model {name!r} has no --{key}. Of {', '.join(f'--{other}' for other in given)} it has {takes}; "
-                f"models with --{key}: {', '.join(able)}."
+                f"the model {quoted(name)} has no --{key}. Of {', '.join(f'--{other}' for other in given)} it has "
+                f"{takes}; models with --{key}: {', '.join(able)}."
             )
     if not 0 <= held_out < 1:
         raise ParameterError(f"--held-out must be a share from 0 (none) to below 1, but is {held_out:g}.")
@@ -76,24 +75,6 @@ def planned(
     return Plan(name, kind, settings, seed, held_out, trials, quiet)
 
 
-def checked_target(out: Path | None, table: Path) -> Path:
-    """Where the model goes; whatever would refuse it at the end is found out before the training."""
-    stem = table.name.removesuffix(".gz")
-    target = Path(f"{Path(stem).stem}.aldsurv") if out is None else out
-    if target.is_dir():
-        raise ParameterError(f"--out {str(target)!r} is a folder. Name a file in it.")
-    if not target.parent.is_dir():
-        raise ParameterError(f"the folder {str(target.parent)!r} of --out does not exist. Make it, or name another.")
-    if not os.access(target.parent, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target.parent))
-    if target.exists():
-        from aldsurv.model_file import read_model_file
-
-        try:
-            read_model_file(target)
-        except ModelFileError:
-            raise ParameterError(
-                f"{str(target)!r} exists and is no model of aldsurv: it is not overwritten. "
-                "Remove it, or name another file by --out."
-            ) from None
-    return target
+def default_target(table: Path) -> Path:
+    """The name of the table with the ending of models, in the current folder."""
+    return Path(f"{Path(table.name.removesuffix('.gz')).stem}.aldsurv")

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from aldsurv.cli.column_uses import ColumnText, table_columns
-from aldsurv.cli.fit_plan import Plan
+from aldsurv.cli.fit_plan import Plan, default_target
 from aldsurv.cli.held_out import HeldOut, figures, part_rows
 from aldsurv.cli.notes import Notes
 from aldsurv.cli.outcome import OutcomeColumns, innermost, told_in_options
+from aldsurv.column_reading import listed
 from aldsurv.errors import AldsurvError, DataError, ParameterError
+from aldsurv.files import is_stream
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural import NeuralSurvival
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.datasets.table import Table
@@ -75,8 +78,8 @@ def understood(plan: Plan, table: Table, outcome: OutcomeColumns) -> Understood:
     path = str(table.path)
     if table.categorical and "categorical" not in plan.kind._parameter_defaults():
         raise ParameterError(
-            f"the model {plan.name!r} has no --categorical, but {', '.join(map(repr, table.categorical))} holds codes. "
-            "Drop such columns, or write them as text."
+            f"the model {quoted(plan.name)} has no --categorical, but {listed(list(table.categorical), 12)} holds "
+            "codes. Drop such columns, or write them as text."
         )
     if not table.x:
         raise ParameterError(f"{path!r} has no columns to learn from beside the outcome. Drop fewer.")
@@ -109,6 +112,7 @@ def learned(plan: Plan, given: Understood, target: Path, tell: Callable[[str], N
     from aldsurv.cli import fit_text
 
     table, parts = given.table, None
+    _note_copies(plan, table, notes)
     if plan.held_out:
         split = part_rows(table, plan.held_out, plan.seed)
         if isinstance(split, str):
@@ -129,6 +133,7 @@ def learned(plan: Plan, given: Understood, target: Path, tell: Callable[[str], N
     scores = figures(first, searched, test, plan.seed)
     tested = (len(test), 0 if test.y is None else test.y.n_events)
     tell(fit_text.held_out(scores, len(searched), tested))
+    _note_no_skill(first, searched, test, notes)
     notes.tell()
     model, rows, ended = first, len(searched), _interrupted(first)
     if not ended:
@@ -139,6 +144,35 @@ def learned(plan: Plan, given: Understood, target: Path, tell: Callable[[str], N
             # Not one epoch was done: what was tested is whole, and better than nothing.
             ended = True
     return Found(model, rows, len(table), tested, scores, tuning, journal, ended)
+
+
+def _note_copies(plan: Plan, table: Table, notes: Notes) -> None:
+    """Say that rows are there more than once, where any are held out."""
+    from aldsurv.row_copies import count_extra, find_copies
+
+    parts_rows = plan.held_out > 0 or plan.trials is not None or "validation" in plan.kind._parameter_defaults()
+    copies = find_copies(table.x, table.y) if parts_rows and table.y is not None else None
+    if copies is not None:
+        count = count_extra(copies)
+        told = "1 row is an exact copy of another" if count == 1 else f"{count} rows are exact copies of others"
+        notes.add(f"{told}: copies stay on the same side of every split.")
+
+
+def _note_no_skill(model: SurvivalEstimator, train: Table, test: Table, notes: Notes) -> None:
+    """Say that the rows held out are predicted worse than by Kaplan-Meier, by more than chance explains."""
+    import numpy as np
+
+    from aldsurv.models.skill_check import HeldPart, gain_over_kaplan_meier, sampled_rows
+
+    chosen = test[sampled_rows(np.arange(len(test)))]
+    if chosen.y is None or train.y is None:
+        return
+    gain = gain_over_kaplan_meier([HeldPart(model.predict_distribution(chosen.x), chosen.y, train.y)])
+    if gain is not None and gain.mean < -gain.error:
+        notes.add(
+            f"the rows held out are predicted worse than by Kaplan-Meier, which ignores all columns: their mean "
+            f"log-likelihood is {-gain.mean:.2g} lower. Give more rows, or drop columns that tell nothing of the times."
+        )
 
 
 def _fitted(plan: Plan, settings: Mapping[str, Any], given: Understood, rows: Table) -> SurvivalEstimator:
@@ -162,7 +196,9 @@ def _tuned(plan: Plan, given: Understood, rows: Table, target: Path) -> tuple[Tu
     fixed["categorical"] = list(given.categorical) or None
     trials = plan.trials or 1
     name = search_fingerprint(plan.kind, rows.x, rows.y, settings=fixed, random_state=plan.seed)
-    journal = target.with_name(f"{target.stem}.tune-{name[:12]}.journal")
+    # Beside a device or a pipe is no place for a file.
+    place = default_target(given.table.path) if is_stream(target) else target
+    journal = place.with_name(f"{place.stem}.tune-{name[:12]}.journal")
     new = not journal.exists()
     try:
         with trial_display(trials, journal, show=not plan.quiet) as tell:

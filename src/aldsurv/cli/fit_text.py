@@ -14,6 +14,7 @@ import click
 from aldsurv.cli.column_uses import column_lines
 from aldsurv.cli.held_out import HeldOut, figure_lines
 from aldsurv.cli.text_layout import printable, screen_width, wrapped
+from aldsurv.files import is_stream
 
 if TYPE_CHECKING:
     from aldsurv.cli.fit_steps import Found, Understood
@@ -27,15 +28,23 @@ _METRICS = {"log_likelihood": "log-likelihood", "ibs": "integrated Brier score"}
 
 @final
 class Teller:
-    """Prints paragraphs with an empty line between them."""
+    """Prints paragraphs with an empty line between them.
 
-    def __init__(self, *, silent: bool) -> None:
-        self._silent, self._began = silent, False
+    Parameters
+    ----------
+    silent
+        Print nothing.
+    aside
+        Print to the standard error stream: the model goes to standard output.
+    """
+
+    def __init__(self, *, silent: bool, aside: bool) -> None:
+        self._silent, self._aside, self._began = silent, aside, False
 
     def __call__(self, text: str) -> None:
         """Print one."""
         if not self._silent:
-            click.echo(f"\n{text}" if self._began else text)
+            click.echo(f"\n{text}" if self._began else text, err=self._aside)
             self._began = True
 
 
@@ -59,7 +68,7 @@ def tuned(found: Tuning, journal: Path) -> str:
     was = "none" if before is None else f"{sign * before:.4f}"
     text = [f"Best of {_count(len(found.trials), 'trial')} by the {_METRICS[found.metric]} in cross-validation"]
     text += [f"  {score} with {told}", f"  {was} as it was"] if found.best else [f"  {score} as it was: nothing better"]
-    text.append(f"  trials in {journal}")
+    text.append(f"  trials in {printable(journal)}")
     return "\n".join(line for part in text for line in wrapped(part, screen_width(), indent=4))
 
 
@@ -72,12 +81,12 @@ def held_out(scores: HeldOut, rows: int, tested: tuple[int, int]) -> str:
 def ending(found: Found, target: Path, seconds: float) -> str:
     """What was saved."""
     which = f"all {found.rows} rows" if found.rows == found.of else f"the {found.rows} rows that were not held out"
-    told = f"Saved {target}: fitted to {which}"
+    told = f"Saved {printable(target)}: fitted to {which}"
     if found.interrupted:
         told += ", until training was interrupted"
     elif found.tested is not None:
         told += "; the figures are of the same settings without the rows held out"
-    lines = [f"{told} ({seconds:.1f} s)", f"Next: aldsurv info {target}"]
+    lines = [f"{told} ({seconds:.1f} s)", *([] if is_stream(target) else [f"Next: aldsurv info {printable(target)}"])]
     return "\n".join(line for part in lines for line in wrapped(part, screen_width(), indent=2))
 
 
@@ -138,7 +147,9 @@ def trial_display(trials: int, journal: Path, *, show: bool) -> Iterator[Callabl
         yield tell
     except KeyboardInterrupt:
         if show:
-            click.echo(f"{_cleared(watched)}aldsurv: note: the trials so far are in {journal}: {_AGAIN}", err=True)
+            click.echo(
+                f"{_cleared(watched)}aldsurv: note: the trials so far are in {printable(journal)}: {_AGAIN}", err=True
+            )
         raise
     finally:
         if watched:

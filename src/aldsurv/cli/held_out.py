@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from aldsurv.cli.metric_lines import FIGURES, Line, chance_words, limits_text, metric_table, number_text
+import numpy as np
+
+from aldsurv.cli.evaluation import told_in_figures
+from aldsurv.cli.evaluation_notes import note_on_endless_rows, note_on_impossible_rows
+from aldsurv.cli.metric_lines import (
+    FIGURES,
+    Line,
+    chance_words,
+    limits_text,
+    metric_table,
+    number_text,
+    shown_figures,
+)
 from aldsurv.errors import CensoringError
 
 if TYPE_CHECKING:
@@ -68,7 +81,8 @@ def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> H
     options: dict[str, Any] = {"bootstrap": _SAMPLES, "confidence": _CONFIDENCE, "random_state": seed}
     found: dict[str, Any]
     try:
-        found = dict(metrics.evaluate(predicted, data, train=train.y, point=points[0], **options))
+        with told_in_figures():
+            found = dict(metrics.evaluate(predicted, data, train=train.y, point=points[0], **options))
         if points[1] != points[0]:
             found["mae"] = metrics.bootstrap(
                 "mae", predicted, data, point=points[1], samples=_SAMPLES, level=_CONFIDENCE, random_state=seed
@@ -76,6 +90,17 @@ def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> H
     except CensoringError:
         only = metrics.bootstrap("log_likelihood", predicted, data, samples=_SAMPLES, random_state=seed)
         found = {"log_likelihood": only}
+    if "mae" in found and math.isinf(found["mae"].value):
+        estimate = metrics.point_estimate(predicted, data, point=points[1])
+        warnings.warn(note_on_endless_rows(points[1], int(np.isinf(estimate).sum()), len(data)), stacklevel=2)
+    if math.isinf(found["log_likelihood"].value):
+        warnings.warn(note_on_impossible_rows(predicted, data), stacklevel=2)
+        found.setdefault(
+            "bounded_log_likelihood",
+            metrics.bootstrap(
+                "bounded_log_likelihood", predicted, data, train=train.y, samples=_SAMPLES, random_state=seed
+            ),
+        )
     named = {name: found[name] for name in FIGURES if name in found}
     by_chance = metrics.censored_d_calibration_by_chance(predicted, data) if "cens_dcal" in named else math.nan
     scores = {name: Scored(float(one.value), float(one.lower), float(one.upper)) for name, one in named.items()}
@@ -84,9 +109,11 @@ def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> H
 
 def figure_lines(found: HeldOut) -> list[str]:
     """One line a metric: value, limits, and what is good."""
+    log_likelihood = found.scores.get("log_likelihood")
+    shown = shown_figures(found.scores, [] if log_likelihood is None else [log_likelihood.value])
     words = {name: FIGURES[name].help for name in found.scores} | {"cens_dcal": chance_words(found.by_chance)}
     lines = [
         Line(FIGURES[name].name, number_text(one.value), limits_text(one.lower, one.upper), words[name])
-        for name, one in found.scores.items()
+        for name, one in ((name, found.scores[name]) for name in shown)
     ]
     return metric_table(lines, _CONFIDENCE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from aldsurv.cli.outcome import OutcomeColumns, innermost, load_model, outcome_o
 
 if TYPE_CHECKING:
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.models.coefficients import Coefficient
 
 __all__ = ["info", "settings_of"]
 
@@ -97,17 +99,21 @@ def _summary(model: SurvivalEstimator, width: int) -> list[str]:
     told = [printable(line) for line in model.summary().splitlines()]  # type: ignore[attr-defined]
     if isinstance(model, LinearSurvival) and max(map(len, told)) > width:
         table = model.coefficients_
-        rows = [
-            (
-                printable(line.name),
-                f"{line.coefficient:.4g} (standard error {line.standard_error:.4g}), {table.ratio_name} "
-                f"{line.ratio:.4g} ({line.lower:.4g} to {line.upper:.4g}), p {line.p:.2g}",
-            )
-            for line in table
-        ]
+        rows = [(printable(line.name), _told_coefficient(line, table.ratio_name)) for line in table]
         head = told[: told.index("")]
         return [*(part for line in head for part in wrapped(line, width, indent=4)), "", *two_columns(rows, width)]
     return [part for line in told for part in wrapped(line, width, indent=4)]
+
+
+def _told_coefficient(line: Coefficient, ratio_name: str) -> str:
+    if math.isnan(line.coefficient):
+        return "dropped"
+    if math.isnan(line.standard_error):
+        return f"{line.coefficient:.4g}, {ratio_name} {line.ratio:.4g}"
+    return (
+        f"{line.coefficient:.4g} (standard error {line.standard_error:.4g}), {ratio_name} "
+        f"{line.ratio:.4g} ({line.lower:.4g} to {line.upper:.4g}), p {line.p:.2g}"
+    )
 
 
 def _outcome(model: SurvivalEstimator) -> OutcomeColumns | None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
+import errno
 import io
-import os
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from aldsurv import __version__
+from aldsurv.cli.option_words import in_options
+from aldsurv.cli.process import SignalledError, discard, ended_by_signals, word_streams
 from aldsurv.errors import AldsurvError
+from aldsurv.quoting import printable, quoted, shortened
 from aldsurv.registry import Registry
 
 __all__ = ["main"]
@@ -38,6 +42,8 @@ _COMMANDS = {
 }
 _REGISTRY = Registry("command", {name: entry.location for name, entry in _COMMANDS.items()})
 
+# Untrusted names are shortened where they are quoted; this is for what others wrote of them.
+_LONGEST_MESSAGE = 2000
 _USAGE_ERROR, _SYSTEM_ERROR, _INTERRUPTED = 2, 1, 130
 
 
@@ -53,6 +59,13 @@ class _LazyGroup(click.Group):
             return None
         command: click.Command = _REGISTRY.load(cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # Of a pipe that was named as the output; click would end in silence.
+            raise click.ClickException(_system_message(error)) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -79,7 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
     It is 2 when something in the request or the data is wrong, 1 when the system fails (a full disk, a folder
-    that cannot be written), 130 when interrupted.
+    that cannot be written), 130 when interrupted, and 128 and its number when a signal such as SIGTERM ends it. A
+    reader of standard output who leaves early does not end the work.
 
     Parameters
     ----------
@@ -87,12 +101,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Words after ``aldsurv``; None for those of the process.
     """
     _tolerate_characters()
+    with word_streams() as output:
+        try:
+            with ended_by_signals():
+                code = _run(arguments)
+        except SignalledError as ended:
+            _discard_output()
+            return _fail(f"ended by {ended} before it was done.", 128 + ended.number)
+        if output.error is not None and not isinstance(output.error, BrokenPipeError) and not code:
+            return _fail(output.error.strerror or str(output.error), _SYSTEM_ERROR)
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     # click takes no terminal for narrower than 50 columns; on smaller ones lines would break anywhere.
     width = max(20, min(shutil.get_terminal_size().columns, 80))
     try:
         code = aldsurv.main(arguments, prog_name="aldsurv", standalone_mode=False, terminal_width=width)
     except AldsurvError as error:
-        return _fail(str(error), _USAGE_ERROR)
+        return _fail(in_options(str(error)), _USAGE_ERROR)
     except click.UsageError as error:
         asked = error.ctx.command_path if error.ctx else "aldsurv"
         return _fail(f"{_sentence(error.format_message())} Try '{asked} --help'.", _USAGE_ERROR)
@@ -100,16 +127,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
+    except MemoryError as error:
+        return _fail(_memory_message(str(error)), _USAGE_ERROR)
+    except RuntimeError as error:
+        # Neither torch, out of memory, nor pathlib, in a loop of links, has an error of its own.
+        if str(error).startswith("Symlink loop"):
+            return _fail(f"{error}: a link leads to itself. Name a file.", _USAGE_ERROR)
+        if "allocate memory" not in str(error):
+            raise
+        return _fail(_memory_message(str(error).partition("memory: ")[2]), _USAGE_ERROR)
     except OSError as error:
         _discard_output()
-        place = "" if error.filename is None else f"{error.filename}: "
-        return _fail(f"{place}{error.strerror or error}", _SYSTEM_ERROR)
+        if error.errno == errno.ELOOP:
+            return _fail(f"{quoted(str(error.filename), 300)} is a link to itself. Name a file.", _USAGE_ERROR)
+        return _fail(_system_message(error), _SYSTEM_ERROR)
     return code if isinstance(code, int) else 0
 
 
+def _system_message(error: OSError) -> str:
+    place = "" if error.filename is None else f"{error.filename}: "
+    return f"{place}{error.strerror or error}"
+
+
 def _fail(message: str, code: int) -> int:
-    click.echo(f"aldsurv: error: {' '.join(message.split())}", err=True)
+    line = shortened(printable(" ".join(message.split())), _LONGEST_MESSAGE)
+    click.echo(f"aldsurv: error: {line}", err=True)
     return code
+
+
+def _memory_message(asked: str) -> str:
+    """What was asked for, where it is known, and what takes less."""
+    # numpy names the shape and the type of the array that there was no room for; others have no text.
+    reason = " ".join(asked.split()).rstrip(".")
+    return (
+        f"there is not enough memory{f' ({reason})' if reason else ''}. Use fewer rows, columns, --times or --members "
+        "at a time, or a machine with more memory."
+    )
 
 
 def _sentence(message: str) -> str:
@@ -117,10 +170,22 @@ def _sentence(message: str) -> str:
 
 
 def _tolerate_characters() -> None:
-    """Write ``?`` for a character that the terminal does not have, rather than fail."""
+    """Write ``?`` for a character that the terminal does not have, rather than fail.
+
+    A byte of a file name that is not UTF-8 is no character: it is written as a backslash escape.
+    """
+    codecs.register_error("aldsurv", _replacement)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="aldsurv")
+
+
+def _replacement(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    escaped = (printable(letter) if "\ud800" <= letter <= "\udfff" else "?" for letter in missing)
+    return "".join(escaped), error.end
 
 
 def _discard_output() -> None:
@@ -131,4 +196,4 @@ def _discard_output() -> None:
     try:
         stream.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        discard(stream.fileno())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = [
     "number_text",
     "p_text",
     "paragraph",
+    "shown_figures",
 ]
 
 # Of a table with a column of help; what is narrower has it in a line of its own.
@@ -44,6 +45,7 @@ FIGURES = {
     "ibs": Figure("integrated Brier score", "0 perfect", 0.0),
     "mae": Figure("mean absolute error", "of the events; 0 perfect", 0.0),
     "log_likelihood": Figure("log-likelihood a row", "higher is better", math.inf),
+    "bounded_log_likelihood": Figure("bounded log-likelihood", "higher is better", math.inf),
     "cens_dcal": Figure("CensDcal", "0 ideal", 0.0),
     "d_calibration": Figure("D-calibration p-value", "small: not calibrated", math.inf),
     "cal_s_slope": Figure("Cal[S] slope", "1 ideal", 1.0),
@@ -54,6 +56,12 @@ FIGURES = {
     "brier": Figure("Brier score", "0 perfect", 0.0),
     "ici": Figure("ICI", "0 ideal", 0.0),
 }
+
+
+def shown_figures(names: Iterable[str], log_likelihoods: Iterable[float]) -> list[str]:
+    """Names of figures to print: the bounded log-likelihood only where a log-likelihood is not finite."""
+    bounded = any(not math.isfinite(value) for value in log_likelihoods)
+    return [name for name in names if bounded or name != "bounded_log_likelihood"]
 
 
 class Line(NamedTuple):
@@ -93,11 +101,9 @@ def metric_table(lines: Sequence[Line], confidence: float | None) -> list[str]:
 
 
 def number_text(value: float, *, more: int = 0) -> str:
-    """A number in four digits or so, and as many `more`; a dash where there is none."""
-    if math.isnan(value):
+    """A number in four digits or so, and as many `more`; a dash where there is none, or none that is finite."""
+    if not math.isfinite(value):
         return _NO_VALUE
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
     size = abs(value)
     if size >= 1e6:
         return f"{value:.{4 + more}g}"
@@ -113,8 +119,8 @@ def chance_words(by_chance: float) -> str:
 
 
 def limits_text(lower: float, upper: float, *, more: int = 0) -> str:
-    """Two limits, or nothing where there are none."""
-    if math.isnan(lower) or math.isnan(upper):
+    """Two limits, or nothing where there are none that are finite."""
+    if not (math.isfinite(lower) and math.isfinite(upper)):
         return ""
     return f"{number_text(lower, more=more)} to {number_text(upper, more=more)}"
 

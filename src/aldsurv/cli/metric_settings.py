@@ -13,6 +13,7 @@ import click
 
 from aldsurv.cli.outcome import words
 from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.survival_data import SurvivalData
@@ -86,7 +87,7 @@ def times_of(text: str | None) -> list[float]:
             number = math.nan
         if not 0 < number < math.inf:
             raise ParameterError(
-                f"--times must be positive numbers with commas between them, such as 365,730, but has {word!r}."
+                f"--times must be positive numbers with commas between them, such as 365,730, but has {quoted(word)}."
             )
         found.append(number)
     return found

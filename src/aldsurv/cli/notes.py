@@ -9,7 +9,14 @@ from typing import Any, final
 
 import click
 
+from aldsurv.cli.option_words import in_options
+from aldsurv.quoting import printable, shortened
+
 __all__ = ["Notes", "warnings_as_notes"]
+
+
+# Many columns may be named in one note.
+_LONGEST = 3000
 
 
 @final
@@ -27,7 +34,7 @@ class Notes(list[str]):
 
     def add(self, message: Any) -> None:
         """Take a message, unless it was taken before."""
-        told = " ".join(str(message).split())
+        told = shortened(printable(in_options(" ".join(str(message).split()))), _LONGEST)
         if told not in self:
             self.append(told)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +12,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import click
 
+from aldsurv.cli.option_words import in_options
 from aldsurv.errors import AldsurvError, DataError, ModelFileError, ParameterError, UnknownNameError
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.datasets.table import Table
@@ -32,14 +33,6 @@ __all__ = [
     "words",
 ]
 
-# What the library calls its arguments, and what they are called here.
-_IN_OPTIONS = (
-    (re.compile(r"\bevent_value=('[^']*'|[^\s;,.]+(?:\.\d+)?)"), r"--event-value \1"),
-    (re.compile(r"\bby event_value\b"), "by --event-value"),
-    (re.compile(r"\b(by|out of|in) drop\b"), r"\1 --drop"),
-    (re.compile(r"\b(by|out of|in) categorical\b"), r"\1 --categorical"),
-    (re.compile(r"^categorical lists\b"), "--categorical lists"),
-)
 _WORDS_FOR_BOOL = {"true": True, "false": False}
 
 
@@ -209,7 +202,7 @@ def read_model_table(path: Any, model: SurvivalEstimator, columns: OutcomeColumn
     missing = [name for name in wanted if name not in table.x]
     if missing:
         near = get_close_matches(missing[0], table.x, n=1, cutoff=0.6)
-        hint = f"Is it {near[0]!r}? Rename it." if near else f"Give the columns of training: {_listed(wanted)}."
+        hint = f"Is it {quoted(near[0])}? Rename it." if near else f"Give the columns of training: {_listed(wanted)}."
         raise UnknownNameError(f"{str(path)!r} has no column {_listed(missing)}, which the model needs. {hint}")
     kept = tuple(name for name in table.categorical if name in set(wanted))
     return replace(table, x={name: table.x[name] for name in wanted}, categorical=kept)
@@ -252,10 +245,7 @@ def told_in_options(path: Any) -> Iterator[None]:
     try:
         yield
     except (DataError, ParameterError, UnknownNameError) as error:
-        told = str(error)
-        for pattern, option in _IN_OPTIONS:
-            told = pattern.sub(option, told)
-        raise type(error)(told) from None
+        raise type(error)(in_options(str(error))) from None
     except FileNotFoundError:
         folder = Path(path).parent
         names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
@@ -267,4 +257,6 @@ def told_in_options(path: Any) -> Iterator[None]:
 
 
 def _listed(names: Sequence[Any]) -> str:
-    return ", ".join(repr(str(name)) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return ", ".join(quoted(str(name)) for name in names[:5]) + (
+        f" and {len(names) - 5} more" if len(names) > 5 else ""
+    )

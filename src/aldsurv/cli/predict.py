@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aldsurv.cli.outputs import PREDICTIONS, checked_output, force_option
+from aldsurv.cli.process import discard
 from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.cli.notes import Notes
@@ -51,7 +54,10 @@ _PIPE_CLOSED = 141
     help="Rows are known to be event-free until then: a column or a number.",
 )
 @click.option("--keep", metavar="A,B", help="Columns of the table to copy, such as an id; or all.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write here, not to standard output.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, readable=False), metavar="FILE", help="Write here, not to standard output."
+)
+@force_option
 @click.option(
     "--format", "form", type=click.Choice(_FORMATS), metavar="F", help="csv, parquet, jsonl; else as FILE ends."
 )
@@ -71,7 +77,8 @@ def predict(model: Path, table: Path, **options: Any) -> None:
     training like those seen; --interval, where the event of a row may
     fall.
 
-    FILE ends in .csv, .csv.gz, .parquet or .jsonl. A quantile that a curve
+    FILE ends in .csv, .csv.gz, .parquet or .jsonl; one of another kind is
+    replaced only with --force. A quantile that a curve
     never comes to is inf, in jsonl null. Kept columns of a text table stay
     the text they are.
 
@@ -89,7 +96,8 @@ def predict(model: Path, table: Path, **options: Any) -> None:
         _run(model, table, options)
     except BrokenPipeError:
         # Whoever read the rows has seen enough, as `head` does.
-        _close_output()
+        if sys.__stdout__ is not None:
+            discard(sys.__stdout__.fileno())
         raise click.exceptions.Exit(_PIPE_CLOSED) from None
 
 
@@ -105,7 +113,11 @@ def _run(model: Path, table: Path, options: dict[str, Any]) -> None:
     form = file_format(out, form)
     if form == "parquet" and writes_to_terminal(out):
         raise ParameterError("--format parquet writes bytes that no terminal can show. Name a file by --out.")
-    _require_other_file(out, model, table)
+    if out is not None:
+        kind = PREDICTIONS["gz" if out.suffix.lower() == ".gz" else form]
+        checked_output(out, kind, inputs=[model, table], force=options["force"])
+    elif sys.stdout is None:
+        raise ParameterError("standard output is closed: rows have nowhere to go. Name a file by --out.")
     with warnings_as_notes(quiet=quiet) as notes:
         prediction = _prediction(model, table, options, notes)
     found = Surprises()
@@ -176,8 +188,8 @@ def _asked(options: dict[str, Any], last: float) -> Asked:
     for name in summaries:
         if name not in SUMMARIES:
             near = get_close_matches(name, SUMMARIES, n=1)
-            hint = f"Did you mean {near[0]!r}? " if near else ""
-            raise ParameterError(f"--summary holds {name!r}. {hint}There are {', '.join(SUMMARIES)}.")
+            hint = f"Did you mean {quoted(near[0])}? " if near else ""
+            raise ParameterError(f"--summary holds {quoted(name)}. {hint}There are {', '.join(SUMMARIES)}.")
     if interval is not None and not 0 < interval < 1:
         raise ParameterError(f"--interval must lie between 0 and 1, but is {interval:g}. Give --interval 0.9.")
     band = options["band"]
@@ -208,15 +220,9 @@ def _require_names(kept: tuple[str, ...], asked: Asked) -> None:
     twice = repeated([*kept, *asked.names, "outside"])
     if twice is not None:
         raise ParameterError(
-            f"the output would have the column {twice!r} twice, kept and predicted. Rename the one in the table, or do "
-            "not keep it."
+            f"the output would have the column {quoted(twice)} twice, kept and predicted. Rename the one in the "
+            "table, or do not keep it."
         )
-
-
-def _require_other_file(out: Path | None, model: Path, table: Path) -> None:
-    for given in (model, table):
-        if out is not None and out.is_file() and given.exists() and out.samefile(given):
-            raise ParameterError(f"--out is {str(given)!r}, which is read from. Write to another file.")
 
 
 @contextmanager
@@ -227,13 +233,6 @@ def _progress(show: bool, size: int) -> Iterator[Callable[[int], None]]:
         return
     with click.progressbar(length=size, label="predict", file=sys.stderr) as bar:
         yield lambda position: bar.update(max(0, position - bar.pos))
-
-
-def _close_output() -> None:
-    """Nothing more can be written: not even by Python at its end."""
-    stream = sys.__stdout__
-    if stream is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _cores() -> int:

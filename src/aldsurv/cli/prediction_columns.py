@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -175,7 +176,7 @@ def numbers_of(text: str | None, option: str, *, low: float, high: float, exampl
             value = float(word)
         except ValueError:
             raise ParameterError(
-                f"{option} must be numbers with commas between them, but holds {word.strip()!r}. Give {example}."
+                f"{option} must be numbers with commas between them, but holds {quoted(word.strip())}. Give {example}."
             ) from None
         if not low <= value < high or not math.isfinite(value):
             allowed = f"from {low:g} on" if high == math.inf else f"from {low:g} to below {high:g}"

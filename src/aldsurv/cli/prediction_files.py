@@ -6,8 +6,6 @@ import csv
 import gzip
 import io
 import json
-import secrets
-import stat
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, cast, final
 
 from aldsurv.errors import DataError, ParameterError
+from aldsurv.files import whole_file
 
 __all__ = ["FORMATS", "RowWriter", "file_format", "output_file", "writes_to_terminal"]
 
@@ -50,23 +49,8 @@ def output_file(path: Path | None) -> Iterator[IO[bytes]]:
         yield stream
         stream.flush()
         return
-    with _named(path):
-        if path.is_dir():
-            raise ParameterError(f"--out must be a file, but {str(path)!r} is a folder. Add a name to it.")
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            # A device or a pipe is written to, never replaced.
-            with path.open("wb") as device, _zipped(device, path) as file:
-                yield file
-            return
-        target = path.resolve()
-        # In the same folder, since a file can only be renamed within one file system.
-        unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-        try:
-            with unfinished.open("xb") as plain, _zipped(plain, target) as file:
-                yield file
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
+    with whole_file(path, durable=True) as plain, _zipped(plain, path) as file:
+        yield file
 
 
 @contextmanager
@@ -77,19 +61,6 @@ def _zipped(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
     # Without a name and a time in it the same rows give the same file.
     with gzip.GzipFile("", "wb", 5, file, mtime=0) as zipped:
         yield cast("IO[bytes]", zipped)
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Failures of the system told of the file that was asked for."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        if error.errno is None or (error.filename is not None and ".part" not in str(error.filename)):
-            raise
-        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 class RowWriter(ABC):
@@ -201,7 +172,15 @@ def _plain(column: Any) -> Any:
     kind = column.type
     if arrow.types.is_dictionary(kind):
         return _plain(column.dictionary_decode())
-    if arrow.types.is_nested(kind) or arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind):
+    if arrow.types.is_string_view(kind):
+        # Arrow neither searches nor joins text of this kind.
+        return column.cast(arrow.large_string())
+    if (
+        arrow.types.is_binary_view(kind)
+        or arrow.types.is_nested(kind)
+        or arrow.types.is_binary(kind)
+        or arrow.types.is_large_binary(kind)
+    ):
         raise DataError(
             f"a kept column holds {kind}, which is neither numbers nor text. Keep others, or write Parquet."
         )

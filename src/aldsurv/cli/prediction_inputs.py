@@ -12,6 +12,7 @@ from aldsurv.cli.outcome import innermost
 from aldsurv.column_reading import listed
 from aldsurv.errors import DataError, UnknownNameError
 from aldsurv.feature_columns import ColumnPlan, LeftOut, Levels, Number
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,7 +111,7 @@ class ModelInputs:
     def outside(self, x: dict[str, NDArray[Any]]) -> dict[str, NDArray[np.bool_]]:
         """For each column with a plan, the rows beyond what training had shown."""
         return {
-            own.name: own.plan.outside(x[own.name], f"column {own.name!r}")
+            own.name: own.plan.outside(x[own.name], f"column {quoted(own.name)}")
             for own in self.inputs
             if own.name is not None and own.plan is not None
         }
@@ -190,7 +191,7 @@ def _require_all(table: TableBlocks, names: Sequence[str]) -> None:
     if missing:
         unused = [name for name in data_columns(table) if name not in names]
         near = get_close_matches(missing[0], unused, n=1, cutoff=0.5)
-        hint = f"Is it {near[0]!r}? Rename it." if near else f"Columns: {listed(data_columns(table), 12)}."
+        hint = f"Is it {quoted(near[0])}? Rename it." if near else f"Columns: {listed(data_columns(table), 12)}."
         raise UnknownNameError(f"{str(table.path)!r} has no column {listed(missing, 5)}, which the model needs. {hint}")
     for name in names:
         table.require(name)

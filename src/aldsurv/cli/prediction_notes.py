@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aldsurv.cli.outputs import is_standard_output
+from aldsurv.quoting import printable, shortened
+
 if TYPE_CHECKING:
     from aldsurv.cli.prediction_columns import Asked
     from aldsurv.cli.prediction_stream import Prediction, Surprises
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["few", "horizon_notes", "surprise_notes", "tell_what_was_done"]
 
 _SHOWN = 8
+_LONGEST_NAME = 60
 
 
 def horizon_notes(asked: Asked, last: float, model: SurvivalEstimator) -> list[str]:
@@ -59,8 +63,10 @@ def tell_what_was_done(
     as_json: bool,
 ) -> None:
     """The last word, for people or for programs."""
+    aside = is_standard_output(out)
     if not as_json:
-        click.echo(f"{out}: {found.rows} row{'s' * (found.rows != 1)}, columns {', '.join(prediction.names)}")
+        names = ", ".join(printable(name) for name in prediction.names)
+        click.echo(f"{printable(out)}: {found.rows} row{'s' * (found.rows != 1)}, columns {names}", err=aside)
         return
     facts = {
         "out": str(out),
@@ -73,12 +79,14 @@ def tell_what_was_done(
         "notes": notes,
         "seconds": round(seconds, 3),
     }
-    click.echo(json.dumps(facts, indent=2))
+    click.echo(json.dumps(facts, indent=2), err=aside)
 
 
 def few(names: list[str]) -> str:
     """The first names, and how many more there are."""
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return ", ".join(shortened(printable(name), _LONGEST_NAME) for name in names[:_SHOWN]) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
 
 
 def _counted(counts: Counter[str]) -> str:

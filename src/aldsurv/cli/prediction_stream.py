@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from aldsurv.column_reading import Column, number_column
 from aldsurv.errors import DataError
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.cli.prediction_columns import Asked
@@ -157,7 +158,7 @@ class Prediction:
             return None
         if not isinstance(self.since, str):
             return np.full(len(next(iter(block.x.values()))), self.since)
-        label = f"column {self.since!r}"
+        label = f"column {quoted(self.since)}"
         values = number_column(Column(block.x[self.since], label))
         bad = ~(np.isfinite(values) & (values >= 0))
         if bad.any():

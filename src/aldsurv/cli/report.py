@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aldsurv.cli.outcome import OutcomeColumns, outcome_options
+from aldsurv.cli.outputs import PAGE, checked_output, force_option, is_standard_output
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.quoting import printable, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,12 +43,13 @@ _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Of all that is drawn at random.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     default=Path("report.html"),
     show_default=True,
     metavar="FILE",
     help="The page.",
 )
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers on the page as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def report(
@@ -61,6 +64,7 @@ def report(
     rows: str | None,
     seed: int,
     out: Path,
+    force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -70,7 +74,8 @@ def report(
     preferably of people whom the model has not learned from. The page tells
     in plain words how well the predictions agree with what happened, what
     they depend on and what to be careful about. It is one file that needs
-    no other and no network.
+    no other and no network. A page of that name is replaced, any other
+    file only with --force.
 
     \b
     Examples:
@@ -83,8 +88,7 @@ def report(
     from aldsurv.cli.outcome import load_model, outcome_of, read_model_table, read_outcome_table
 
     chosen = _row_numbers(rows) if rows is not None else people
-    if out.is_dir():
-        raise ParameterError(f"--out is the folder {str(out)!r}. Name a file in it, such as report.html.")
+    checked_output(out, PAGE, inputs=[model, table, train], force=force)
     with warnings_as_notes(quiet=quiet or as_json):
         estimator = load_model(model)
         columns = outcome_of(estimator, outcome)
@@ -96,7 +100,7 @@ def report(
         _check_people(chosen, len(found))
         if sys.stderr.isatty() and not quiet:
             click.echo(f"Looking at {len(found):,} rows; this takes some seconds.", err=True)
-        from aldsurv.reports.files import write_text
+        from aldsurv.files import write_text
         from aldsurv.reports.model_page import model_report
         from aldsurv.reports.page import render_page
 
@@ -107,17 +111,17 @@ def report(
             train=training,
             group=None if group is None else (group, values),
             people=chosen,
-            title=title,
-            source=Path(table).name,
+            title=None if title is None else printable(title),
+            source=printable(Path(table).name),
             unit=unit or _unit(estimator, columns),
             random_state=seed,
         )
-        out.parent.mkdir(parents=True, exist_ok=True)
         page = write_text(out, render_page(made.page))
+    aside = is_standard_output(out)
     if as_json:
-        click.echo(json.dumps(_numbers(made, page), indent=2, allow_nan=False))
+        click.echo(json.dumps(_numbers(made, page), indent=2, allow_nan=False), err=aside)
     elif not quiet:
-        click.echo(str(page))
+        click.echo(printable(page), err=aside)
 
 
 def _unit(model: SurvivalEstimator, columns: OutcomeColumns) -> str | None:
@@ -131,7 +135,7 @@ def _row_numbers(text: str) -> list[int]:
     try:
         return [int(word) - 1 for word in text.split(",") if word.strip()]
     except ValueError:
-        raise ParameterError(f"--rows must be row numbers with commas, such as 3,17, but is {text!r}.") from None
+        raise ParameterError(f"--rows must be row numbers with commas, such as 3,17, but is {quoted(text)}.") from None
 
 
 def _check_people(chosen: int | list[int], length: int) -> None:
@@ -150,14 +154,17 @@ def _check_people(chosen: int | list[int], length: int) -> None:
 def _group_values(group: str, table: Table, path: str, columns: OutcomeColumns) -> NDArray[Any]:
     """Values of a column, be it one of the model's or not."""
     from aldsurv.cli.outcome import read_outcome_table
+    from aldsurv.column_reading import listed
 
     if group in table.x:
         return table.x[group]
     whole = read_outcome_table(path, columns).x
     if group not in whole:
         near = get_close_matches(group, whole, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Columns: {', '.join(list(whole)[:12])}."
-        raise UnknownNameError(f"--group names {group!r}, which is no column of {path!r} beside the outcome. {hint}")
+        hint = f"Did you mean {quoted(near[0])}?" if near else f"Columns: {listed(list(whole), 12)}."
+        raise UnknownNameError(
+            f"--group names {quoted(group)}, which is no column of {path!r} beside the outcome. {hint}"
+        )
     return whole[group]
 
 

@@ -6,6 +6,8 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
+from aldsurv.quoting import printable
+
 __all__ = ["printable", "screen_width", "two_columns", "wrapped"]
 
 _WIDEST, _NARROWEST = 80, 20
@@ -14,11 +16,6 @@ _WIDEST, _NARROWEST = 80, 20
 def screen_width() -> int:
     """Columns to write in: those of the terminal, at most 80."""
     return max(_NARROWEST, min(shutil.get_terminal_size().columns, _WIDEST))
-
-
-def printable(text: object) -> str:
-    """A text of a file, without what would move a terminal's cursor or change its colours."""
-    return "".join(letter if letter.isprintable() else "?" for letter in str(text))
 
 
 def wrapped(text: str, width: int, *, indent: int = 0) -> list[str]:

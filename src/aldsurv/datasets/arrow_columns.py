@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import DataError, MissingDependencyError
 
-__all__ = ["ColumnBuilder", "import_arrow"]
+__all__ = ["ColumnBuilder", "import_arrow", "open_arrow_file"]
 
 # Segments grow up to a size that allocators get from the system and give back to it.
 _FIRST_SEGMENT, _LARGEST_SEGMENT = 1 << 14, 1 << 22
@@ -24,6 +26,11 @@ def import_arrow(module: str) -> Any:
         raise MissingDependencyError(
             'read_table needs pyarrow, which is not installed: pip install "aldsurv[tables]"'
         ) from None
+
+
+def open_arrow_file(path: Path) -> Any:
+    """A file for Arrow to read, whose name may be of any bytes: Arrow itself takes UTF-8 only."""
+    return import_arrow("pyarrow").OSFile(os.fsencode(path), "rb")
 
 
 @final

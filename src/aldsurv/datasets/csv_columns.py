@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, NoReturn
 
-from aldsurv.datasets.arrow_columns import ColumnBuilder, import_arrow
+from aldsurv.datasets.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
 from aldsurv.datasets.table_format import TextFormat
 from aldsurv.errors import DataError
+from aldsurv.quoting import quoted
 
 __all__ = ["MISSING", "CsvColumns", "csv_columns"]
 
@@ -85,7 +86,7 @@ def _read(
     arrow = import_arrow("pyarrow")
     for _ in range(_MOST_SURPRISES):
         options = _options(found, gaps, block=block, types=types, columns=list(types))
-        builders = {name: ColumnBuilder(kind, f"column {name!r}") for name, kind in types.items()}
+        builders = {name: ColumnBuilder(kind, f"column {quoted(name)}") for name, kind in types.items()}
         try:
             with _stream(found) as stream, _csv().open_csv(stream, **options) as reader:
                 for batch in reader:
@@ -109,7 +110,7 @@ def _read_at_once(found: TextFormat, types: dict[str, Any], gaps: list[str], blo
         table = _csv().read_csv(stream, **_options(found, gaps, block=block, types=text, columns=list(types)))
     builders = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        builders[name] = ColumnBuilder(_wider(column.type), f"column {name!r}")
+        builders[name] = ColumnBuilder(_wider(column.type), f"column {quoted(name)}")
         for piece in column.cast(_wider(column.type)).chunks:
             builders[name].add(piece)
     return builders
@@ -120,7 +121,8 @@ def _csv() -> Any:
 
 
 def _stream(found: TextFormat) -> Any:
-    return import_arrow("pyarrow").input_stream(str(found.path), compression="gzip" if found.compressed else None)
+    raw = open_arrow_file(found.path)
+    return import_arrow("pyarrow").CompressedInputStream(raw, "gzip") if found.compressed else raw
 
 
 def _options(
@@ -159,6 +161,8 @@ def _wider(kind: Any) -> Any:
 
 
 def _refuse(found: TextFormat, error: Exception) -> NoReturn:
+    if isinstance(error, MemoryError):
+        raise error
     told, path = str(error), str(found.path)
     if "invalid UTF8" in told or isinstance(error, UnicodeError):
         raise _NotUtf8Error from None

@@ -10,6 +10,7 @@ from aldsurv.datasets.catalogue import CATALOGUE, RELEASED
 from aldsurv.datasets.dataset import Dataset
 from aldsurv.datasets.info import DatasetInfo
 from aldsurv.errors import ParameterError, UnknownNameError
+from aldsurv.quoting import quoted
 
 __all__ = ["describe", "load", "load_split", "names"]
 
@@ -42,11 +43,11 @@ def describe(name: str, *, definition: str = "printed") -> DatasetInfo:
     'event time Weibull(4x sin(2x - 2) + 10, 5), censoring time Weibull(20 - 3x, 5)'
     """
     if definition not in ("printed", "released"):
-        raise ParameterError(f"definition must be 'printed' or 'released', but is {definition!r}.")
+        raise ParameterError(f"definition must be 'printed' or 'released', but is {quoted(definition)}.")
     if not isinstance(name, str) or name not in CATALOGUE:
         near = get_close_matches(str(name), CATALOGUE, n=3)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(CATALOGUE)}."
-        raise UnknownNameError(f"unknown dataset {name!r}. {hint}")
+        hint = f"Did you mean {' or '.join(map(quoted, near))}?" if near else f"Known: {', '.join(CATALOGUE)}."
+        raise UnknownNameError(f"unknown dataset {quoted(name)}. {hint}")
     info = CATALOGUE[name]
     if info.kind == "synthetic" and definition == "released":
         info = RELEASED.get(name, info)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aldsurv.datasets.arrow_columns import ColumnBuilder, import_arrow
+from aldsurv.datasets.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
 from aldsurv.errors import DataError
+from aldsurv.quoting import quoted
 
 __all__ = ["parquet_columns"]
 
@@ -17,13 +18,14 @@ def parquet_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> Ite
     parquet = import_arrow("pyarrow.parquet")
     try:
         # Read ahead, all columns would be in memory as they are in the file, too.
-        file = parquet.ParquetFile(path, pre_buffer=False)
+        raw = open_arrow_file(path)
+        file = parquet.ParquetFile(raw, pre_buffer=False)
         schema = file.schema_arrow
     except (arrow.ArrowException, OSError) as error:
         raise _damaged(path, error) from None
-    with file:
+    with raw, file:
         for name in choose(schema.names):
-            builder = ColumnBuilder(schema.field(name).type, f"column {name!r}")
+            builder = ColumnBuilder(schema.field(name).type, f"column {quoted(name)}")
             try:
                 for batch in file.iter_batches(columns=[name]):
                     # Arrow takes a name for the beginning of a path, too: "a" also asks for "a.b".
@@ -34,5 +36,7 @@ def parquet_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> Ite
 
 
 def _damaged(path: Path, error: Exception) -> DataError:
+    if isinstance(error, MemoryError):
+        raise error
     told = " ".join(str(error).split())[:200]
     return DataError(f"{str(path)!r} begins like a Parquet file, but is damaged ({told}). Copy or write it again.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -23,6 +25,9 @@ __all__ = ["PartFile", "owned_part"]
 # Beyond the end of any download: on Windows a lock on bytes that are there would keep others from reading them.
 _LOCKED_BYTE = 2**31 - 2
 _TRIES = 20
+# In a folder that others may write to, a link of the part's name could lead to any file.
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_IS_LINK = {errno.ELOOP, errno.EMLINK}
 # No open file can be renamed or removed there.
 _WINDOWS = os.name == "nt"
 
@@ -111,7 +116,22 @@ def owned_part(target: Path) -> Iterator[PartFile]:
 def _locked(path: Path) -> FileIO | None:
     """The file, open and locked until it is closed or its process ends; None if another process has it."""
     for _ in range(_TRIES):
-        file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666), "r+")
+        try:
+            file = FileIO(os.open(path, _FLAGS, 0o666), "r+")
+        except OSError as error:
+            if error.errno not in _IS_LINK:
+                raise
+            path.unlink(missing_ok=True)
+            continue
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            file.close()
+            return None
+        if status.st_nlink > 1:
+            # Another name of somebody's file is taken away; the file itself stays as it is.
+            file.close()
+            path.unlink(missing_ok=True)
+            continue
         if not _lock(file.fileno()):
             file.close()
             return None
@@ -124,7 +144,7 @@ def _locked(path: Path) -> FileIO | None:
 
 def _is_at(file: FileIO, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+        return os.path.samestat(os.fstat(file.fileno()), path.lstat())
     except OSError:
         return False
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
+from aldsurv.row_copies import find_copies
+from aldsurv.row_splitting import split_rows
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["Table", "TableColumn"]
@@ -74,10 +76,14 @@ class Table:
         random_state: int | np.random.Generator | None = None,
         stratify: bool = True,
     ) -> tuple[Table, Table]:
-        """A random training and test part; the parameters are those of `SurvivalData.split_rows`."""
+        """A random training and test part; the parameters are those of `SurvivalData.split_rows`.
+
+        Exact copies of a row stay on one side: see `aldsurv.row_copies.find_copies`.
+        """
         if self.y is None:
             raise DataError("only a table with times can be split. Name their columns, such as time='months'.")
-        train_rows, test_rows = self.y.split_rows(test, random_state=random_state, stratify=stratify)
+        exact = self.y.exact if stratify else None
+        train_rows, test_rows = split_rows(exact, len(self), test, random_state, find_copies(self.x, self.y))
         return self[train_rows], self[test_rows]
 
     def summary(self) -> str:

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple, final
 from numpy.typing import NDArray
 
 from aldsurv.column_reading import frame_column
-from aldsurv.datasets.arrow_columns import ColumnBuilder, import_arrow
+from aldsurv.datasets.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
 from aldsurv.datasets.csv_columns import _BLOCKS, MISSING, _csv, _NotUtf8Error, _options, _refuse
 from aldsurv.datasets.parquet_columns import _damaged
 from aldsurv.datasets.table_format import TextFormat, _open, is_parquet, text_format
 from aldsurv.datasets.text_numbers import text_numbers
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.quoting import quoted
 
 __all__ = ["TableBlock", "TableBlocks", "read_blocks"]
 
@@ -113,7 +114,7 @@ class TableBlocks(ABC):
         if self.names.count(name) > 1:
             at = [str(position + 1) for position, known in enumerate(self.names) if known == name]
             raise DataError(
-                f"{str(self.path)!r} has the column {name!r} more than once (columns {' and '.join(at)}). "
+                f"{str(self.path)!r} has the column {quoted(name)} more than once (columns {' and '.join(at)}). "
                 "Rename one of them."
             )
 
@@ -146,7 +147,7 @@ class _ParquetBlocks(TableBlocks):
         self.path = path
         try:
             # With a buffer, a row group as long as the table is not read as a whole.
-            self._file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
+            self._file = parquet.ParquetFile(open_arrow_file(path), pre_buffer=False, buffer_size=_PARQUET_BUFFER)
             self.names, self.size = list(self._file.schema_arrow.names), self._file.metadata.num_rows
         except (arrow.ArrowException, OSError) as error:
             raise _damaged(path, error) from None
@@ -168,7 +169,7 @@ class _ParquetBlocks(TableBlocks):
             raise _damaged(self.path, error) from None
 
     def _values(self, piece: Any, name: str, start: int, *, number: bool) -> NDArray[Any]:
-        builder = ColumnBuilder(piece.type, f"column {name!r}")
+        builder = ColumnBuilder(piece.type, f"column {quoted(name)}")
         builder.add(piece)
         with self.located(start):
             return builder.finish()
@@ -222,7 +223,7 @@ class _TextBlocks(TableBlocks):
                     yield batch.slice(start, rows), raw.tell()
 
     def _values(self, piece: Any, name: str, start: int, *, number: bool) -> NDArray[Any]:
-        label = f"column {name!r}"
+        label = f"column {quoted(name)}"
         if number:
             with self.located(start):
                 return text_numbers(piece, label, self._found.decimal, self._gaps)
@@ -235,7 +236,7 @@ class _TextBlocks(TableBlocks):
     def _stream(self) -> tuple[Any, Any]:
         """The text, and the file below it, which knows how far it has been read."""
         arrow = import_arrow("pyarrow")
-        raw = arrow.OSFile(str(self.path), "rb")
+        raw = open_arrow_file(self.path)
         return (arrow.CompressedInputStream(raw, "gzip") if self._found.compressed else raw), raw
 
     def _fail(self, error: Exception) -> None:
@@ -268,7 +269,7 @@ def read_blocks(
     [55.] ['I']
     """
     if isinstance(missing, str) or not all(isinstance(name, str) for name in missing):
-        raise ParameterError(f"missing must be a list of text, but is {missing!r}.")
+        raise ParameterError(f"missing must be a list of text, but is {quoted(missing)}.")
     source = Path(path)
     if is_parquet(source):
         return _ParquetBlocks(source)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, cast, final
 
 from aldsurv.errors import DataError, ParameterError
+from aldsurv.quoting import quoted
 
 __all__ = ["DELIMITERS", "TextFormat", "is_parquet", "text_format"]
 
@@ -30,6 +31,16 @@ _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
+}
+# What Python lists beside the encodings of text: names of hosts, and source code.
+_NO_ENCODINGS = {
+    "idna",
+    "punycode",
+    "undefined",
+    "unicode-escape",
+    "unicode_escape",
+    "raw-unicode-escape",
+    "raw_unicode_escape",
 }
 _GZIP = b"\x1f\x8b"
 _FOREIGN = {
@@ -137,7 +148,7 @@ def text_format(path: Path, *, delimiter: str | None, decimal: str | None, encod
     if wrong is not None:
         hint = " If it is UTF-16 text, say encoding='utf-16-le'." if wrong[0] == "\0" and encoding is None else ""
         raise DataError(
-            f"{str(path)!r} is no table: it holds the character {wrong[0]!r} in line "
+            f"{str(path)!r} is no table: it holds the character {quoted(wrong[0])} in line "
             f"{text.count(chr(10), 0, wrong.start()) + 1}. Give CSV, TSV or Parquet.{hint}"
         )
     if delimiter is None:
@@ -151,21 +162,30 @@ def _check_named(delimiter: str | None, decimal: str | None, encoding: str | Non
     if delimiter is not None and not (
         isinstance(delimiter, str) and re.fullmatch(r"[\t -~]", delimiter) and delimiter != '"'
     ):
-        raise ParameterError(f"delimiter must be None or one ASCII character such as ',' or ';', but is {delimiter!r}.")
+        raise ParameterError(
+            f"delimiter must be None or one ASCII character such as ',' or ';', but is {quoted(delimiter)}."
+        )
     if decimal not in (None, ".", ","):
-        raise ParameterError(f"decimal must be None, '.' or ',', but is {decimal!r}.")
+        raise ParameterError(f"decimal must be None, '.' or ',', but is {quoted(decimal)}.")
     if decimal is not None and decimal == delimiter:
-        raise ParameterError(f"delimiter and decimal must differ, but both are {decimal!r}.")
-    if encoding is not None:
-        try:
-            # An empty text is the same in all encodings, and in those that are none.
-            b"a".decode(encoding)
-        except UnicodeDecodeError:
-            return
-        except (LookupError, TypeError, ValueError):
-            raise ParameterError(
-                f"encoding must be None or the name of one, such as 'utf-8' or 'cp1252', but is {encoding!r}."
-            ) from None
+        raise ParameterError(f"delimiter and decimal must differ, but both are {quoted(decimal)}.")
+    if encoding is not None and not _is_encoding(encoding):
+        raise ParameterError(
+            f"encoding must be None or the name of one, such as 'utf-8' or 'cp1252', but is {quoted(encoding)}."
+        )
+
+
+def _is_encoding(name: object) -> bool:
+    """Whether it names an encoding of text; Python lists other codecs under such names, too."""
+    try:
+        # An empty text is the same in all encodings, and in those that are none.
+        b"a".decode(name)  # type: ignore[arg-type]
+    except UnicodeDecodeError:
+        # Of two bytes or more for a letter.
+        pass
+    except (LookupError, TypeError, ValueError):
+        return False
+    return codecs.lookup(str(name)).name not in _NO_ENCODINGS
 
 
 def _open(path: Path, compressed: bool) -> IO[bytes]:
@@ -258,12 +278,13 @@ def _likely_decimal(text: str, whole: bool, delimiter: str, path: Path) -> str:
     line, field = commas[0]
     if points:
         raise DataError(
-            f"{str(path)!r} has numbers with a comma ({field.strip()!r} in line {line}) and with a point "
-            f"({points[0][1].strip()!r} in line {points[0][0]}). Say decimal=',' or decimal='.', or correct the file."
+            f"{str(path)!r} has numbers with a comma ({quoted(field.strip())} in line {line}) and with a point "
+            f"({quoted(points[0][1].strip())} in line {points[0][0]}). Say decimal=',' or decimal='.', or correct "
+            "the file."
         )
     if all(_EITHER.fullmatch(field) for _, field in commas):
         raise DataError(
-            f"{str(path)!r} has numbers such as {field.strip()!r} (line {line}), whose comma may stand for decimals or "
-            "for thousands. Say decimal=',' if for decimals; remove it from the file if for thousands."
+            f"{str(path)!r} has numbers such as {quoted(field.strip())} (line {line}), whose comma may stand for "
+            "decimals or for thousands. Say decimal=',' if for decimals; remove it from the file if for thousands."
         )
     return ","

@@ -21,6 +21,7 @@ from aldsurv.datasets.parquet_columns import parquet_columns
 from aldsurv.datasets.table import Table, TableColumn
 from aldsurv.datasets.table_format import DELIMITERS, TextFormat, is_parquet, text_format
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.quoting import quoted
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["read_table"]
@@ -88,7 +89,7 @@ def read_table(
     roles = {role: name for role, name in named.items() if name is not None}
     for argument, names in (("drop", drop), ("categorical", categorical), ("missing", missing)):
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-            raise ParameterError(f"{argument} must be a list of text, but is {names!r}.")
+            raise ParameterError(f"{argument} must be a list of text, but is {quoted(names)}.")
     _check_roles(roles, event_value, drop)
     source = Path(path)
     plan = _Plan(source, roles, tuple(drop), tuple(categorical))
@@ -130,7 +131,7 @@ class _Plan:
             twice = next(name for position, name in enumerate(kept) if name in kept[:position])
             at = [str(position + 1) for position, name in enumerate(names) if name == twice]
             raise DataError(
-                f"{str(self.path)!r} has the column {twice!r} more than once (columns {' and '.join(at)}). "
+                f"{str(self.path)!r} has the column {quoted(twice)} more than once (columns {' and '.join(at)}). "
                 "Rename one of them, or leave both out by drop."
             )
         if not kept:
@@ -156,11 +157,11 @@ def _check_roles(roles: dict[str, str], event_value: Any, drop: Sequence[str]) -
     by_name: dict[str, str] = {}
     for role, name in roles.items():
         if not isinstance(name, str):
-            raise ParameterError(f"{role} must be the name of a column, but is {name!r}.")
+            raise ParameterError(f"{role} must be the name of a column, but is {quoted(name)}.")
         if name in drop:
-            raise ParameterError(f"column {name!r} cannot be both {role} and dropped. Take it out of drop.")
+            raise ParameterError(f"column {quoted(name)} cannot be both {role} and dropped. Take it out of drop.")
         if name in by_name:
-            raise ParameterError(f"{by_name[name]} and {role} must be different columns, but both are {name!r}.")
+            raise ParameterError(f"{by_name[name]} and {role} must be different columns, but both are {quoted(name)}.")
         by_name[name] = role
 
 
@@ -181,7 +182,7 @@ def _table(
     read: dict[str, NDArray[Any]] = {}
     codes = set(plan.categorical)
     for name, column in columns:
-        label = f"column {name!r}"
+        label = f"column {quoted(name)}"
         if column.is_codes:
             codes.add(name)
         with _located(plan.path, place):

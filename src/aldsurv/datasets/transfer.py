@@ -17,6 +17,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from aldsurv import __version__
 from aldsurv.datasets.part_file import PartFile
+from aldsurv.quoting import printable, shortened
 
 __all__ = ["CutError", "FolderError", "OfflineError", "RefusedError", "Told", "receive"]
 
@@ -138,7 +139,7 @@ def _version(headers: Message) -> str | None:
 
 
 def _refuse_status(error: urllib.error.HTTPError, part: PartFile) -> None:
-    told = f"the server answered {error.code} ({str(error.reason)[:200]})"
+    told = f"the server answered {error.code} ({_words(error.reason)})"
     if error.code == 416 and part.size:
         # It has no more bytes, and those that are there are not the file.
         part.clear()
@@ -149,15 +150,20 @@ def _refuse_status(error: urllib.error.HTTPError, part: PartFile) -> None:
     raise RefusedError(told)
 
 
+def _words(reason: object) -> str:
+    """What a server or the system says, in one line: a server may say anything."""
+    return shortened(printable(" ".join(str(reason).split())), 200)
+
+
 def _refuse_connection(reason: object, url: str) -> None:
     host = urlsplit(url).hostname
     if isinstance(reason, TimeoutError):
         raise CutError("the server sent nothing in time")
     if isinstance(reason, ssl.SSLCertVerificationError):
-        raise RefusedError(f"the certificate of {host} is not trusted ({reason.verify_message})")
+        raise RefusedError(f"the certificate of {host} is not trusted ({_words(reason.verify_message)})")
     if isinstance(reason, socket.gaierror) or (isinstance(reason, OSError) and reason.errno in _UNREACHABLE):
         raise OfflineError(f"{host} cannot be reached ({reason.strerror})")
-    told = " ".join(str(reason).split())[:200] or type(reason).__name__
+    told = _words(reason) or type(reason).__name__
     raise CutError(f"the connection was cut ({told})")
 
 

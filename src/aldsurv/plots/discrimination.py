@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from aldsurv.distributions import Step, SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics import brier_score, cumulative_dynamic_auc, integrated_brier_score
+from aldsurv.metrics.brier import default_times
 from aldsurv.metrics.horizons import checked_times, event_quantiles
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.nonparametric.censoring_weights import censoring_distribution
@@ -24,9 +25,6 @@ __all__ = ["plot_auc", "plot_brier"]
 # Between the first and the last of the events there are enough cases and controls for an area to mean something.
 _EVENTS = [0.05, 0.95]
 _AUC_TIMES = 25
-# The grid of the integrated Brier score, so that the mean of the line is that number.
-_TIMES = [0.1, 0.9]
-_BRIER_TIMES = 100
 
 
 def plot_auc(
@@ -131,10 +129,7 @@ def plot_brier(
     training = SurvivalData.of(train)
     if training.total_weight == 0:
         return write_message(ax, "no training row has a positive weight.")
-    if times is None:
-        first, last = np.quantile(training.time[training.weights > 0], _TIMES)
-        times = np.linspace(first, last, _BRIER_TIMES)
-    grid = np.unique(checked_times(times))
+    grid = np.unique(default_times(training) if times is None else checked_times(times))
     # Only the values at the grid matter: the whole curve for each row would be as large as rows times training rows.
     same = Step(grid, np.broadcast_to(kaplan_meier(training).survival_at(grid), (len(predicted), grid.size)))
     with collected_warnings():

@@ -10,6 +10,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from aldsurv.errors import ParameterError
+from aldsurv.files import whole_file
 
 __all__ = ["save_figure"]
 
@@ -33,13 +34,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 15
     kind = target.suffix.lower().removeprefix(".")
     if kind not in _METADATA:
         raise ParameterError(f"path must end in {', '.join('.' + known for known in _METADATA)}, but is {str(path)!r}.")
-    # In the same folder, since a file can only be renamed within one file system; not made by tempfile, whose
-    # files nobody else may read.
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with unfinished.open("wb") as file, matplotlib.rc_context({"svg.hashsalt": "aldsurv"}):
-            figure.savefig(file, format=kind, dpi=dpi, bbox_inches="tight", metadata=_METADATA[kind])
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(target) as file, matplotlib.rc_context({"svg.hashsalt": "aldsurv"}):
+        figure.savefig(file, format=kind, dpi=dpi, bbox_inches="tight", metadata=_METADATA[kind])
     return target

@@ -12,13 +12,13 @@ from aldsurv.benchmark.results import Results
 from aldsurv.benchmark.store import Store
 from aldsurv.benchmark.table import Table
 from aldsurv.benchmark.view import View
+from aldsurv.files import write_text
 from aldsurv.reports import benchmark_figures as figures
 from aldsurv.reports.benchmark_notes import NOTES
 from aldsurv.reports.benchmark_results import results_table
 from aldsurv.reports.benchmark_summary import failure_blocks, finding_tiles, plan_facts, wins_table
 from aldsurv.reports.benchmark_tables import write_table
 from aldsurv.reports.figures import Gallery, Picture
-from aldsurv.reports.files import write_text
 from aldsurv.reports.page import Block, Page, Section, Text, page_templates, render_page
 from aldsurv.reports.tables import PageTable, csv_text
 

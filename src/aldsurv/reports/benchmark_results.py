@@ -81,7 +81,7 @@ def _best(found: Mapping[tuple[Series, str], tuple[float, float, int]]) -> set[t
     for (one, metric), (mean, _, _) in found.items():
         place = (one.dataset, one.definition, one.variant, metric)
         loss = float(as_loss(metric, mean))
-        if not np.isnan(loss) and (place not in lowest or loss < lowest[place][0]):
+        if np.isfinite(loss) and (place not in lowest or loss < lowest[place][0]):
             lowest[place] = (loss, (one, metric))
     return {winner for _, winner in lowest.values()}
 

@@ -41,7 +41,7 @@ def wins(results: Results, metric: str, view: View) -> dict[str, int]:
     losses: dict[str, dict[str, float]] = {}
     for (dataset, model), series in view.series(results).items():
         mean, _, _ = spread(as_loss(metric, results.by_seed(series, metric)))
-        if not np.isnan(mean):
+        if np.isfinite(mean):
             losses.setdefault(dataset, {})[model] = mean
     counts = dict.fromkeys(sorted_models(model for here in losses.values() for model in here), 0)
     for here in losses.values():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aldsurv.benchmark.table import Cell, Number, Table, cell_text
 from aldsurv.benchmark.table_text import to_csv, to_latex, to_markdown
-from aldsurv.reports.files import write_text
+from aldsurv.files import write_text
 from aldsurv.reports.tables import PageCell, PageColumn, PageTable
 
 __all__ = ["page_table", "write_table"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import final
 
@@ -12,6 +13,7 @@ from aldsurv import metrics
 from aldsurv.distributions import Step, SurvivalDistribution
 from aldsurv.errors import DataError
 from aldsurv.features import Features
+from aldsurv.metrics.brier import default_times
 from aldsurv.metrics.horizons import mean_survival
 from aldsurv.metrics.point_estimates import Point
 from aldsurv.metrics.row_matching import as_numbers
@@ -90,7 +92,10 @@ def examined(subject: Subject) -> Findings:
             f"none of the {len(data)} rows has an event: nothing can be said about the predictions. "
             "Check which value of the event column means an event."
         )
-    scores = metrics.evaluate(predicted, data, train=train, bootstrap=_RESAMPLES, random_state=subject.seed)
+    with warnings.catch_warnings():
+        # The page itself says of which figures no finite value is known.
+        warnings.filterwarnings("ignore", message="log_likelihood is -inf", category=UserWarning)
+        scores = metrics.evaluate(predicted, data, train=train, bootstrap=_RESAMPLES, random_state=subject.seed)
     median = as_numbers(predicted.median())
     point: Point = "median" if np.isfinite(scores["mae"].value) else "restricted_mean"
     quartiles = np.quantile(data.time[data.event], [0.25, 0.5, 0.75])
@@ -120,11 +125,9 @@ def examined(subject: Subject) -> Findings:
 def _skill(subject: Subject) -> tuple[float, tuple[float, float]]:
     """Brier skill score with limits, from the same draws of rows for the model and the Kaplan-Meier curve of all."""
     train, n = subject.train, len(subject.data)
-    # The times of the integrated Brier score.
-    first, last = np.quantile(train.time[train.weights > 0], [0.1, 0.9])
-    if not first < last:
+    grid = default_times(train)
+    if not grid[0] < grid[-1]:
         return float("nan"), (float("nan"), float("nan"))
-    grid = np.linspace(first, last, 100)
     same = Step(grid, np.broadcast_to(kaplan_meier(train).survival_at(grid), (n, grid.size)))
     found = metrics.compare(
         subject.predicted, same, subject.data, metric="ibs", train=train, samples=_RESAMPLES, random_state=subject.seed
@@ -137,7 +140,7 @@ def _skill(subject: Subject) -> tuple[float, tuple[float, float]]:
 
 def _at_half(predicted: SurvivalDistribution, data: SurvivalData) -> tuple[float, float, float, tuple[float, float]]:
     """The median of the observed times, mean predicted and observed survival at it, and the limits of the latter."""
-    horizon = np.quantile(data.time, [0.5], method="inverted_cdf")
+    horizon = np.quantile(data.time, [0.5], weights=data.weights, method="inverted_cdf")
     mean = mean_survival(predicted, data.weights, horizon)
     curve = kaplan_meier(data)
     place = int(np.searchsorted(curve.times, horizon[0], side="right")) - 1

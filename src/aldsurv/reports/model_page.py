@@ -13,8 +13,8 @@ from typing import Any, final
 import numpy as np
 
 from aldsurv.errors import DataError, ParameterError
+from aldsurv.files import write_text
 from aldsurv.models import SurvivalEstimator
-from aldsurv.reports.files import write_text
 from aldsurv.reports.model_cautions import cautions
 from aldsurv.reports.model_effects import effect_sections, importance_of
 from aldsurv.reports.model_facts import caution_section, citation_section, footer, model_section

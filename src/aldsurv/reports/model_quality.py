@@ -40,6 +40,11 @@ _MEANINGS = (
     ("cal_f_slope", "Slope, second curve", "Of the shares in central intervals; 1 is best."),
     ("cal_f_intercept", "Intercept, second curve", "Of the same line; 0 is best."),
     ("log_likelihood", "Log-likelihood a row", "How probable the model finds what happened; higher is better."),
+    (
+        "bounded_log_likelihood",
+        "Bounded log-likelihood",
+        "The same with 1 % of an exponential distribution mixed into every prediction, so that no event is impossible.",
+    ),
 )
 
 
@@ -186,14 +191,23 @@ def number_section(subject: Subject, findings: Findings) -> Section:
     )
     by_chance = metrics.censored_d_calibration_by_chance(subject.predicted, subject.data)
     also = {"cens_dcal": f" Right predictions would have {_shown(by_chance)} by chance, with rows such as these."}
+    if not np.isfinite(findings.value("mae")):
+        also["mae"] = (
+            " Some curves never fall to one half, and have no median: of the mean time within the follow-up it is "
+            f"{amount(findings.error, subject.unit)}."
+        )
+    bounded = not np.isfinite(findings.value("log_likelihood"))
+    if bounded:
+        also["log_likelihood"] = " Some events were held impossible, such as those after the last event of training."
     rows = tuple(
         (
             PageCell(title, name=name),
-            PageCell(_shown(findings.value(name)), findings.value(name)),
-            PageCell(interval(*findings.limits(name), 3)),
+            PageCell(_shown(findings.value(name)), _finite(findings.value(name))),
+            PageCell(_limits(findings, name)),
             PageCell(meaning + also.get(name, ""), tone="wraps"),
         )
         for name, title, meaning in _MEANINGS
+        if bounded or name != "bounded_log_likelihood"
     )
     whose = "rows of training" if subject.has_train else "these rows themselves"
     lead = Text(
@@ -204,7 +218,16 @@ def number_section(subject: Subject, findings: Findings) -> Section:
 
 
 def _shown(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−") if np.isfinite(value) else number(value)
+    return f"{value:.3f}".replace("-", "−") if np.isfinite(value) else number(np.nan)
+
+
+def _limits(findings: Findings, name: str) -> str:
+    lower, upper = (_finite(limit) for limit in findings.limits(name))
+    return interval(lower, upper, 3)
+
+
+def _finite(value: float) -> float:
+    return value if np.isfinite(value) else np.nan
 
 
 def _line(findings: Findings, key: str) -> str:

@@ -163,7 +163,8 @@ def render_page(page: Page) -> str:
             script_hash=_hash(script),
         )
     )
-    return html
+    # Half of a character, as in file names that are not UTF-8, has no place in a page.
+    return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @cache
