@@ -139,3 +139,31 @@ def test_what_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "joblib", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'aldsurv\[benchmark\]'"):
         run(PLAN, tmp_path, jobs=2)
+
+
+class WithoutTorch:
+    """An installation that has the extra ``benchmark`` and not ``torch``."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+
+def test_without_torch(tmp_path, monkeypatch):
+    import importlib.metadata
+
+    def version(name: str) -> str:
+        if name == "torch":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "1.0"
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [WithoutTorch(), *sys.meta_path])
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    with pytest.raises(MissingDependencyError, match=r"models ald are trained by torch.*aldsurv\[benchmark,torch\]"):
+        run(Plan(("norm_linear",), ("cox", "ald"), seeds=1), tmp_path / "networks")
+    assert not (tmp_path / "networks").exists()
+    store = run(Plan(("norm_linear",), ("cox",), seeds=1), tmp_path / "linear")
+    assert store.failed() == {}
+    assert "torch" not in store.versions

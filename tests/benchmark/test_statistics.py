@@ -180,6 +180,9 @@ def test_ranking_of_made_up_results():
     ]
     # A dataset on which a model is missing is left out.
     rows += rows_of(series("whas", "ald"), "ibs", [9.0, 9.0])
+    # So is one on which a model is infinitely bad: it neither wins nor loses.
+    for model, value in (("ald", np.inf), ("cqrnn", 1.0), ("deephit", 2.0)):
+        rows += rows_of(series("metabric", model), "ibs", [value, value])
     found = rank_models(Results(rows), "ibs")
     assert found.models == ("ald", "cqrnn", "deephit")
     assert found.mean_ranks == (1.25, 2.0, 2.75)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sqlite3
+from contextlib import closing
 from multiprocessing import get_context
 
 import pytest
@@ -100,3 +102,51 @@ def test_several_writers_leave_whole_cells(tmp_path):
         # Both seeds are of one and the same writer.
         assert second == first + 1
         assert {curve.observed[1] for curve in results.where(dataset=cell.series.dataset).curves} == {first}
+
+
+FORGERIES = [
+    "update about set value = '{' where name = 'plan'",
+    "update about set value = x'ff00' where name = 'plan'",
+    "update about set value = replace(value, 'weibull', 'weihnachten') where name = 'plan'",
+    "update about set value = '[1, 2]' where name = 'versions'",
+    "update about set value = '{\"a\": 1}' where name = 'versions'",
+    "update about set value = replace(hex(zeroblob(50000)), '0', '[') where name = 'versions'",
+    "update cells set seconds_fit = 'long'",
+    "update cells set seconds_evaluate = null",
+    "update results set cell = 'a/b'",
+    "update results set cell = 'one/two/three/four/five'",
+    "update or replace results set seed = 'first'",
+    "update or replace results set seed = -1",
+    "update results set point = 'noon'",
+    "update results set metric = x'ff'",
+    "update results set value = 'good'",
+    "update results set value = 1e300",
+    "update curves set kind = 'love'",
+    "update curves set expected = '[1, 2'",
+    "update curves set expected = '[]'",
+    "update curves set observed = '[0.1, \"0.2\"]'",
+    "update curves set observed = '{}'",
+    "update curves set cell = x'00ff'",
+    "alter table results rename column seed to sowing",
+    "drop table curves",
+]
+
+
+@pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery[:60])
+def test_cells_that_were_forged_are_refused(store, forgery):
+    store.add(outcome(PLAN.cells()[0]))
+    with closing(sqlite3.connect(store.path)) as file:
+        file.execute(forgery)
+        file.commit()
+    with pytest.raises(DataError, match=r"results\.sqlite (is damaged|cannot be used)") as caught:
+        _ = store.plan, store.versions, store.done(), store.failed(), store.seconds(), store.results()
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
+def test_versions_that_were_forged_are_refused_when_a_run_begins(store):
+    with closing(sqlite3.connect(store.path)) as file:
+        file.execute("update about set value = '{' where name = 'versions'")
+        file.commit()
+    with pytest.raises(DataError, match="its versions cannot be read"):
+        store.begin(PLAN, VERSIONS)

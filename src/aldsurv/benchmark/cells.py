@@ -109,8 +109,12 @@ def _values(predicted: SurvivalDistribution, train: Dataset, test: Dataset) -> d
         found[point, "harrell_c"] = concordance_harrell(estimate, test.y)
         found[point, "uno_c"] = concordance_uno(estimate, test.y, train=train.y)
         found[point, "beyond"] = float(beyond.mean())
-    for name, value in evaluate(predicted, test.y, train=train.y).items():
-        if name not in POINT_METRICS:
+    with warnings.catch_warnings():
+        # Curves that end with the last event of training hold later ones impossible: the store says so by -inf.
+        warnings.filterwarnings("ignore", message="log_likelihood is -inf", category=UserWarning)
+        scores = evaluate(predicted, test.y, train=train.y, ties="scikit-survival")
+    for name, value in scores.items():
+        if name not in (*POINT_METRICS, "bounded_log_likelihood"):
             found["", name] = value
     at_zero = np.asarray(predicted.cdf(0.0))
     for percent, value in zip(_PERCENTILES, np.percentile(at_zero, _PERCENTILES), strict=True):

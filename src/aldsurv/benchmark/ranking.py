@@ -29,7 +29,7 @@ class Ranking:
     models, mean_ranks
         The best first.
     n_datasets
-        Datasets on which every model has a value; others are left out.
+        Datasets on which every model has a finite value; others are left out.
     statistic, p_value
         Friedman's chi-squared, and the chance of one as large if all models were alike.
     critical_difference
@@ -66,7 +66,8 @@ def rank_models(results: Results, metric: str, *, view: View | None = None, leve
     datasets = sorted_datasets(dataset for dataset, _ in found)
     scores = np.array([[losses.get((dataset, model), np.nan) for model in models] for dataset in datasets])
     scores = scores.reshape(len(datasets), len(models))
-    scores = scores[~np.isnan(scores).any(axis=1)]
+    # An infinite loss is no place in an order: it neither wins nor loses.
+    scores = scores[np.isfinite(scores).all(axis=1)]
     statistic, p_value = friedman(scores)
     n, k = scores.shape
     means = _ranks(scores).mean(axis=0) if n else np.full(k, np.nan)

@@ -6,6 +6,8 @@ import platform
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from aldsurv.benchmark.plan import Cell, Plan
 from aldsurv.benchmark.store import CellOutcome, Store
 from aldsurv.datasets import describe
 from aldsurv.errors import MissingDependencyError, ParameterError
+from aldsurv.registry import MODELS, PEERS
 
 __all__ = ["run", "versions"]
 
@@ -49,6 +52,8 @@ def run(
     """
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise ParameterError(f"jobs must be a whole number of at least 1, but is {jobs!r}.")
+    if scheduler is None:
+        _require_packages(plan)
     store = Store(folder)
     store.begin(plan, versions())
     done = store.done()
@@ -69,10 +74,36 @@ def run(
 
 def versions() -> dict[str, str]:
     """Versions of what the numbers depend on."""
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
     found = {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()}
-    return {**found, **{name: version(name) for name in ("scipy", "torch")}}
+    for name in ("scipy", "torch"):
+        # Linear models do without torch.
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def _require_packages(plan: Plan) -> None:
+    """Raise `MissingDependencyError` before the first cell is begun, not in each of them."""
+    from aldsurv.models.neural import NeuralSurvival
+
+    _module("threadpoolctl")
+    kinds = {name: MODELS.load(name) for name in plan.models if name not in PEERS}
+    # A model around another one is by default around a network.
+    networks = [
+        name
+        for name, kind in kinds.items()
+        if issubclass(kind, NeuralSurvival) or {"estimator", "max_epochs"} & set(kind._parameter_defaults())
+    ]
+    try:
+        if networks:
+            import_module("torch")
+    except ImportError:
+        raise MissingDependencyError(
+            f"the models {', '.join(networks)} are trained by torch, which is not installed. Install it with: "
+            "pip install 'aldsurv[benchmark,torch]', or choose models without a network, such as cox."
+        ) from None
 
 
 def _work(cell: Cell) -> tuple[int, str]:
@@ -133,8 +164,6 @@ def _on_cluster(cells: Sequence[Cell], address: str) -> Iterator[CellOutcome]:
 
 
 def _module(name: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(name)
     except ImportError:

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, TypeAlias, final
 
 from aldsurv.benchmark.plan import Cell, Plan
 from aldsurv.benchmark.results import Curve, Result, Results, Series
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.quoting import quoted, shortened
 
 __all__ = ["CellOutcome", "Store"]
 
@@ -31,6 +32,19 @@ create table if not exists curves (
   cell text, seed integer, kind text, expected text, observed text, primary key (cell, seed, kind)
 ) without rowid;
 """
+
+
+_POINTS = ("", "mean", "median", "mode")
+_KINDS = ("survival", "density")
+_MOST_SEEDS = 10_000
+# Squares of what is stored must be numbers, too.
+_MOST_VALUE, _MOST_SECONDS, _MOST_SHARE = 1e150, 1e12, 1e6
+
+Shares: TypeAlias = tuple[float, ...]
+
+
+class _FlawError(Exception):
+    """What is wrong with a file, as the rest of a sentence."""
 
 
 @final
@@ -71,6 +85,9 @@ class Store:
             "versions": json.dumps(versions, sort_keys=True),
         }
         with self._open(create=True) as file:
+            tables = {name for (name,) in file.execute("select name from sqlite_master where type = 'table'")}
+            if tables and "about" not in tables:
+                raise DataError(f"{self.path} is a database of another program. Choose another folder.")
             file.executescript(_TABLES)
             file.execute("begin immediate")
             found = dict(file.execute("select name, value from about"))
@@ -83,35 +100,47 @@ class Store:
             )
         if found and found.get("versions") != wanted["versions"]:
             raise ParameterError(
-                f"{self.folder} was begun with other versions ({_told(found.get('versions'))}; here "
-                f"{_told(wanted['versions'])}): numbers would not be comparable. Choose another folder."
+                f"{self.folder} was begun with other versions ({_listed(self.versions)}; here "
+                f"{_listed(versions)}): numbers would not be comparable. Choose another folder."
             )
 
     @property
     def plan(self) -> Plan:
         """The plan of this folder."""
-        return Plan.from_plain(json.loads(self._about("plan")))
+        with self._checked():
+            return Plan.from_plain(_parsed(self._about("plan"), "plan"))
 
     @property
     def versions(self) -> dict[str, str]:
         """Versions of what computed the results."""
-        return dict(json.loads(self._about("versions")))
+        with self._checked():
+            found = _parsed(self._about("versions"), "versions")
+            _require(isinstance(found, dict), "its versions are no list of names and versions")
+            _require(all(isinstance(value, str) for value in found.values()), "a version is not text")
+            return dict(found)
 
     def done(self) -> set[str]:
         """Names of the cells that have results."""
         with self._open() as file:
-            return {name for (name,) in file.execute("select cell from cells where status = 'done'")}
+            return {str(name) for (name,) in file.execute("select cell from cells where status = 'done'")}
 
     def failed(self) -> dict[str, str]:
         """The error of each cell that failed."""
         with self._open() as file:
-            return dict(file.execute("select cell, error from cells where status = 'failed' order by cell"))
+            rows = file.execute("select cell, error from cells where status = 'failed' order by cell").fetchall()
+        return {str(cell): str(error) for cell, error in rows}
 
     def seconds(self) -> dict[str, tuple[float, float]]:
         """Seconds of each cell that has results: to fit all seeds, and to predict and evaluate."""
         with self._open() as file:
-            rows = file.execute("select cell, seconds_fit, seconds_evaluate from cells where status = 'done'")
-            return {cell: (fit, evaluate) for cell, fit, evaluate in rows}
+            rows = file.execute(
+                "select cell, seconds_fit, seconds_evaluate from cells where status = 'done'"
+            ).fetchall()
+        with self._checked():
+            for cell, *both in rows:
+                known = all(isinstance(part, float) and 0 <= part < _MOST_SECONDS for part in both)
+                _require(known, f"the seconds of {quoted(cell)} are {quoted(both)}")
+        return {str(cell): (fit, evaluate) for cell, fit, evaluate in rows}
 
     def add(self, outcome: CellOutcome) -> None:
         """Keep what became of a cell; a success is never replaced by a failure."""
@@ -141,21 +170,28 @@ class Store:
         with self._open() as file:
             rows = file.execute("select cell, seed, point, metric, value from results").fetchall()
             curves = file.execute("select cell, seed, kind, expected, observed from curves").fetchall()
-        known = {row[0]: Series(*str(row[0]).split("/")) for row in rows}
-        return Results(
-            (Result(known[cell], seed, point, metric, _loaded(value)) for cell, seed, point, metric, value in rows),
-            (
-                Curve(known[cell], seed, kind, tuple(json.loads(expected)), tuple(json.loads(observed)))
-                for cell, seed, kind, expected, observed in curves
-            ),
-        )
+        with self._checked():
+            series = {cell.name: cell.series for cell in self.plan.cells()}
+            return Results(
+                [Result(_series(cell, series), *_checked_value(*row)) for cell, *row in rows],
+                [Curve(_series(cell, series), *_checked_curve(*row)) for cell, *row in curves],
+            )
 
-    def _about(self, name: str) -> str:
+    def _about(self, name: str) -> Any:
         with self._open() as file:
             found = file.execute("select value from about where name = ?", (name,)).fetchone()
         if found is None:
             raise DataError(f"{self.path} says nothing of its {name}: it is no benchmark that has begun.")
-        return str(found[0])
+        return found[0]
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        """What is wrong with the content, said of the file."""
+        try:
+            yield
+        except (_FlawError, ParameterError, UnknownNameError) as flaw:
+            told = str(flaw).rstrip(".")
+            raise DataError(f"{self.path} is damaged or was not written by aldsurv: {told}.") from None
 
     @contextmanager
     def _open(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
@@ -175,10 +211,45 @@ def _stored(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _loaded(value: float | None) -> float:
-    return math.nan if value is None else value
+def _require(holds: bool, flaw: str) -> None:
+    if not holds:
+        raise _FlawError(flaw)
 
 
-def _told(versions: object) -> str:
-    found = json.loads(str(versions))
-    return ", ".join(f"{name} {found[name]}" for name in sorted(found))
+def _parsed(text: object, name: str) -> Any:
+    """What a JSON text holds."""
+    try:
+        return json.loads(text) if isinstance(text, str) else _require(False, f"its {name} cannot be read")
+    except (ValueError, RecursionError):
+        raise _FlawError(f"its {name} cannot be read") from None
+
+
+def _series(cell: object, known: dict[str, Series]) -> Series:
+    if not isinstance(cell, str) or cell not in known:
+        raise _FlawError(f"it has results of {quoted(cell)}, which is no cell of its plan")
+    return known[cell]
+
+
+def _checked_value(seed: Any, point: Any, metric: Any, value: Any) -> tuple[int, str, str, float]:
+    _require(isinstance(seed, int) and 0 <= seed < _MOST_SEEDS, f"it has results of the seed {quoted(seed)}")
+    _require(isinstance(metric, str), f"it has results of the metric {quoted(metric)}")
+    _require(isinstance(point, str) and point in _POINTS, f"it has results of the summary {quoted(point)}")
+    # SQLite has no NaN.
+    known = value is None or (isinstance(value, float) and (math.isinf(value) or abs(value) < _MOST_VALUE))
+    _require(known, f"the {shortened(metric, 40)} of the seed {seed} is {quoted(value)}")
+    return seed, point, metric, math.nan if value is None else value
+
+
+def _checked_curve(seed: Any, kind: Any, expected: Any, observed: Any) -> tuple[int, str, Shares, Shares]:
+    _require(isinstance(seed, int) and 0 <= seed < _MOST_SEEDS, f"it has a curve of the seed {quoted(seed)}")
+    _require(isinstance(kind, str) and kind in _KINDS, f"it has a curve of the kind {quoted(kind)}")
+    axes = [_parsed(axis, "calibration curve") for axis in (expected, observed)]
+    for axis in axes:
+        shares = isinstance(axis, list) and len(axis) == len(axes[0]) > 0
+        shares = shares and all(type(share) in (int, float) and not abs(share) > _MOST_SHARE for share in axis)
+        _require(shares, f"a calibration curve of the seed {seed} is not made of shares")
+    return seed, kind, tuple(axes[0]), tuple(axes[1])
+
+
+def _listed(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {versions[name]}" for name in sorted(versions))
