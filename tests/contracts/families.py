@@ -17,6 +17,7 @@ from aldsurv.distributions import (
     LogNormal,
     MixedAsymmetricLaplace,
     Mixture,
+    ProportionalHazards,
     QuantileKnots,
     Recalibrated,
     Shifted,
@@ -29,7 +30,7 @@ from aldsurv.registry import FAMILIES
 
 NAMES = list(FAMILIES)
 # Families whose probability sits on a grid: no density, a cdf with jumps.
-DISCRETE = {"step"}
+DISCRETE = {"step", "proportional_hazards"}
 
 # Families that divide by a survival: their cdf has an absolute error of rounding size, not a relative one.
 CONDITIONED = {"left_truncated", "positive_asymmetric_laplace", "mixed_asymmetric_laplace"}
@@ -59,6 +60,25 @@ def _step(draw: st.DrawFn, n: int) -> Step:
     times = np.cumsum(rng.gamma(2.0, 1.0, m))
     survival = -np.sort(-rng.uniform(size=(n, m)), axis=1)
     return Step(times, survival, tail=draw(st.sampled_from(["hold", "drop"])))
+
+
+def _proportional_hazards(draw: st.DrawFn, n: int) -> ProportionalHazards:
+    """Of one or two members, and of one to three strata with grids of their own."""
+    rng = np.random.default_rng(draw(_SEED))
+    members, strata = draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    sizes = rng.integers(1, 12, strata)
+    times = [np.cumsum(rng.gamma(2.0, 1.0, size)) for size in sizes]
+    height, ends = draw(st.sampled_from([0.3, 3.0])), draw(st.booleans())
+    hazard = [np.log(height * rng.gamma(0.5, size=(size, members)).cumsum(axis=0)) for size in sizes]
+    for part in hazard if ends else ():
+        part[-1] = np.inf
+    return ProportionalHazards(
+        np.concatenate(times),
+        np.concatenate(hazard),
+        rng.normal(size=(n, members)),
+        sizes=sizes,
+        strata=rng.integers(0, strata, n),
+    )
 
 
 def _quantile_knots(draw: st.DrawFn, n: int) -> QuantileKnots:
@@ -108,6 +128,7 @@ def _recalibrated(draw: st.DrawFn, n: int) -> Recalibrated:
 
 BUILDERS = {
     "step": _step,
+    "proportional_hazards": _proportional_hazards,
     "quantile_knots": _quantile_knots,
     "mixture": _mixture,
     "mixed_asymmetric_laplace": _mixed_asymmetric_laplace,

@@ -8,7 +8,7 @@ import numpy as np
 
 from aldsurv.distributions import SurvivalDistribution
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _TAILS = np.concatenate([10.0 ** np.arange(-14.0, -1.0), np.linspace(0.1, 0.5, 9)])
 _LEVELS = np.unique(np.concatenate([_TAILS, 1 - _TAILS]))
 

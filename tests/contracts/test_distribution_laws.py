@@ -93,7 +93,7 @@ def test_density_is_the_slope_of_the_cdf_and_integrates_to_one(name, data):
     # the times of its grid, over which each jump is spread.)
     places = edges(d, *([0.0] if name in DISCRETE else []))
     if name in DISCRETE:
-        places = np.unique(np.append(d.times[0], 0.0))
+        places = np.unique(np.append(d._kinks()[0], 0.0))
     mass = panels(lambda t: d.density(t)[0], places, float(d._lower()[0, 0]))
     expected = d.cdf(places[1:])[0] - d.cdf(places[:-1])[0]
     accurate = np.isfinite(mass)
@@ -176,7 +176,7 @@ def test_change_of_unit_and_origin(name, data, factor, offset):
     assert_allclose(scaled.quantile(LEVELS), factor * d.quantile(LEVELS), rtol=1e-9)
     assert_allclose(scaled.mean(), factor * d.mean(), rtol=1e-9)
     assert_allclose(scaled.std(), factor * d.std(), rtol=1e-7)
-    assert_allclose(scaled.mode(), factor * d.mode(), rtol=1e-6, atol=1e-9 * factor)
+    assert_allclose(scaled.mode(), factor * d.mode(), rtol=1e-5, atol=1e-7 * factor)
     moved = d.shifted(offset)
     assert_allclose(moved.quantile(LEVELS), d.quantile(LEVELS) + offset, rtol=1e-9, atol=1e-9)
     assert_allclose(moved.mean(), d.mean() + offset, rtol=1e-9, atol=1e-9)

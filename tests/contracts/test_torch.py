@@ -22,6 +22,7 @@ from aldsurv.distributions import (
     Mixture,
     Normal,
     PositiveAsymmetricLaplace,
+    ProportionalHazards,
     QuantileKnots,
     Recalibrated,
     Shifted,
@@ -30,7 +31,7 @@ from aldsurv.distributions import (
 )
 from aldsurv.distributions.parametric import Parametric
 from aldsurv.registry import FAMILIES
-from contracts.families import NAMES, members
+from contracts.families import DISCRETE, NAMES, members
 
 FUNCTIONS = {
     "survival": ([-1.0, 0.5, 3.0, 40.0],),
@@ -76,6 +77,10 @@ def on_torch(d, leaves: list[torch.Tensor]):
         return Recalibrated(on_torch(d.base, leaves), d.level_map)
     if isinstance(d, Step):
         return Step(torch.tensor(d.times[0]), tensor(d.values), tail=d.tail)
+    if isinstance(d, ProportionalHazards):
+        risk = tensor(d.log_risk)
+        baseline = (torch.tensor(np.array(array)) for array in (d.times, d.log_cumulative))
+        return ProportionalHazards(*baseline, risk, sizes=d.size, strata=d.stratum[:, 0])
     if isinstance(d, QuantileKnots):
         return QuantileKnots(d.cdf_values[0, 1:], tensor(d.values[:, 1:]))
     raise AssertionError(f"no way to put a {type(d).__name__} on torch: add one here")
@@ -102,7 +107,7 @@ def test_torch_gives_the_numbers_of_numpy(name, data):
     assert_allclose(same[index].log_likelihood(rows).detach(), d[index].log_likelihood(rows), rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"step", "quantile_knots"}])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {*DISCRETE, "quantile_knots"}])
 @settings(max_examples=8)
 @given(data=st.data())
 def test_gradients_are_finite(name, data):

@@ -9,6 +9,7 @@ from aldsurv.distributions.log_normal import LogNormal
 from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.mixture import Mixture
 from aldsurv.distributions.normal import Normal
+from aldsurv.distributions.proportional_hazards import ProportionalHazards
 from aldsurv.distributions.quantile_knots import QuantileKnots
 from aldsurv.distributions.recalibrated import Recalibrated
 from aldsurv.distributions.shifted import Shifted
@@ -27,6 +28,7 @@ __all__ = [
     "Mixture",
     "Normal",
     "PositiveAsymmetricLaplace",
+    "ProportionalHazards",
     "QuantileKnots",
     "Recalibrated",
     "Shifted",

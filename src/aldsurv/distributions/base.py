@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from aldsurv.distributions.from_predictions import CurveTail
+    from aldsurv.distributions.level_map import LevelMap
     from aldsurv.survival_data import SurvivalData
 
 __all__ = ["SurvivalDistribution", "residual_anywhere"]
@@ -163,9 +164,17 @@ class SurvivalDistribution(Rows):
         below = numeric.lower_integral(self, lambda _, f: f**2, self._cdf, lower)
         return below + numeric.upper_integral(self, lambda _, s: s**2, self._survival, upper)
 
-    def _crps_cost(self) -> int:
-        """How many values are in work for each one of the score; it only sets the size of blocks."""
+    def _quadrature_cost(self) -> int:
+        """How many values a quadrature has in work for each one of its results; it only sets the size of blocks."""
         return _NUMERIC_COST
+
+    def _block_cost(self) -> int:
+        """The same for means, modes and restricted means, which a family may know without quadrature."""
+        return self._quadrature_cost()
+
+    def _crps_cost(self) -> int:
+        """The same for the CRPS."""
+        return self._block_cost()
 
     # ---- what users call --------------------------------------------------------------------------------
 
@@ -333,11 +342,11 @@ class SurvivalDistribution(Rows):
 
     def mean(self) -> Array:
         """Expected time; infinite where the expectation does not exist."""
-        return self._evaluate(lambda d: d._mean(), cost=_NUMERIC_COST)
+        return self._evaluate(lambda d: d._mean(), cost=self._block_cost())
 
     def variance(self) -> Array:
         """Expected squared distance from the mean."""
-        return self._evaluate(lambda d: d._variance(), cost=_NUMERIC_COST)
+        return self._evaluate(lambda d: d._variance(), cost=self._block_cost())
 
     def std(self) -> Array:
         """Standard deviation, in the unit of time."""
@@ -345,15 +354,15 @@ class SurvivalDistribution(Rows):
 
     def mode(self) -> Array:
         """Time at which the density is highest."""
-        return self._evaluate(lambda d: d._mode(), cost=_NUMERIC_COST)
+        return self._evaluate(lambda d: d._mode(), cost=self._block_cost())
 
     def restricted_mean(self, horizon: Any) -> Array:
         """Expected event-free time within ``horizon``: ``∫ S(t) dt`` from 0 to the horizon."""
-        return self._evaluate(_restricted_mean, horizon=horizon, cost=_NUMERIC_COST)
+        return self._evaluate(_restricted_mean, horizon=horizon, cost=self._block_cost())
 
     def mean_residual_life(self, times: Any) -> Array:
         """Expected further time for those event-free at ``times``: ``E[T - t | T > t]``."""
-        return self._evaluate(_mean_residual_life, times=times, cost=_NUMERIC_COST)
+        return self._evaluate(_mean_residual_life, times=times, cost=self._block_cost())
 
     def crps(self, times: Any, upper: Any = None) -> Array:
         """Continuous ranked probability score of the outcome ``times``, in the unit of time; lower is better.
@@ -420,6 +429,12 @@ class SurvivalDistribution(Rows):
         from aldsurv.distributions.truncated import LeftTruncated
 
         return LeftTruncated(self, since)
+
+    def _recalibrated(self, level_map: LevelMap) -> SurvivalDistribution:
+        """The distribution after a map of its levels; where all probability sits at times, so it does afterwards."""
+        from aldsurv.distributions.recalibrated import Recalibrated
+
+        return Recalibrated(self, level_map)
 
     @abstractmethod
     def _scaled(self, factor: Array) -> SurvivalDistribution: ...

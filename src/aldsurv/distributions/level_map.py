@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -12,9 +13,12 @@ from aldsurv.distributions.backend import Array, as_like, namespace
 from aldsurv.distributions.rows import count_below
 from aldsurv.errors import ParameterError
 
-__all__ = ["LevelMap", "log_odds", "softplus"]
+__all__ = ["LevelMap", "log_odds", "mapped_survival", "same_maps", "softplus"]
 
 FloatArray = NDArray[np.float64]
+
+# Quotients of distances, and their squares, must stay finite; predictions far off lead to log odds of many thousands.
+_FARTHEST, _NEAREST = 1e15, 1e-50
 
 
 @final
@@ -48,6 +52,11 @@ class LevelMap:
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.ndim != 1 or not np.isfinite(array).all() or not (np.diff(array) > 0).all():
                 raise ParameterError(f"{name} must be finite log odds in strictly ascending order.")
+            if array.size and (np.abs(array).max() > _FARTHEST or np.diff(array, prepend=-np.inf).min() < _NEAREST):
+                raise ParameterError(
+                    f"{name} must lie between -{_FARTHEST:g} and {_FARTHEST:g} and be at least {_NEAREST:g} apart, "
+                    "so that the map between them can be computed."
+                )
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         if self.knots.shape != self.values.shape:
@@ -143,6 +152,24 @@ def softplus(x: Array) -> Array:
     """``log(1 + exp(x))``: minus the log of the probability whose log odds are -x."""
     xp = namespace(x)
     return xp.clip(x, 0.0, None) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+def mapped_survival(survival: Array, level_map: LevelMap) -> Array:
+    """What survivals become if their levels are mapped: those of 0 and 1 stay."""
+    xp = namespace(survival)
+    inside = (survival > 0) & (survival < 1)
+    safe = xp.where(inside, survival, xp.full_like(survival, 0.5))
+    odds = xp.log1p(-safe) - xp.log(safe)
+    mapped = xp.exp(-softplus(odds + level_map.shift(odds)))
+    return xp.where(inside, mapped, survival)
+
+
+def same_maps(maps: Sequence[LevelMap], others: Sequence[LevelMap]) -> bool:
+    """Whether both are the same maps, to the bit."""
+    return len(maps) == len(others) and all(
+        one.knots.tobytes() == other.knots.tobytes() and one.values.tobytes() == other.values.tobytes()
+        for one, other in zip(maps, others, strict=True)
+    )
 
 
 def log_odds(log_survival: Array) -> Array:

@@ -183,6 +183,9 @@ class Mixture(SurvivalDistribution):
         flat = self._flat()
         return super()._crps(lower, upper) if flat is None else flat._crps(lower, upper)
 
+    def _quadrature_cost(self) -> int:
+        return max(part._quadrature_cost() for part in self.components)
+
     def _crps_cost(self) -> int:
         flat = self._flat()
         return super()._crps_cost() if flat is None else flat._crps_cost()

@@ -75,7 +75,8 @@ class MixtureOutputs:
         shift, log_spread = planes[:1], planes[1:2]
         relative = planes[2 + k : 2 + 2 * k] + places
         if not self.exp_theta:
-            relative = namespace(planes).exp(log_spread) * relative
+            xp = namespace(planes)
+            relative = xp.exp(xp.clip(log_spread, -_LARGEST_LOG, _LARGEST_LOG)) * relative
         return shift + relative, log_spread + planes[2 + 2 * k : 2 + 3 * k], planes[2 + 3 * k :], planes[2 : 2 + k]
 
     def columns(self, raw: Array, least_scale: Array) -> dict[str, Array]:

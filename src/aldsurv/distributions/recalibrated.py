@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from aldsurv.distributions.backend import Array, as_like, namespace
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.level_map import LevelMap, log_odds, softplus
-from aldsurv.distributions.step import Step
+from aldsurv.distributions.level_map import LevelMap, log_odds, same_maps, softplus
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -59,18 +58,16 @@ class Recalibrated(SurvivalDistribution):
         return self._trusted(base=self.base._map_rows(change), level_map=self.level_map)
 
     def _join(self, others: Sequence[Self]) -> Self:
-        same = all(
-            other.level_map.knots.tobytes() == self.level_map.knots.tobytes()
-            and other.level_map.values.tobytes() == self.level_map.values.tobytes()
-            for other in others
-        )
-        if not same:
+        if not all(same_maps([other.level_map], [self.level_map]) for other in others):
             raise ParameterError("distributions that were recalibrated by different maps cannot be joined.")
         joined = SurvivalDistribution.concatenate([self.base, *(other.base for other in others)])
         return self._trusted(base=joined, level_map=self.level_map)
 
     def _odds(self, t: Array) -> Array:
         """Log odds of the level of the base, infinite outside of its support."""
+        if isinstance(self.base, Recalibrated):
+            # Once for each map, not twice, which maps of maps would multiply.
+            return self.base._moved(t)
         return self.base._log_cdf(t) - self.base._log_survival(t)
 
     def _moved(self, t: Array) -> Array:
@@ -121,6 +118,9 @@ class Recalibrated(SurvivalDistribution):
     def _places(self) -> Array:
         return namespace(self._column).concat([self.base._places(), self._kinks()], axis=-1)
 
+    def _quadrature_cost(self) -> int:
+        return self.base._quadrature_cost()
+
     def _scaled(self, factor: Array) -> Recalibrated:
         return Recalibrated(self.base._scaled(factor), self.level_map)
 
@@ -130,11 +130,4 @@ class Recalibrated(SurvivalDistribution):
 
 def recalibrated(distribution: SurvivalDistribution, level_map: LevelMap) -> SurvivalDistribution:
     """The distribution after a map of its levels; of a step function the step function of the mapped survivals."""
-    if not isinstance(distribution, Step):
-        return Recalibrated(distribution, level_map)
-    xp = namespace(distribution.values)
-    inside = (distribution.values > 0) & (distribution.values < 1)
-    survival = xp.where(inside, distribution.values, xp.full_like(distribution.values, 0.5))
-    odds = xp.log1p(-survival) - xp.log(survival)
-    mapped = xp.exp(-softplus(odds + level_map.shift(odds)))
-    return Step(distribution.times, xp.where(inside, mapped, distribution.values), tail=distribution.tail)
+    return distribution._recalibrated(level_map)

@@ -91,6 +91,9 @@ class Shifted(SurvivalDistribution):
     def _lower(self) -> Array:
         return self.base._lower() + self.offset
 
+    def _quadrature_cost(self) -> int:
+        return self.base._quadrature_cost()
+
     def _kinks(self) -> Array:
         return self.base._kinks() + self.offset
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from aldsurv.distributions.backend import Array, namespace
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.level_map import LevelMap, mapped_survival
 from aldsurv.distributions.rows import count_below, pick, shared_or_mapped, stacked
 from aldsurv.distributions.tables import checked_curves, checked_grid
 from aldsurv.errors import ParameterError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from aldsurv.distributions.quantile_knots import QuantileKnots
 
-__all__ = ["Step"]
+__all__ = ["Step", "reached_level"]
 
 Tail = Literal["hold", "drop"]
 
@@ -141,9 +142,7 @@ class Step(SurvivalDistribution):
 
     def _inverse_log_survival(self, log_survival: Array) -> Array:
         xp = namespace(self.values)
-        # A level that equals a value of the curve up to rounding counts as reached there.
-        level, rounding = xp.exp(log_survival), float(xp.finfo(self.values.dtype).eps)
-        reached = level + rounding * (8 * level + 4 * (1 - level))
+        reached = reached_level(log_survival)
         index = count_below(-self.values, -reached + 0 * self.values[:, :1], inclusive=False)
         never = index >= self.values.shape[1]
         found = pick(self.times, xp.where(never, xp.zeros_like(index), index))
@@ -226,6 +225,9 @@ class Step(SurvivalDistribution):
         xp = namespace(self.values)
         return xp.broadcast_to(self.times, self.values.shape)
 
+    def _recalibrated(self, level_map: LevelMap) -> Step:
+        return Step(self.times, mapped_survival(self.values, level_map), tail=self.tail)
+
     def _scaled(self, factor: Array) -> Step:
         return self._trusted(times=factor * self.times, values=self._repeated(factor), tail=self.tail)
 
@@ -234,6 +236,13 @@ class Step(SurvivalDistribution):
 
     def _repeated(self, column: Array) -> Array:
         return self.values + 0 * column
+
+
+def reached_level(log_survival: Array) -> Array:
+    """Survival at or below which a level counts as reached: also if it equals the level up to rounding."""
+    xp = namespace(log_survival)
+    level, rounding = xp.exp(log_survival), float(xp.finfo(log_survival.dtype).eps)
+    return level + rounding * (8 * level + 4 * (1 - level))
 
 
 def _differ(grids: Sequence[Array]) -> bool:

@@ -94,6 +94,9 @@ class Truncated(SurvivalDistribution):
     def _lower(self) -> Array:
         return namespace(self._since).maximum(self._since, self._base._lower())
 
+    def _quadrature_cost(self) -> int:
+        return self._base._quadrature_cost()
+
     def _kinks(self) -> Array:
         xp = namespace(self._since)
         return xp.maximum(self._base._kinks(), self._lower())

@@ -8,7 +8,7 @@ from typing import Any, Literal, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aldsurv.distributions.step import Step
+from aldsurv.distributions.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.survival_data import SurvivalData
 
@@ -65,10 +65,9 @@ class BaselineHazard:
         index = np.searchsorted(self.times, np.asarray(times, np.float64), side="right")
         return np.concatenate([[-np.inf], self.log_cumulative])[index]
 
-    def distribution(self, log_risk: ArrayLike) -> Step:
+    def distribution(self, log_risk: ArrayLike) -> ProportionalHazards:
         """For each log risk (n,) the distribution ``S(t) = exp(-H0(t)·exp(log risk))``; its last value is held."""
-        risks = _checked_risks(log_risk, None)
-        return Step(self.times, np.exp(-_exp(self.log_cumulative + risks[:, None])), tail="hold")
+        return ProportionalHazards(self.times, self.log_cumulative, _checked_risks(log_risk, None))
 
 
 @final
@@ -99,14 +98,19 @@ class StratifiedBaseline:
         """Logarithm of each stratum's ``H0`` at a grid of times (k, m)."""
         return np.stack([baseline.log_cumulative_at(times) for baseline in self.baselines])
 
-    def distribution(self, log_risk: ArrayLike, strata: ArrayLike) -> Step:
-        """As that of `BaselineHazard`, each row (n,) by the baseline of its stratum, on the times of all."""
+    def distribution(self, log_risk: ArrayLike, strata: ArrayLike) -> ProportionalHazards:
+        """As that of `BaselineHazard`, each row (n,) by the baseline of its stratum."""
         risks = _checked_risks(log_risk, None)
         codes = self.codes(strata)
         if codes.shape != risks.shape:
             raise ParameterError(f"strata must be one value a row ({risks.size},), but have shape {codes.shape}.")
-        times = self.times
-        return Step(times, np.exp(-_exp(self.log_cumulative_at(times)[codes] + risks[:, None])), tail="hold")
+        return ProportionalHazards(
+            np.concatenate([baseline.times for baseline in self.baselines]),
+            np.concatenate([baseline.log_cumulative for baseline in self.baselines]),
+            risks,
+            sizes=[baseline.times.size for baseline in self.baselines],
+            strata=codes,
+        )
 
     def codes(self, strata: ArrayLike) -> IntArray:
         """Number of each value's level (n,); an unknown one is an error."""

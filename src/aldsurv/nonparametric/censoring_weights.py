@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, departures, product_limit
 from aldsurv.survival_data import SurvivalData
 
-__all__ = ["censoring_distribution", "inverse_censoring_weights"]
+__all__ = ["TIES", "Ties", "censoring_distribution", "inverse_censoring_weights", "uncensored_share"]
+
+Ties: TypeAlias = Literal["events_first", "scikit-survival"]
+TIES = ("events_first", "scikit-survival")
 
 
 def censoring_distribution(data: SurvivalData) -> KaplanMeier:
@@ -33,13 +38,36 @@ def censoring_distribution(data: SurvivalData) -> KaplanMeier:
     return product_limit(found, found.censored, found.events, found.after)
 
 
+def uncensored_share(censoring: KaplanMeier, time: ArrayLike, ties: Ties) -> NDArray[np.float64]:
+    """Probability, at each event time, that the event was not hidden by censoring.
+
+    Parameters
+    ----------
+    censoring
+        G as `censoring_distribution` gives it.
+    time
+        Times of events, of any shape.
+    ties
+        ``"events_first"``: ``G(t-)``, for an event at t is seen unless the censoring came before t, and at equal times
+        the event comes first, as in the estimate of G itself. ``"scikit-survival"``: ``G(t)``, which also counts
+        censorings at t; with coarsely rounded times these are many, and late events weigh too much.
+    """
+    if ties not in TIES:
+        raise ParameterError(f"ties must be {' or '.join(map(repr, TIES))}, but is {ties!r}.")
+    return censoring.survival_before(time) if ties == "events_first" else censoring.survival_at(time)
+
+
 def inverse_censoring_weights(
-    data: SurvivalData, censoring: KaplanMeier | SurvivalData, *, horizon: float | None = None
+    data: SurvivalData,
+    censoring: KaplanMeier | SurvivalData,
+    *,
+    horizon: float | None = None,
+    ties: Ties = "scikit-survival",
 ) -> NDArray[np.float64]:
     """Weights ``event/G(time)`` (n,): each event stands for those censored before it could be seen.
 
-    Rows that are censored, or whose event comes after `horizon`, get 0. G is taken at the time itself, and
-    held after its last time. The weights of `data` are not multiplied in.
+    Rows that are censored, or whose event comes after `horizon`, get 0. G is held after its last time. The weights of
+    `data` are not multiplied in.
 
     Parameters
     ----------
@@ -49,6 +77,8 @@ def inverse_censoring_weights(
         G as `censoring_distribution` gives it, or the rows to estimate it from: usually the training rows.
     horizon
         Time up to which events count; None: all.
+    ties
+        Whether G is taken at the time itself or, with ``"events_first"``, just before it, as in `uncensored_share`.
 
     Examples
     --------
@@ -64,7 +94,7 @@ def inverse_censoring_weights(
         if not (isinstance(horizon, (int, float, np.number)) and horizon > 0):
             raise ParameterError(f"horizon must be a positive number or None, but is {horizon!r}.")
         counts = counts & (time <= horizon)
-    uncensored = censoring.survival_at(time)
+    uncensored = uncensored_share(censoring, time, ties)
     lost = counts & (uncensored == 0)
     if lost.any():
         raise CensoringError(_no_weight(time, counts & ~lost, int(np.flatnonzero(lost)[0]), censoring))

@@ -118,6 +118,12 @@ class KaplanMeier:
         found: FloatArray = np.where(last < 0, 1.0, self.survival[last])[()]
         return found
 
+    def survival_before(self, times: ArrayLike) -> FloatArray:
+        """Estimate just before any times, of their shape: a fall at a time itself does not count yet."""
+        last = np.searchsorted(self.times, _checked_times(times), side="left") - 1
+        found: FloatArray = np.where(last < 0, 1.0, self.survival[last])[()]
+        return found
+
     def at_risk_at(self, times: ArrayLike) -> FloatArray:
         """Number at risk just before any times, of their shape: for the table under a plot."""
         asked = _checked_times(times)

@@ -1,0 +1,55 @@
+"""Public tables through every model of the registry: a fitted model or one clear line, never anything else.
+
+The product is trimmed to be fast: few rows, an epoch, one member. ``python -m bench.public_tables`` runs it whole.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from aldsurv.registry import MODELS
+from bench.public_tables import QUICK, TABLES, outcome_of, some_rows
+
+for package in ("torch", "xgboost", "lifelines", "sksurv", "statsmodels", "sklearn"):
+    pytest.importorskip(package)
+
+ROWS = 40
+GIVEN = {"random_state": 0, "progress": False, **QUICK}
+INTERVALS = {"diabetes", "mice", "botulinum"}
+EXACT_ONLY = {"cqrnn", "deepsurv", "deephit", "cox", "recalibrated", "icald_calibrated"}
+
+
+def may_refuse(model: str, table: str) -> str | None:
+    """What the error says where nothing can be learned, or learning has no definition; None: there is no excuse."""
+    if table == "no_events":
+        return "no event was observed"
+    if table == "dates":
+        return "holds the date"
+    if table in INTERVALS and model in EXACT_ONLY:
+        return "interval-censor"
+    if table == "heart_transplants" and model == "cqrnn":
+        return "entered late"
+    return None
+
+
+@functools.cache
+def rows_of(table: str):
+    return some_rows(TABLES[table](), ROWS)
+
+
+def test_there_are_twenty_public_tables():
+    made_up = {"wide", "mixed", "dates", "weighted", "separated", "steps", "one_event", "five_rows", "three_rows"}
+    assert len(set(TABLES) - made_up - {"no_events"}) >= 20
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_table(model):
+    wrong = []
+    for table in TABLES:
+        found, excuse = outcome_of(model, rows_of(table), GIVEN), may_refuse(model, table)
+        expected = "fitted" if excuse is None else "refused"
+        if found.result != expected or (excuse or "") not in found.message:
+            wrong.append(f"{table}: {found.result} {found.message}")
+    assert not wrong, "\n".join(wrong)
