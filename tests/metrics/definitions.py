@@ -29,6 +29,12 @@ def uncensored_until(train: list[Row], t: Fraction) -> Fraction:
     return found
 
 
+def uncensored_before(train: list[Row], t: Fraction) -> Fraction:
+    """The same just before t: censorings at t itself do not count."""
+    earlier = [y for y, _, _ in train if y < t]
+    return uncensored_until(train, max(earlier)) if earlier else Fraction(1)
+
+
 def concordance(data: SurvivalData, estimate: Sequence[float], importance: Sequence[Fraction]) -> Fraction | None:
     """`importance` multiplies the pairs that begin at a row; None without a comparable pair."""
     rows = rows_of(data)
@@ -45,13 +51,16 @@ def concordance(data: SurvivalData, estimate: Sequence[float], importance: Seque
     return concordant / comparable if comparable else None
 
 
-def brier(data: SurvivalData, survival: Sequence[float], t: float, train: SurvivalData) -> float:
-    """Brier score at t of one predicted survival a row."""
+def brier(
+    data: SurvivalData, survival: Sequence[float], t: float, train: SurvivalData, *, before: bool = True
+) -> float:
+    """Brier score at t of one predicted survival a row; G of an event just before its time, or at it."""
+    uncensored = uncensored_before if before else uncensored_until
     total = Fraction(0)
     training = rows_of(train)
     for (y, e, w), s in zip(rows_of(data), survival, strict=True):
         if y <= t and e:
-            total += w * Fraction(s) ** 2 / uncensored_until(training, y)
+            total += w * Fraction(s) ** 2 / uncensored(training, y)
         elif y > t:
             total += w * (1 - Fraction(s)) ** 2 / uncensored_until(training, Fraction(t))
     return float(total / sum(w for _, _, w in rows_of(data)))

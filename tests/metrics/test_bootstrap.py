@@ -76,9 +76,42 @@ def test_counting_rows_is_drawing_them(name, method):
     settings = {"samples": 30, "random_state": 4, "method": method, **options}
     counted = metrics.bootstrap(name, predicted, data, **settings)
     drawn = metrics.bootstrap(on_rows(name), predicted, data, **settings)
+    if NAMED[name].bounds is not None:
+        # Of a function that nothing is known of limits are not freed of bias.
+        drawn = dataclasses.replace(drawn, lower=counted.lower, upper=counted.upper)
     assert dataclasses.astuple(counted) == pytest.approx(dataclasses.astuple(drawn), rel=1e-10, abs=1e-13)
-    assert counted.lower < counted.value
+    assert counted.lower <= counted.value <= counted.upper
+    assert counted.lower < counted.upper
     assert counted.standard_error > 0
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize(
+    "name",
+    ["cens_dcal", "km_calibration", "average_calibration", "ici", "d_calibration", "one_calibration"],
+)
+def test_limits_of_a_distance_hold_its_value(name, method):
+    """Draws of rows are further from uniform, or from a curve, than the rows themselves."""
+    rng = np.random.default_rng(1)
+    for n in (40, 150):
+        truth = Exponential(rng.uniform(5, 20, n))
+        data = SurvivalData.right(truth.sample(random_state=rng), np.ones(n, bool))
+        options = {"time": 9.0} if NAMED[name].looks_at else {}
+        found = metrics.bootstrap(name, truth, data, samples=60, random_state=0, method=method, **options)
+        low, high = NAMED[name].bounds
+        assert low <= found.lower <= found.value <= found.upper <= high
+        assert found.lower < found.upper
+        assert found.upper - found.lower < 6 * found.standard_error
+
+
+def test_limits_hold_the_value_of_any_function():
+    """A largest value is never exceeded on a resample: without correction its limits would end below it."""
+    data = SurvivalData.right(np.arange(1.0, 31.0), np.ones(30, bool))
+    found = metrics.bootstrap(
+        lambda p, d: -float(np.unique(d.time).size), np.ones(30), data, samples=50, random_state=0
+    )
+    assert found.value == -30
+    assert found.lower <= found.value <= found.upper < -25
 
 
 @given(data=right_censored(), name=st.sampled_from(sorted(NAMED)), seed=st.integers(0, 99))

@@ -12,6 +12,7 @@ from sksurv import metrics as reference
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Normal, Weibull
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.metrics import brier, brier_score, integrated_brier_score
+from aldsurv.metrics.horizons import weighted_quantiles
 from aldsurv.survival_data import SurvivalData
 from metrics import definitions
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_until
@@ -31,6 +32,62 @@ def test_by_definition(data, train, t):
         return
     expected = definitions.brier(data, predicted.survival(t).tolist(), t, train)
     np.testing.assert_allclose(brier_score(predicted, data, [t], train=train), [expected], rtol=1e-12)
+    expected = definitions.brier(data, predicted.survival(t).tolist(), t, train, before=False)
+    found = brier_score(predicted, data, [t], train=train, ties="scikit-survival")
+    np.testing.assert_allclose(found, [expected], rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [1.0, 1.5])
+def test_the_truth_is_best_of_coarsely_rounded_times(shape):
+    """Events and censorings recorded in fives: many are tied, and the weights decide which prediction is best."""
+    rng = np.random.default_rng(0)
+    truth = Weibull(np.exp(rng.normal(2.4, 0.5, 20_000)), shape)
+    event, lost = (np.ceil(t / 5) * 5 for t in (truth.sample(random_state=1), rng.exponential(12, 20_000)))
+    data, full = right(np.minimum(event, lost), event <= lost), right(event, np.full(20_000, True))
+    times = np.array([5.0, 10.0, 15.0, 20.0])
+    found = brier_score(truth, data, times, train=data)
+    np.testing.assert_allclose(found, brier_score(truth, full, times, train=full), atol=0.004)
+    for factor in (0.8, 1.25):
+        assert (brier_score(truth.scaled(factor), data, times[:3], train=data) > found[:3] + 0.002).all()
+        better = integrated_brier_score(truth, data, train=data, times=times)
+        assert integrated_brier_score(truth.scaled(factor), data, train=data, times=times) > better + 0.002
+    # What the other weights give, and why they are not the default: too early a prediction wins.
+    early, true = (
+        brier_score(p, data, times[1:3], train=data, ties="scikit-survival") for p in (truth.scaled(0.8), truth)
+    )
+    assert (early < true - 0.002).all()
+    assert (true > found[1:3] + 0.02).all()
+
+
+def test_range_of_weighted_training_rows():
+    """Rows of weight k are k rows, also for where the score begins and ends."""
+    train, data = simulated(9, n=40), simulated(8, n=50)
+    copies = np.where(train.time < np.median(train.time), 4, 1)
+    predicted = Exponential(np.linspace(5, 40, 50))
+    weighted = right(train.time, train.event, weight=copies)
+    repeated = train[np.repeat(np.arange(40), copies)]
+    expected = integrated_brier_score(predicted, data, train=repeated)
+    assert integrated_brier_score(predicted, data, train=weighted) == pytest.approx(expected, rel=1e-13)
+    assert abs(expected - integrated_brier_score(predicted, data, train=train)) > 1e-3
+    # Weights that are no counts: their unit does not matter, and equal ones are none.
+    shares = [
+        integrated_brier_score(predicted, data, train=right(train.time, train.event, weight=copies * unit))
+        for unit in (0.3, 1e-6, 0.7)
+    ]
+    np.testing.assert_allclose(shares, shares[0], rtol=1e-12)
+    even = right(train.time, train.event, weight=np.full(40, 0.25))
+    unweighted = integrated_brier_score(predicted, data, train=train)
+    assert integrated_brier_score(predicted, data, train=even) == pytest.approx(unweighted, rel=1e-12)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 0.1, 1.0, 2.5, 7.0]), st.integers(1, 5)), min_size=1, max_size=9),
+    st.floats(0, 1),
+)
+def test_quantiles_of_counts_are_those_of_repeated_values(rows, share):
+    values, counts = (np.array(column) for column in zip(*rows, strict=True))
+    found = weighted_quantiles(values, [share], counts.astype(float))
+    assert found[0] == np.quantile(np.repeat(values, counts), share)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -45,14 +102,15 @@ def test_against_scikit_survival(seed, censoring, ties):
     last = np.sort(data.time)[-2]
     times = np.unique(np.append(np.linspace(data.time.min(), last, 30, endpoint=False), np.quantile(data.time, 0.5)))
     rows = train.to_structured(), data.to_structured()
+    options = {"train": train, "ties": "scikit-survival"}
     expected = reference.brier_score(*rows, predicted.survival(times), times)[1]
-    np.testing.assert_allclose(brier_score(predicted, data, times, train=train), expected, atol=1e-10)
+    np.testing.assert_allclose(brier_score(predicted, data, times, **options), expected, atol=1e-10)
     expected = reference.integrated_brier_score(*rows, predicted.survival(times), times)
-    assert integrated_brier_score(predicted, data, train=train, times=times) == pytest.approx(expected, abs=1e-10)
+    assert integrated_brier_score(predicted, data, times=times, **options) == pytest.approx(expected, abs=1e-10)
 
     times = np.linspace(np.quantile(train.time, 0.1), np.quantile(train.time, 0.9), 100)
     expected = reference.integrated_brier_score(*rows, predicted.survival(times), times)
-    assert integrated_brier_score(predicted, data, train=train) == pytest.approx(expected, abs=1e-10)
+    assert integrated_brier_score(predicted, data, **options) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +230,8 @@ def test_what_is_refused():
     for times in (1.0, [[1.0]], [np.nan], [np.inf]):
         with pytest.raises(ParameterError, match="times must be a vector of finite numbers"):
             brier_score(predicted, data, times, train=data)
+    with pytest.raises(ParameterError, match="ties must be 'events_first' or 'scikit-survival', but is 'sksurv'"):
+        brier_score(predicted, data, [1], train=data, ties="sksurv")
     with pytest.raises(ParameterError, match="times must be numbers"):
         brier_score(predicted, data, ["soon"], train=data)
     with pytest.raises(ParameterError, match="predicted has 2 and data 3"):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from aldsurv import metrics
-from aldsurv.distributions import Weibull
+from aldsurv.distributions import Exponential, Weibull
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.named import NAMED
 from aldsurv.survival_data import SurvivalData
@@ -115,15 +115,27 @@ def test_resamples_without_a_value_are_left_out():
     assert found.difference == -0.5
 
 
-def test_both_infinitely_bad():
-    data = SurvivalData.right([1, 2], [True, True])
-    with pytest.warns(UserWarning, match="resamples have no value"):
-        found = metrics.compare([np.inf, 1.0], [np.inf, 2.0], data, metric="mae", samples=40, random_state=0)
-    assert np.isnan(found.difference)
-    assert 0 < found.samples < 40
-    with pytest.warns(UserWarning, match="40 of 40 resamples have no value"):
-        found = metrics.compare([np.inf] * 2, [np.inf] * 2, data, metric="mae", samples=40, random_state=0)
-    assert np.isnan([found.p_value, found.lower, found.standard_error]).all()
+def test_an_infinite_value_neither_wins_nor_loses():
+    data = SurvivalData.right([1, 2, 3], [True, True, True])
+    endless, finite = [np.inf, 1.0, 2.0], [4.0, 2.0, 1.0]
+    for first, second, whose in (
+        (endless, finite, "first"), (finite, endless, "second"), (endless, endless, "first and second"),
+    ):  # fmt: skip
+        with pytest.warns(UserWarning, match=f"^mae of the {whose} prediction is infinite: it neither wins nor loses"):
+            found = metrics.compare(first, second, data, metric="mae", samples=40, random_state=0)
+        numbers = [found.difference, found.lower, found.upper, found.standard_error, found.p_value]
+        assert np.isnan(numbers).all()
+        assert found.samples == 0
+        expected = [np.inf if one is endless else pytest.approx(5 / 3) for one in (first, second)]
+        assert [found.first, found.second] == expected
+
+
+def test_limits_of_the_difference_of_two_distances_hold_it():
+    rng = np.random.default_rng(0)
+    truth = Exponential(rng.uniform(5, 20, 120))
+    data = SurvivalData.right(truth.sample(random_state=rng), np.ones(120, bool))
+    found = metrics.compare(truth, truth.scaled(1.3), data, metric="cens_dcal", samples=60, random_state=0)
+    assert found.lower <= found.difference <= found.upper
 
 
 def test_what_is_refused(rows):

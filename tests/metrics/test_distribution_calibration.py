@@ -145,3 +145,16 @@ def test_a_weight_counts_as_rows(times):
     weighted = right(data.time, data.event, weight=np.full(30, times))
     for metric in (lambda p, d: d_calibration(p, d)[:2], km_calibration):
         np.testing.assert_allclose(metric(predicted, weighted), metric(predicted[rows], data[rows]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [7, 300, 1200])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_kaplan_meier_curve_itself_has_no_distance(n, ties):
+    """A step function against itself, of fewer and of more steps than there are places to compare at."""
+    rng = np.random.default_rng(n)
+    time = rng.exponential(7.0, n)
+    data = right(np.ceil(time) if ties else time, rng.uniform(size=n) < 0.6, weight=rng.integers(1, 3, n))
+    same = kaplan_meier(data).distribution[np.zeros(n, np.intp)]
+    assert km_calibration(same, data) < 1e-25
+    assert km_calibration(same, data, horizon=float(np.quantile(data.time, 0.6))) < 1e-25
+    assert km_calibration(same.scaled(1.5), data) > 1e-3

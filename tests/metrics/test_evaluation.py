@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from aldsurv import metrics
-from aldsurv.distributions import AsymmetricLaplace, Exponential, Weibull
+from aldsurv.distributions import AsymmetricLaplace, Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
+from aldsurv.nonparametric import kaplan_meier
 from aldsurv.survival_data import SurvivalData
 from metrics.definitions import simulated
 
@@ -24,7 +25,7 @@ def test_each_is_what_its_function_gives(point):
     data = SurvivalData.right(data.time, data.event, weight=rng.uniform(0.5, 2, len(data)))
     predicted = AsymmetricLaplace(rng.uniform(5, 20, len(data)), rng.uniform(3, 9, len(data)), 0.6)
     found = metrics.evaluate(predicted, data, train=train, point=point, unit=4.0)
-    assert list(found) == [*NINE, "log_likelihood"]
+    assert list(found) == [*NINE, "log_likelihood", "bounded_log_likelihood"]
     assert all(type(value) is float for value in found.values())
     expected = {
         "mae": metrics.mean_absolute_error(predicted, data, point=point, unit=4.0),
@@ -33,6 +34,7 @@ def test_each_is_what_its_function_gives(point):
         "uno_c": metrics.concordance_uno(predicted, data, train=train, point=point),
         "cens_dcal": metrics.censored_d_calibration(predicted, data),
         "log_likelihood": metrics.log_likelihood(predicted, data),
+        "bounded_log_likelihood": metrics.bounded_log_likelihood(predicted, data, train=train),
     }
     for kind, line in (
         ("s", metrics.survival_calibration(predicted, data)),
@@ -111,6 +113,7 @@ def test_another_unit_of_time():
     found = metrics.evaluate(predicted.scaled(8.0), data.scaled(8.0), train=train.scaled(8.0), unit=8.0)
     # The density is per unit of time: an exact row loses log 8.
     found["log_likelihood"] += np.log(8) * data.event.mean()
+    found["bounded_log_likelihood"] += np.log(8) * data.event.mean()
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -171,3 +174,54 @@ def test_needs_numpy_alone():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def late_events() -> tuple[Step, SurvivalData, SurvivalData]:
+    """Curves that end with the last event of training, two later events, and one where no training row had any."""
+    train = SurvivalData.right(np.arange(1.0, 21.0), np.arange(20) % 4 != 3)
+    data = SurvivalData.right([2.5, 7.0, 30.0, 12.0, 45.0], [True, False, True, True, True])
+    curve = kaplan_meier(train).survival_at(np.arange(1.0, 20.0))
+    return Step(np.arange(1.0, 20.0), np.tile(curve, (5, 1))), data, train
+
+
+def test_an_impossible_row_has_a_warning_and_a_finite_companion():
+    predicted, data, train = late_events()
+    message = r"^log_likelihood is -inf: 3 of 5 rows have no probability .*\(first: row 2, event at 30\)"
+    with pytest.warns(UserWarning, match=message):
+        found = metrics.evaluate(predicted, data, train=train)
+    assert found["log_likelihood"] == -np.inf
+    # By its definition: one part in a hundred of an exponential distribution with the event rate of training.
+    rate = 15 / train.time.sum()
+    usual = np.where(
+        data.event, predicted.density(data.time[:, None])[:, 0], predicted.survival(data.time[:, None])[:, 0]
+    )
+    spare = np.where(data.event, rate, 1.0) * np.exp(-rate * data.time)
+    expected = np.log(0.99 * usual + 0.01 * spare).mean()
+    assert found["bounded_log_likelihood"] == pytest.approx(expected, rel=1e-12)
+    limits = metrics.bootstrap("bounded_log_likelihood", predicted, data, train=train, samples=50, random_state=0)
+    assert limits.lower <= limits.value <= limits.upper
+    assert np.isfinite([limits.lower, limits.upper, limits.standard_error]).all()
+
+
+def test_the_companion_is_near_the_log_likelihood_where_that_is_finite():
+    train, data = simulated(1), simulated(2)
+    truth = Weibull(np.linspace(5, 30, len(data)), 1.3)
+    plain, bounded = metrics.log_likelihood(truth, data), metrics.bounded_log_likelihood(truth, data, train=train)
+    assert bounded >= plain + np.log(0.99)
+    assert bounded == pytest.approx(plain, abs=0.03)
+    # It prefers what is right, and heeds every kind of censoring, entry and weights.
+    assert metrics.bounded_log_likelihood(truth.scaled(3.0), data, train=train) < bounded - 0.1
+    rows = SurvivalData.interval(
+        [2, 3, -np.inf, 5], [2, 4, 1, np.inf], entry=[1, -np.inf, -np.inf, 2], weight=[1, 2, 1, 0]
+    )
+    unweighted = SurvivalData.interval(rows.lower, rows.upper, entry=rows.entry)
+    reference = SurvivalData.right([4.0], [True])  # a mean of 4
+    likelihood = [np.exp(one.log_likelihood(unweighted)) for one in (truth[:4], Exponential(np.full(4, 4.0)))]
+    expected = np.log(0.5 * likelihood[0] + 0.5 * likelihood[1])
+    found = metrics.bounded_log_likelihood(truth[:4], rows, train=reference, share=0.5)
+    assert found == pytest.approx(np.average(expected, weights=rows.weights), rel=1e-12)
+    with pytest.raises(ParameterError, match="share must be a number between 0 and 1, but is 1"):
+        metrics.bounded_log_likelihood(truth, data, share=1)
+    nothing = SurvivalData.right([1, 2], [True, True], weight=[0, 1])[:1]
+    with pytest.warns(UserWarning, match="bounded_log_likelihood is not defined and NaN"):
+        assert np.isnan(metrics.bounded_log_likelihood(truth[:1], nothing))

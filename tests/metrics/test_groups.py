@@ -5,11 +5,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from aldsurv.distributions import Exponential, Weibull
+from aldsurv.distributions import Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.metrics import censored_d_calibration, concordance_harrell
 from aldsurv.metrics.distribution_calibration import d_calibration
 from aldsurv.metrics.groups import calibration_by_group
+from aldsurv.metrics.individual_calibration import worst_group_calibration
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.survival_data import SurvivalData
 from metrics.definitions import simulated
@@ -52,6 +53,34 @@ def test_the_worst_is_found_though_small_groups_scatter():
     # Of few rows CensDcal is larger still, and means nothing.
     assert by_label["tiny"].cens_dcal > by_label["wrong"].cens_dcal
     assert calibration_by_group(predicted, data, labels, least=1000).worst is None
+
+
+def test_a_large_group_that_is_wrong_is_worse_than_a_small_one_that_scatters():
+    """The small group has more CensDcal beyond 90/n, by chance; only the large one is off by more than chance."""
+    labels = np.repeat(["large", "small"], [3000, 60])
+    scattered = np.repeat(np.arange(10), [9, 3, 9, 3, 9, 3, 9, 3, 6, 6]) / 10 + 0.05
+    levels = np.concatenate([(np.arange(3000) + 0.5) / 3000, scattered])
+    truth = Weibull(np.linspace(3, 15, 3060), 1.5)
+    data = right(truth.quantile(levels[:, None])[:, 0], np.ones(3060, bool))
+    found = calibration_by_group(truth.scaled(np.where(labels == "large", 1.08, 1.0)), data, labels)
+    large, small = found.groups
+    assert small.cens_dcal - 90 / 60 > large.cens_dcal - 90 / 3000 > 0
+    assert small.p_value > 0.1 > 0.01 > large.p_value
+    assert found.worst == "large"
+    # Where no group is off by more than chance, it is the one with the largest distance beyond that.
+    assert calibration_by_group(truth, data, labels).worst == "small"
+    assert calibration_by_group(truth, data, labels, least=100).worst == "large"
+
+
+def test_a_group_without_a_distance_is_not_the_worst():
+    """No row of the first group has got beyond level 0: it has none, and must not hide the other."""
+    x = np.repeat([[0.0], [1.0]], 60, axis=0)
+    data = right(np.repeat([1.0, 150.0], 60), np.arange(120) % 2 == 0)
+    predicted = Step([100.0, 200.0], np.tile([0.5, 0.0], (120, 1)))
+    with pytest.warns(UserWarning, match="x0 ≤ 0 is not defined and NaN: all levels are 0"):
+        found = worst_group_calibration(predicted, data, x)
+    assert found.group == "x0 > 0"
+    assert found.distance > 0.1
 
 
 def test_any_column():

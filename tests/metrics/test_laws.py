@@ -7,16 +7,80 @@ import pytest
 import torch
 
 from aldsurv.distributions import AsymmetricLaplace
+from aldsurv.metrics.brier import brier_score
 from aldsurv.metrics.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
+from aldsurv.metrics.concordance import concordance_uno
 from aldsurv.metrics.discrimination import concordance_antolini, cumulative_dynamic_auc
 from aldsurv.metrics.distribution_calibration import d_calibration, km_calibration
+from aldsurv.metrics.evaluation import evaluate
 from aldsurv.metrics.groups import calibration_by_group
+from aldsurv.metrics.individual_calibration import worst_group_calibration
 from aldsurv.metrics.intervals import interval_coverage
+from aldsurv.metrics.named import NAMED
 from aldsurv.metrics.ranked_probability import crps, survival_crps
 from aldsurv.metrics.skill import brier_skill_score
 from aldsurv.metrics.time_calibration import integrated_calibration_index, one_calibration
 from aldsurv.survival_data import SurvivalData
 from metrics.definitions import simulated
+
+
+def repeated(data: SurvivalData, copies: np.ndarray) -> tuple[SurvivalData, SurvivalData, np.ndarray]:
+    """Rows with counts as weights, the same rows so often, and which these are."""
+    rows = np.repeat(np.arange(len(data)), copies)
+    return SurvivalData.right(data.time, data.event, weight=copies), data[rows], rows
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_row_of_weight_two_is_two_rows(name):
+    """Of training rows and of those evaluated; where a score begins and ends follows from the weights, too."""
+    rng = np.random.default_rng(3)
+    plain, learned = simulated(5, 90), simulated(6, 110)
+    # Early rows count more, so that every quantile moves.
+    weighted, expanded, rows = repeated(plain, np.where(plain.time < 6, 3, 1))
+    train, more_train, _ = repeated(learned, np.where(learned.time < 8, 2, rng.integers(0, 2, 110)))
+    predicted, metric = AsymmetricLaplace(rng.uniform(5, 30, 90), rng.uniform(4, 12, 90), 0.7), NAMED[name]
+    by_weight = metric(predicted, weighted, **metric.options_with(train, {}, weighted))
+    by_row = metric(predicted[rows], expanded, **metric.options_with(more_train, {}, expanded))
+    assert np.isfinite(by_weight)
+    assert by_weight == pytest.approx(by_row, rel=1e-11)
+    # And without training rows, as a scorer has them.
+    by_weight = metric(predicted, weighted, **metric.options_with(weighted, {}, weighted))
+    by_row = metric(predicted[rows], expanded, **metric.options_with(expanded, {}, expanded))
+    assert by_weight == pytest.approx(by_row, rel=1e-11)
+
+
+def test_a_row_of_weight_two_is_two_rows_for_the_rest():
+    rng = np.random.default_rng(3)
+    weighted, expanded, rows = repeated(simulated(5, 90), rng.integers(1, 4, 90))
+    train, more_train, _ = repeated(simulated(6, 110), rng.integers(0, 3, 110))
+    predicted, x = AsymmetricLaplace(rng.uniform(5, 30, 90), rng.uniform(4, 12, 90), 0.7), rng.normal(size=(90, 2))
+    found = evaluate(predicted, weighted, train=train, point="restricted_mean")
+    again = evaluate(predicted[rows], expanded, train=more_train, point="restricted_mean")
+    assert found == pytest.approx(again, rel=1e-11)
+    found = worst_group_calibration(predicted, weighted, x, least=1)
+    again = worst_group_calibration(predicted[rows], expanded, x[rows], least=1)
+    assert (found.distance, found.group) == (pytest.approx(again.distance, rel=1e-11), again.group)
+    labels = np.arange(90) % 3
+    found, again = (
+        calibration_by_group(p, d, g, least=1)
+        for p, d, g in ((predicted, weighted, labels), (predicted[rows], expanded, labels[rows]))
+    )
+    assert found.horizon == again.horizon
+    for one, other in zip(found.groups, again.groups, strict=True):
+        np.testing.assert_allclose(one[3:], other[3:], rtol=1e-11)
+    times = [3.0, 6.0, 9.0]
+    for ties in ("events_first", "scikit-survival"):
+        by_weight, by_row = (
+            concordance_uno(p, d, train=t, ties=ties)
+            for p, d, t in ((predicted, weighted, train), (predicted[rows], expanded, more_train))
+        )
+        assert by_weight == pytest.approx(by_row, rel=1e-11)
+        by_weight, by_row = (
+            brier_score(p, d, times, train=t, ties=ties)
+            for p, d, t in ((predicted, weighted, train), (predicted[rows], expanded, more_train))
+        )
+        np.testing.assert_allclose(by_weight, by_row, rtol=1e-11)
+
 
 TRAIN = simulated(1, 150)
 METRICS = {

@@ -116,7 +116,9 @@ def test_options_of_the_metric(rows):
 
 
 def test_options_that_do_not_exist():
-    with pytest.raises(ParameterError, match=r"^scorer 'auc' has no option 'time'; its options are times, train.$"):
+    with pytest.raises(
+        ParameterError, match=r"^scorer 'auc' has no option 'time'; its options are times, train, ties.$"
+    ):
         get_scorer("auc", time=3)
     with pytest.raises(ParameterError, match=r"^scorer 'log_likelihood' has no option 'times'; it has none.$"):
         get_scorer("log_likelihood", times=[3])

@@ -113,7 +113,7 @@ def one_by_definition(risk, data, time, bins, variance):
 def test_one_calibration_by_definition(bins, variance):
     data = simulated(6, 300, ties=False)
     predicted = Weibull(np.random.default_rng(3).uniform(5, 40, 300), 1.2)
-    found = one_calibration(predicted, data, 7.0, bins=bins, variance=variance)
+    found = one_calibration(predicted, data, 7.0, bins=bins, variance=variance, least=0)
     for value, expected in zip(found, one_by_definition(predicted.cdf(7.0), data, 7.0, bins, variance), strict=True):
         np.testing.assert_allclose(value, expected, rtol=1e-10)
 
@@ -151,17 +151,40 @@ def test_p_values_of_the_truth_are_uniform():
     assert np.median(p_values("effective", 10.0, 1.3, 20)) < 0.01
 
 
+def test_the_truth_is_rejected_as_often_as_the_level_says():
+    """Of rows of which few are followed so long, in groups of 60: at the 5 % level in about 5 % of the draws."""
+    rng, rejected, sizes = np.random.default_rng(0), [], []
+    for _ in range(400):
+        truth = Weibull(np.exp(1.5 + 0.7 * rng.normal(size=600)), 1.5)
+        event, lost = truth.sample(random_state=rng), rng.exponential(8.0, 600)
+        found = one_calibration(truth, right(np.minimum(event, lost), event <= lost), 8.0)
+        rejected.append(found.p_value < 0.05)
+        sizes.append(found.predicted.size)
+    assert 0.025 <= np.mean(rejected) <= 0.075  # as they are cut: 13 %
+    assert 3 < np.mean(sizes) < 6
+
+
+def test_groups_of_enough_rows_stay_as_they_are_cut():
+    data = simulated(6, 3000)
+    predicted = Weibull(np.random.default_rng(3).uniform(5, 40, 3000), 1.2)
+    joined, cut = one_calibration(predicted, data, 7.0), one_calibration(predicted, data, 7.0, least=0)
+    for value, expected in zip(joined, cut, strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
 def test_groups_without_events_or_survivors():
     time = np.concatenate([np.full(10, 9.0), np.linspace(1, 5, 10)])
     data = right(time, np.ones(20, bool))
     predicted = Exponential(np.repeat([60.0, 2.0], 10))
-    found = one_calibration(predicted, data, 6.0, bins=2)
+    found = one_calibration(predicted, data, 6.0, bins=2, least=0)
     p = -np.expm1(-6 / np.array([60.0, 2.0]))
     np.testing.assert_allclose(found.observed, [0, 1])
     assert found.statistic == pytest.approx((10 * (found.observed - p) ** 2 / (p * (1 - p))).sum())
     certain = Exponential(np.repeat([1e300, 1e-300], 10))
-    assert one_calibration(certain, data, 6.0, bins=2)[:2] == (0, 1)
-    assert one_calibration(certain[::-1], data, 6.0, bins=2)[:2] == (np.inf, 0)
+    assert one_calibration(certain, data, 6.0, bins=2, least=0)[:2] == (0, 1)
+    assert one_calibration(certain[::-1], data, 6.0, bins=2, least=0)[:2] == (np.inf, 0)
+    # Together they have events and survivors.
+    assert one_calibration(predicted, data, 6.0, bins=2).observed.tolist() == [0.5]
 
 
 def test_edges():
@@ -186,11 +209,14 @@ def test_edges():
     for bins in (1, 2.5, True):
         with pytest.raises(ParameterError, match="bins must be an integer of 2 or more"):
             one_calibration(predicted, data, 5.0, bins=bins)
+    for least in (-1, 2.5, True):
+        with pytest.raises(ParameterError, match="least must be an integer of 0 or more"):
+            one_calibration(predicted, data, 5.0, least=least)
     with pytest.raises(ParameterError, match="variance must be 'effective', 'greenwood' or 'binomial'"):
         one_calibration(predicted, data, 5.0, variance="poisson")
     short = right(np.concatenate([np.full(50, 2.0), np.linspace(5, 9, 50)]), np.arange(100) >= 50)
     with pytest.warns(UserWarning, match="1 of 2 groups have no row left at time 7"):
-        found = one_calibration(predicted, short, 7.0, bins=2)
+        found = one_calibration(predicted, short, 7.0, bins=2, least=0)
     assert np.isnan(found.observed[1])
     assert found.p_value == pytest.approx(stats.chi2.sf(found.statistic, 1))
     # The events are exactly those of the highest risk, in its order: there is no largest slope.

@@ -26,7 +26,7 @@ from aldsurv.metrics.individual_calibration import (
     worst_group_calibration,
 )
 from aldsurv.metrics.intervals import IntervalCoverage, interval_coverage
-from aldsurv.metrics.likelihood import log_likelihood
+from aldsurv.metrics.likelihood import bounded_log_likelihood, log_likelihood
 from aldsurv.metrics.point_estimates import point_estimate
 from aldsurv.metrics.ranked_probability import crps, survival_crps
 from aldsurv.metrics.resampling import BootstrapResult, bootstrap
@@ -56,6 +56,7 @@ __all__ = [
     "WorstGroup",
     "average_calibration",
     "bootstrap",
+    "bounded_log_likelihood",
     "brier_score",
     "brier_skill_score",
     "calibration_by_group",

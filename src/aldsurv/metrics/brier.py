@@ -9,23 +9,31 @@ import numpy as np
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
+from aldsurv.metrics.horizons import training_range
 from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
-from aldsurv.nonparametric.censoring_weights import censoring_distribution
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, uncensored_share
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
 from aldsurv.survival_data import SurvivalData
 
-__all__ = ["brier_score", "integrated_brier_score"]
+__all__ = ["brier_score", "default_times", "event_weights", "integrated_brier_score"]
 
 # Survival probabilities held at once: few enough for the cache, whatever the number of rows and times.
 _BLOCK_VALUES = 1 << 16
 
 
-def brier_score(predicted: SurvivalDistribution, data: SurvivalData, times: Any, *, train: SurvivalData) -> FloatArray:
+def brier_score(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    times: Any,
+    *,
+    train: SurvivalData,
+    ties: Ties = "events_first",
+) -> FloatArray:
     """Squared error of the predicted survival at `times` (m,), weighted for censoring; lower is better.
 
-    ``BS(t) = mean[S(t|x)²·1(y ≤ t, event)/G(y) + (1 - S(t|x))²·1(y > t)/G(t)]`` after Graf et al. (1999), where G is
-    the Kaplan-Meier estimate of the censoring time on the training rows. At a time that no training row
-    reaches, or at which G is 0, there is no estimate: NaN, with a warning.
+    ``BS(t) = mean[S(t|x)²·1(y ≤ t, event)/G(y-) + (1 - S(t|x))²·1(y > t)/G(t)]`` after Graf et al. (1999), where G is
+    the Kaplan-Meier estimate of the censoring time on the training rows and ``G(y-)`` its value just before y. At a
+    time that no training row reaches, or at which G is 0, there is no estimate: NaN, with a warning.
 
     Parameters
     ----------
@@ -37,6 +45,10 @@ def brier_score(predicted: SurvivalDistribution, data: SurvivalData, times: Any,
         Times (m,), in any order.
     train
         Rows to estimate the censoring from; their weights and delayed entries are heeded.
+    ties
+        What an event is weighted by where others are censored at its time. ``"events_first"``: ``1/G(y-)``, by which
+        no prediction beats the true one on average. ``"scikit-survival"``: ``1/G(y)``, the number that
+        scikit-survival gives. Without such ties both are the same.
 
     Examples
     --------
@@ -52,21 +64,27 @@ def brier_score(predicted: SurvivalDistribution, data: SurvivalData, times: Any,
     censoring = censoring_distribution(train)
     known = _within(censoring, asked)
     score = np.full(asked.shape, np.nan)
-    score[known] = _score(predicted, rows, asked[known], censoring)
+    score[known] = _score(predicted, rows, asked[known], censoring, ties)
     return score
 
 
 def integrated_brier_score(
-    predicted: SurvivalDistribution, data: SurvivalData, *, train: SurvivalData, times: Any = None
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    times: Any = None,
+    ties: Ties = "events_first",
 ) -> float:
     """Mean of the Brier score over a range of times by the trapezoid rule; lower is better.
 
     Parameters
     ----------
-    predicted, data, train
+    predicted, data, train, ties
         As in `brier_score`.
     times
-        Grid (m,), strictly increasing. None: 100 points from the 0.1 to the 0.9 quantile of the training times.
+        Grid (m,), strictly increasing. None: 100 points from the 0.1 to the 0.9 quantile of the training times, of
+        which each counts with its weight.
         A grid that runs beyond what `brier_score` can estimate is cut off there, and a warning says where.
 
     Examples
@@ -82,17 +100,28 @@ def integrated_brier_score(
         return undefined("integrated_brier_score", "no row has a positive weight")
     censoring = censoring_distribution(training)
     if times is None:
-        first, last = np.quantile(training.time[training.weights > 0], [0.1, 0.9])
-        times = np.linspace(first, last, 100)
-        if first == last:
-            return undefined("integrated_brier_score", f"most training times are {first:g}, which leaves no range")
+        times = default_times(training)
+        if times[0] == times[-1]:
+            return undefined("integrated_brier_score", f"most training times are {times[0]:g}, which leaves no range")
     grid = _checked_times(times)
     if grid.size < 2 or not (np.diff(grid) > 0).all():
         raise ParameterError("times must be two or more in strictly increasing order; for one time use brier_score.")
     grid = grid[_within(censoring, grid)]
     if grid.size < 2:
         return undefined("integrated_brier_score", "fewer than two times have an estimate of the censoring")
-    return float(np.trapezoid(_score(predicted, rows, grid, censoring), grid) / (grid[-1] - grid[0]))
+    return float(np.trapezoid(_score(predicted, rows, grid, censoring, ties), grid) / (grid[-1] - grid[0]))
+
+
+def default_times(train: SurvivalData) -> FloatArray:
+    """The times of the integrated Brier score: 100 from the 0.1 to the 0.9 quantile of the training times."""
+    return np.linspace(*training_range(train), 100)
+
+
+def event_weights(data: SurvivalData, censoring: KaplanMeier, ties: Ties) -> FloatArray:
+    """What the event of each row (n,) stands for, itself and those hidden by censoring; 0 for censored rows."""
+    uncensored = uncensored_share(censoring, data.time, ties)
+    # An event that counts at any of the times of a score has a positive G; the others may not, and do not matter.
+    return np.divide(1.0, uncensored, out=np.zeros(len(data)), where=data.event & (uncensored > 0))
 
 
 def _checked_times(times: Any) -> FloatArray:
@@ -121,13 +150,11 @@ def _within(censoring: KaplanMeier, times: FloatArray) -> Any:
 
 
 def _score(
-    predicted: SurvivalDistribution, data: SurvivalData, times: FloatArray, censoring: KaplanMeier
+    predicted: SurvivalDistribution, data: SurvivalData, times: FloatArray, censoring: KaplanMeier, ties: Ties
 ) -> FloatArray:
     """Brier score at times at which the censoring curve is positive."""
     time, weight = data.time[:, None], data.weights
-    # An event that counts at any of the times has a positive G; the others may not, and do not matter.
-    uncensored = censoring.survival_at(data.time)
-    seen = np.divide(weight, uncensored, out=np.zeros(len(data)), where=data.event & (uncensored > 0))
+    seen = weight * event_weights(data, censoring, ties)
     past, present = np.zeros(times.shape), np.zeros(times.shape)
     step = max(1, _BLOCK_VALUES // max(1, times.size))
     for start in range(0, len(data), step):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
@@ -18,6 +19,7 @@ from aldsurv.metrics.resampling import (
     jackknife,
     replicates,
     spread,
+    unbiased,
 )
 from aldsurv.metrics.row_counts import Counts, by_counts, numbers
 from aldsurv.metrics.row_matching import FloatArray
@@ -75,7 +77,9 @@ def compare(
     """Whether one prediction is better than another, judged on the same rows.
 
     Both are evaluated on the same draws of rows. What makes rows easy or hard for both cancels in the
-    difference, which is therefore known far better than the two values would suggest.
+    difference, which is therefore known far better than the two values would suggest. An infinite value, as of an error
+    whose predicted time is never, neither wins nor loses: the difference, its limits and its p-value are NaN, and a
+    warning says why.
 
     Parameters
     ----------
@@ -108,14 +112,32 @@ def compare(
         )
     forms = [by_counts(named, predicted, rows, given) for predicted in (first, second)]
 
-    def gap(counts: Counts) -> FloatArray:
-        # Two predictions that are infinitely bad have no difference: NaN, which is left out.
-        with np.errstate(invalid="ignore"):
-            return np.asarray(forms[0](counts) - forms[1](counts))
+    endless = np.isinf(one) | np.isinf(other)
 
+    def gap(counts: Counts) -> FloatArray:
+        # Of draws without the rows that make a value infinite the difference would be that of easier rows.
+        with np.errstate(invalid="ignore"):
+            found = np.asarray(forms[0](counts) - forms[1](counts))
+        return np.where(endless | np.isinf(found), np.nan, found)
+
+    if endless.any():
+        named_metric = metric if isinstance(metric, str) else getattr(metric, "__name__", "the metric")
+        whose = " and ".join(place for place, values in (("first", one), ("second", other)) if np.isinf(values).any())
+        warnings.warn(
+            f"{named_metric} of the {whose} prediction is infinite: it neither wins nor loses, and the comparison "
+            "has no result.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if endless.all():
+        nothing = as_given(np.full(one.shape, np.nan), np.shape(found[0]))
+        first_value, second_value = (as_given(value, np.shape(found[0])) for value in (one, other))
+        return Comparison(first_value, second_value, nothing, nothing, nothing, nothing, nothing, 0)
     drawn = replicates(gap, len(rows), samples, random_state)
     with np.errstate(invalid="ignore"):
-        difference = one - other
+        difference = np.where(endless, np.nan, one - other)
+    if named.bounds is not None:
+        drawn = np.stack([unbiased(drawn[:, k], float(difference[k])) for k in range(difference.size)], axis=1)
     without_each = jackknife(gap, len(rows)) if method == "bca" else None
     lower, upper = interval(drawn, difference, level, without_each)
     shape = np.shape(found[0])

@@ -11,7 +11,12 @@ from aldsurv.errors import ParameterError
 from aldsurv.metrics.pair_order import PairOrder
 from aldsurv.metrics.point_estimates import Point, point_estimate
 from aldsurv.metrics.row_matching import FloatArray, undefined, without_delayed_entry
-from aldsurv.nonparametric.censoring_weights import censoring_distribution, inverse_censoring_weights
+from aldsurv.nonparametric.censoring_weights import (
+    Ties,
+    censoring_distribution,
+    inverse_censoring_weights,
+    uncensored_share,
+)
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
 from aldsurv.survival_data import SurvivalData
 
@@ -51,6 +56,7 @@ def concordance_uno(
     train: SurvivalData,
     tau: float | None = None,
     point: Point = "median",
+    ties: Ties = "scikit-survival",
 ) -> float:
     """Uno's C: Harrell's with each pair weighted by ``1/G(t)²``, t its earlier time, for events before `tau`.
 
@@ -66,6 +72,9 @@ def concordance_uno(
     tau
         Only events before this time begin a pair; later rows still are their later half. None: the largest
         training time at which G is positive.
+    ties
+        Weight of an event at whose time others are censored: ``1/G(t)²`` as in scikit-survival, or with
+        ``"events_first"`` ``1/G(t-)²``, as in `brier_score`. Without such ties both are the same.
 
     Examples
     --------
@@ -84,7 +93,7 @@ def concordance_uno(
     if end == 0:
         return undefined("concordance_uno", "no event can come before tau = 0")
     return _concordance(
-        pairs, rows, uno_importance(pairs, rows, censoring, end), "concordance_uno", f" before tau = {end:g}"
+        pairs, rows, uno_importance(pairs, rows, censoring, end, ties), "concordance_uno", f" before tau = {end:g}"
     )
 
 
@@ -93,18 +102,20 @@ def event_importance(pairs: PairOrder, data: SurvivalData) -> FloatArray:
     return data.event[pairs.rows].astype(np.float64)
 
 
-def uno_importance(pairs: PairOrder, data: SurvivalData, censoring: KaplanMeier, tau: float) -> FloatArray:
+def uno_importance(
+    pairs: PairOrder, data: SurvivalData, censoring: KaplanMeier, tau: float, ties: Ties = "scikit-survival"
+) -> FloatArray:
     """What a row counts as the earlier of a pair in Uno's C (n,), by place."""
     # The horizon is inclusive, tau is not.
     before = float(np.nextafter(tau, -np.inf))
-    if censoring.survival_at(before) == 0:
+    if uncensored_share(censoring, before, ties) == 0:
         # An event may have no weight, and the error should name its row.
-        return inverse_censoring_weights(data, censoring, horizon=before)[pairs.rows] ** 2
+        return inverse_censoring_weights(data, censoring, horizon=before, ties=ties)[pairs.rows] ** 2
     found, begins = np.zeros(len(data)), np.flatnonzero(data.event[pairs.rows])
     # Among ascending times G is found many times faster.
     time = data.time[pairs.rows[begins]]
     count = np.searchsorted(time, before, side="right")
-    found[begins[:count]] = (1 / censoring.survival_at(time[:count])) ** 2
+    found[begins[:count]] = (1 / uncensored_share(censoring, time[:count], ties)) ** 2
     return found
 
 

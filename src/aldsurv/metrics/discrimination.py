@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.metrics.brier import event_weights
 from aldsurv.metrics.horizons import checked_times
 from aldsurv.metrics.point_estimates import point_estimate
 from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
-from aldsurv.nonparametric.censoring_weights import censoring_distribution
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 from aldsurv.survival_data import SurvivalData
 
@@ -29,11 +30,16 @@ class DynamicAuc(NamedTuple):
 
 
 def cumulative_dynamic_auc(
-    predicted: SurvivalDistribution | Any, data: SurvivalData, times: Any, *, train: SurvivalData
+    predicted: SurvivalDistribution | Any,
+    data: SurvivalData,
+    times: Any,
+    *,
+    train: SurvivalData,
+    ties: Ties = "events_first",
 ) -> DynamicAuc:
     """Probability that of a row with the event by t and one event-free at t the first has the higher risk at t.
 
-    Cases at t are the events at ``y ≤ t``, each weighted by ``1/G(y)``, controls the rows at ``y > t`` (Uno et al.
+    Cases at t are the events at ``y ≤ t``, each weighted by ``1/G(y-)``, controls the rows at ``y > t`` (Uno et al.
     2007; Hung & Chiang 2010); G is the Kaplan-Meier estimate of the censoring time on the training rows. The risk is
     ``1 - S(t|x)``; equal ones count one half. The mean weights each time by the fall of the Kaplan-Meier
     curve of the rows since the time before it (Lambert & Chevret 2016). It takes O(n log n) a time.
@@ -49,6 +55,8 @@ def cumulative_dynamic_auc(
         row reaches, or where G is 0; the mean is that of the others.
     train
         Rows to estimate the censoring from; their weights and delayed entries are heeded.
+    ties
+        Weight of a case at whose time others are censored, as in `brier_score`: ``"scikit-survival"`` for ``1/G(y)``.
 
     Examples
     --------
@@ -64,14 +72,12 @@ def cumulative_dynamic_auc(
         matched_data(predicted, rows)
     else:
         fixed = point_estimate(predicted, rows)
-    event, weight = rows.event, rows.weights
+    weight = rows.weights
     if not weight.any():
         nothing = undefined("cumulative_dynamic_auc", "no row has a positive weight")
         return DynamicAuc(np.full(asked.shape, nothing), nothing)
     censoring = censoring_distribution(train)
-    uncensored = censoring.survival_at(rows.time)
-    # An event that counts at a time with a positive G has one too.
-    case_weight = np.divide(weight, uncensored, out=np.zeros(len(rows)), where=event & (uncensored > 0))
+    case_weight = weight * event_weights(rows, censoring, ties)
     auc = np.full(asked.shape, np.nan)
     for k in np.flatnonzero(_known(censoring, asked)):
         control = rows.time > asked[k]

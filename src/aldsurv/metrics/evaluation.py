@@ -14,12 +14,13 @@ from aldsurv.metrics.calibration import censored_d_calibration, density_calibrat
 from aldsurv.metrics.concordance import concordance_harrell, concordance_uno
 from aldsurv.metrics.error import mean_absolute_error
 from aldsurv.metrics.event_levels import event_levels
-from aldsurv.metrics.likelihood import log_likelihood
-from aldsurv.metrics.named import NamedMetric
+from aldsurv.metrics.likelihood import bounded_log_likelihood, log_likelihood, log_likelihood_rows
+from aldsurv.metrics.named import NAMED, NamedMetric
 from aldsurv.metrics.point_estimates import Point, point_estimate
 from aldsurv.metrics.resampling import BootstrapResult, all_replicates, left_out, summary
 from aldsurv.metrics.row_counts import ByCounts, by_counts
 from aldsurv.metrics.row_matching import FloatArray, matched_data
+from aldsurv.nonparametric.censoring_weights import Ties
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["evaluate"]
@@ -36,6 +37,7 @@ def evaluate(
     point: Point = ...,
     truth: Any = ...,
     unit: float | None = ...,
+    ties: Ties = ...,
     bootstrap: None = ...,
     confidence: float = ...,
     random_state: int | np.random.Generator | None = ...,
@@ -51,6 +53,7 @@ def evaluate(
     point: Point = ...,
     truth: Any = ...,
     unit: float | None = ...,
+    ties: Ties = ...,
     bootstrap: int,
     confidence: float = ...,
     random_state: int | np.random.Generator | None = ...,
@@ -65,11 +68,16 @@ def evaluate(
     point: Point = "median",
     truth: Any = None,
     unit: float | None = None,
+    ties: Ties = "events_first",
     bootstrap: int | None = None,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = 0,
 ) -> dict[str, float] | dict[str, BootstrapResult]:
     """The nine metrics and the log-likelihood, by name.
+
+    A prediction may hold a row impossible, as a curve that ends with the last event of training does with a later
+    event: then ``log_likelihood`` is -inf, a warning says for how many rows, and ``bounded_log_likelihood`` is the
+    number to compare by.
 
     Parameters
     ----------
@@ -83,6 +91,8 @@ def evaluate(
         What stands for a distribution in ``mae``, ``harrell_c`` and ``uno_c``, as in `point_estimate`.
     truth, unit
         As in `mean_absolute_error`; a unit of None is that of the data.
+    ties
+        Of ``ibs``, as in `brier_score`.
     bootstrap
         Number of times to draw the rows again, for confidence limits of every metric from the same draws: those that
         `metrics.bootstrap` gives one by one. None: no limits.
@@ -95,7 +105,8 @@ def evaluate(
     -------
     dict
         ``mae ibs harrell_c uno_c cens_dcal cal_s_slope cal_s_intercept cal_f_slope cal_f_intercept
-        log_likelihood``, each as the function of its own gives it; with `bootstrap` as a `BootstrapResult`.
+        log_likelihood bounded_log_likelihood``, each as the function of its own gives it; with `bootstrap` as a
+        `BootstrapResult`.
 
     Examples
     --------
@@ -110,16 +121,21 @@ def evaluate(
     error = {"truth": truth, "unit": 1.0 if unit is None else unit}
     if bootstrap is not None:
         _check_settings(bootstrap, confidence)
-    found = _values(predicted, estimate, rows, train, error)
+    found = _values(predicted, estimate, rows, train, error, ties)
+    if found["log_likelihood"] == -np.inf:
+        _warn_of_impossible_rows(predicted, rows)
     if bootstrap is None:
         return found
-    forms = _forms(predicted, estimate, rows, train, error)
+    forms = _forms(predicted, estimate, rows, train, error, ties)
     drawn = all_replicates(
         lambda counts: np.concatenate([form(counts) for form in forms], axis=1), len(rows), bootstrap, random_state
     )
     _warn_of_gaps(list(found), drawn)
     columns = (column[~np.isnan(column), None] for column in drawn.T)
-    return {name: summary(found[name], column, confidence) for name, column in zip(found, columns, strict=True)}
+    return {
+        name: summary(found[name], column, confidence, bounds=NAMED[name].bounds)
+        for name, column in zip(found, columns, strict=True)
+    }
 
 
 def _check_settings(bootstrap: int, confidence: float) -> None:
@@ -130,11 +146,16 @@ def _check_settings(bootstrap: int, confidence: float) -> None:
 
 
 def _values(
-    predicted: SurvivalDistribution, estimate: FloatArray, rows: SurvivalData, train: SurvivalData, error: Any
+    predicted: SurvivalDistribution,
+    estimate: FloatArray,
+    rows: SurvivalData,
+    train: SurvivalData,
+    error: Any,
+    ties: Ties,
 ) -> dict[str, float]:
     found = {
         "mae": mean_absolute_error(estimate, rows, **error),
-        "ibs": integrated_brier_score(predicted, rows, train=train),
+        "ibs": integrated_brier_score(predicted, rows, train=train, ties=ties),
         "harrell_c": concordance_harrell(estimate, rows),
         "uno_c": concordance_uno(estimate, rows, train=train),
     }
@@ -143,24 +164,44 @@ def _values(
     found["cal_s_slope"], found["cal_s_intercept"] = levels.survival_points(_BINS).line
     found["cal_f_slope"], found["cal_f_intercept"] = levels.density_points(_BINS).line
     found["log_likelihood"] = log_likelihood(predicted, rows)
+    found["bounded_log_likelihood"] = bounded_log_likelihood(predicted, rows, train=train)
     return found
 
 
 def _forms(
-    predicted: SurvivalDistribution, estimate: FloatArray, rows: SurvivalData, train: SurvivalData, error: Any
+    predicted: SurvivalDistribution,
+    estimate: FloatArray,
+    rows: SurvivalData,
+    train: SurvivalData,
+    error: Any,
+    ties: Ties,
 ) -> list[ByCounts]:
     """The same metrics in the same order as functions of how often the rows count; a line is two of them."""
     calls: list[tuple[Any, Any, dict[str, Any]]] = [
         (mean_absolute_error, estimate, error),
-        (integrated_brier_score, predicted, {"train": train}),
+        (integrated_brier_score, predicted, {"train": train, "ties": ties}),
         (concordance_harrell, estimate, {}),
         (concordance_uno, estimate, {"train": train}),
         (censored_d_calibration, predicted, {"bins": _BINS}),
         (survival_calibration, predicted, {"bins": _BINS}),
         (density_calibration, predicted, {"bins": _BINS}),
         (log_likelihood, predicted, {}),
+        (bounded_log_likelihood, predicted, {"train": train}),
     ]
     return [by_counts(NamedMetric(function), given, rows, options) for function, given, options in calls]
+
+
+def _warn_of_impossible_rows(predicted: SurvivalDistribution, rows: SurvivalData) -> None:
+    impossible = np.flatnonzero(np.isneginf(log_likelihood_rows(predicted, rows)) & (rows.weights > 0))
+    first = int(impossible[0])
+    warnings.warn(
+        f"log_likelihood is -inf: {impossible.size} of {len(rows)} rows have no probability under the prediction "
+        f"(first: row {first}, {'event' if rows.event[first] else 'censored'} at {rows.time[first]:g}), as after the "
+        "last step of a curve or between two steps. bounded_log_likelihood, with 1 % of an exponential distribution "
+        "mixed in, is finite.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def _warn_of_gaps(names: list[str], drawn: FloatArray) -> None:

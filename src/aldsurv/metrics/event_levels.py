@@ -10,6 +10,7 @@ import numpy as np
 
 from aldsurv.distributions.backend import Array
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined
 from aldsurv.survival_data import SurvivalData
@@ -44,6 +45,11 @@ class EventLevels(NamedTuple):
     low: FloatArray
     high: FloatArray
     weight: FloatArray
+
+    @property
+    def middle(self) -> FloatArray:
+        """Middle of what is known of each row (n,): of an event at a known time its level."""
+        return (self.low + self.high) / 2
 
     def mass_until(self, level: float, *, inclusive: bool = True) -> float:
         """Mass at or below `level`; below it, if not inclusive."""
@@ -104,8 +110,9 @@ def event_levels(predicted: SurvivalDistribution, data: SurvivalData) -> EventLe
 
     If the predictions are right, the u of the event times are uniform on (0, 1). An event has its u. Of a censored
     row an interval is known: right-censored at y ``(F(y), 1]``, left-censored ``(0, F(y)]``, in between
-    ``(F(lower), F(upper)]``; if the prediction is right, u is uniform in there. With delayed entry at a, F is that of
-    those event-free at a: ``1 - S(y)/S(a)``.
+    ``(F(lower), F(upper)]``; if the prediction is right, u is uniform in there. An event at 0 is one at or before the
+    smallest time above 0 of these rows, as in training. With delayed entry at a, F is that of those event-free at a:
+    ``1 - S(y)/S(a)``.
 
     Parameters
     ----------
@@ -114,7 +121,7 @@ def event_levels(predicted: SurvivalDistribution, data: SurvivalData) -> EventLe
     data
         The same rows as observed, censored in any way.
     """
-    rows = matched_data(predicted, data)
+    rows = with_zero_as_early(matched_data(predicted, data))
     low = _level(predicted, rows.lower, rows.entry)
     high = np.where(rows.right_censored, 1.0, low)
     between = np.flatnonzero(rows.left_censored | rows.interval_censored)

@@ -10,6 +10,7 @@ import numpy as np
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
+from aldsurv.metrics.calibration import censored_d_calibration_by_chance
 from aldsurv.metrics.concordance import concordance_harrell
 from aldsurv.metrics.distribution_calibration import d_calibration
 from aldsurv.metrics.horizons import checked_time, mean_survival
@@ -21,6 +22,7 @@ from aldsurv.survival_data import SurvivalData
 __all__ = ["CalibrationByGroup", "GroupCalibration", "calibration_by_group"]
 
 _BINS = 10
+_ALPHA = 0.05
 
 
 class GroupCalibration(NamedTuple):
@@ -54,10 +56,12 @@ def calibration_by_group(
 ) -> CalibrationByGroup:
     """Metrics within each level of a column, such as sex or hospital, and the level that is predicted worst.
 
-    A prediction can be right on average and wrong for everybody: too early for one group, too late for another.
-    Small groups scatter: CensDcal of n uncensored rows is ``90/n`` on average even if the prediction is right. The
-    worst group is that with the largest CensDcal beyond this, among those of `least` rows or more. Some group
-    is always the worst: look at its p-value too, and remember that the smallest of many p-values is small.
+    A prediction can be right on average and wrong for everybody: too early for one group, too late for another. Small
+    groups scatter: CensDcal of n uncensored rows is ``90/n`` on average even if the prediction is right. The worst
+    group is that with the largest CensDcal beyond what it would have by chance (`censored_d_calibration_by_chance`),
+    among those of `least` rows or more that are off by more than chance explains: whose p-value is below 0.05 over
+    the number of such groups. Where none is, it is the largest of all, and its p-value says that it need not mean
+    anything.
 
     Parameters
     ----------
@@ -98,14 +102,14 @@ def calibration_by_group(
     members: dict[Any, list[int]] = {}
     for row in np.flatnonzero(counted):
         members.setdefault(labels[row], []).append(int(row))
-    found = tuple(
-        _group(label, predicted[index], rows[index], horizon, point)
-        for label, index in ((label, np.array(members[label])) for label in _ordered(members))
-    )
+    parts = [(label, np.array(members[label])) for label in _ordered(members)]
+    found = tuple(_group(label, predicted[index], rows[index], horizon, point) for label, index in parts)
     _warn_of_short_groups(found, horizon)
-    eligible = [group for group in found if group.n >= least]
-    worst = max(eligible, key=_excess).group if eligible else None
-    return CalibrationByGroup(found, worst, horizon)
+    excess = [
+        group.cens_dcal - censored_d_calibration_by_chance(predicted[index], rows[index], bins=_BINS)
+        for group, (_, index) in zip(found, parts, strict=True)
+    ]
+    return CalibrationByGroup(found, _worst(found, excess, int(least)), horizon)
 
 
 def _group(label: Any, predicted: SurvivalDistribution, rows: SurvivalData, horizon: float, point: Point) -> Any:
@@ -127,9 +131,13 @@ def _group(label: Any, predicted: SurvivalDistribution, rows: SurvivalData, hori
     )
 
 
-def _excess(group: GroupCalibration) -> float:
-    """CensDcal beyond what a right prediction of as many uncensored rows has on average."""
-    return group.cens_dcal - 100 * (1 - 1 / _BINS) / group.n
+def _worst(groups: tuple[GroupCalibration, ...], excess: list[float], least: int) -> Any:
+    """Label of the group that is furthest off, of those that are so by more than chance if there are any."""
+    known = [(one, more) for one, more in zip(groups, excess, strict=True) if one.n >= least and more == more]
+    # A small group scatters more: without the test it would often be named in place of a large one that is wrong.
+    clear = [(one, more) for one, more in known if one.p_value < _ALPHA / len(known)]
+    ordered = sorted(clear or known, key=lambda pair: -pair[1])
+    return ordered[0][0].group if ordered else None
 
 
 def _labels(groups: Any, length: int) -> list[Any]:

@@ -11,7 +11,7 @@ from aldsurv.errors import ParameterError
 from aldsurv.metrics.row_matching import FloatArray, as_numbers
 from aldsurv.survival_data import SurvivalData
 
-__all__ = ["checked_time", "checked_times", "event_quantiles", "mean_survival"]
+__all__ = ["checked_time", "checked_times", "event_quantiles", "mean_survival", "training_range", "weighted_quantiles"]
 
 # Survival probabilities held at once: few enough for the cache, whatever the number of rows and times.
 _BLOCK_VALUES = 1 << 16
@@ -43,6 +43,37 @@ def event_quantiles(data: SurvivalData, shares: list[float]) -> FloatArray:
         raise ParameterError("data must have a row of positive weight to choose times from, but have none. Give times.")
     found = np.quantile(data.time[counted], shares, weights=data.weights[counted], method="inverted_cdf")
     return np.asarray(found, dtype=np.float64)
+
+
+def training_range(train: SurvivalData) -> tuple[float, float]:
+    """The 0.1 and the 0.9 quantile of the training times: from where to where scores look unless they are told."""
+    counted = train.weights > 0
+    first, last = weighted_quantiles(train.time[counted], [0.1, 0.9], train.weights[counted])
+    return float(first), float(last)
+
+
+def weighted_quantiles(values: FloatArray, shares: list[float], weights: FloatArray) -> FloatArray:
+    """Quantiles of `values` (n,), of which each counts as many times as its positive weight says.
+
+    Weights that are whole numbers give the same as rows repeated so often, linear between two values as by default in
+    numpy. Others are no numbers of rows: then a quantile is the first value by which its share of the weight has come,
+    whatever the unit of the weights. Equal weights of such a kind count as one each.
+    """
+    if (weights == weights[0]).all() and not weights[0].is_integer():
+        weights = np.ones_like(weights)
+    if (weights != np.floor(weights)).any():
+        return np.asarray(np.quantile(values, shares, weights=weights, method="inverted_cdf"), dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    ends = np.cumsum(weights[order])
+    place = np.asarray(shares) * (ends[-1] - 1)
+    below = np.floor(place)
+    low, high = (
+        values[order[np.minimum(np.searchsorted(ends, index, side="right"), ends.size - 1)]]
+        for index in (below, below + 1)
+    )
+    part = place - below
+    # From the nearer end, as numpy does it: the same digits.
+    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))
 
 
 def mean_survival(predicted: SurvivalDistribution, weights: FloatArray, times: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.event_levels import event_levels
-from aldsurv.metrics.horizons import checked_time
+from aldsurv.metrics.horizons import checked_time, weighted_quantiles
 from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 from aldsurv.survival_data import SurvivalData
@@ -57,7 +57,7 @@ def average_calibration(predicted: SurvivalDistribution, data: SurvivalData) -> 
     """
     rows = matched_data(predicted, data)
     _ = rows.time  # refuses other rows
-    return _distance_from_uniform(event_levels(predicted, rows).low, rows, "average_calibration")
+    return _distance_from_uniform(_reached_levels(predicted, rows), rows, "average_calibration")
 
 
 def worst_group_calibration(
@@ -103,17 +103,19 @@ def worst_group_calibration(
     labels = [f"x{j}" for j in range(table.shape[1])] if names is None else [str(name) for name in names]
     if len(labels) != table.shape[1]:
         raise ParameterError(f"names must have one for each of {table.shape[1]} columns, but has {len(labels)}.")
-    levels, best = event_levels(predicted, rows).low, None
-    for label, chosen in _groups(table, labels):
+    levels, worst = _reached_levels(predicted, rows), None
+    for label, chosen in _groups(table, labels, rows.weights):
         inside = chosen & (rows.weights > 0)
         count = int(inside.sum())
         if count < least or not rows.event[inside].any():
             continue
-        found = WorstGroup(_distance_from_uniform(levels[inside], rows[inside], "a group"), label, count)
-        best = found if best is None or found.distance > best.distance else best
-    if best is None:
+        found = WorstGroup(_distance_from_uniform(levels[inside], rows[inside], label), label, count)
+        # A group without a distance is not compared: NaN is neither more nor less.
+        if not np.isnan(found.distance) and (worst is None or found.distance > worst.distance):
+            worst = found
+    if worst is None:
         return WorstGroup(undefined("worst_group_calibration", f"no group has {least} rows and an event"), "", 0)
-    return best
+    return worst
 
 
 def individual_calibration(
@@ -152,6 +154,12 @@ def individual_calibration(
     return float(np.concatenate([_distances(predicted[rows], truth[rows], horizon) for rows in parts]).mean())
 
 
+def _reached_levels(predicted: SurvivalDistribution, rows: SurvivalData) -> FloatArray:
+    """Level (n,) of each event, or that a censored row had reached; of an event at 0 the middle of the early ones."""
+    levels = event_levels(predicted, rows)
+    return np.where(rows.event, levels.middle, levels.low)
+
+
 def _distance_from_uniform(levels: FloatArray, rows: SurvivalData, metric: str) -> float:
     counted = rows.weights > 0
     if not (counted & rows.event).any():
@@ -174,15 +182,16 @@ def _area_of_absolute(left: FloatArray, right: FloatArray, width: FloatArray) ->
     return np.asarray(width * np.where(crossing, (left**2 + right**2) / (2 * safe), total / 2))
 
 
-def _groups(table: FloatArray, labels: list[str]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _groups(table: FloatArray, labels: list[str], weights: FloatArray) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Halves of each column, then quadrants of each pair."""
     halves = []
     for column, label in zip(table.T, labels, strict=True):
         known = np.isfinite(column)
-        if not known.any():
+        counted = known & (weights > 0)
+        if not counted.any():
             continue
-        values = np.unique(column[known])
-        cut = float(values[0] if values.size == 2 else np.median(column[known]))
+        values = np.unique(column[counted])
+        cut = float(values[0] if values.size == 2 else weighted_quantiles(column[counted], [0.5], weights[counted])[0])
         # Where more than half have the largest value, those below it are the other part.
         cut = float(values[-2]) if cut >= values[-1] and values.size > 1 else cut
         halves.append([(f"{label} ≤ {cut:g}", known & (column <= cut)), (f"{label} > {cut:g}", known & (column > cut))])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined
 from aldsurv.survival_data import SurvivalData
@@ -28,7 +29,8 @@ def interval_coverage(predicted: SurvivalDistribution, data: SurvivalData, *, le
     """How often the event falls into the central interval predicted to hold it with probability `level`.
 
     The interval runs from the ``(1 - level)/2`` to the ``(1 + level)/2`` quantile, ends included; after delayed entry
-    at a, of the distribution of those event-free at a. An event is in it or not. Of a censored row only
+    at a, of the distribution of those event-free at a. An event is in it or not; one at 0 counts as censored, at or
+    before the smallest time above 0, as in training. Of a censored row only
     ``(lower, upper]`` is known; it counts
 
     - in `coverage`, the predicted probability of the interval given what is known: this pulls towards `level`, the more
@@ -60,7 +62,7 @@ def interval_coverage(predicted: SurvivalDistribution, data: SurvivalData, *, le
     """
     if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
         raise ParameterError(f"level must be a number between 0 and 1, but is {level!r}.")
-    rows = matched_data(predicted, data)
+    rows = with_zero_as_early(matched_data(predicted, data))
     counted = rows.weights > 0
     if not counted.any():
         return IntervalCoverage(*[undefined("interval_coverage", "no row has a positive weight")] + [float("nan")] * 4)

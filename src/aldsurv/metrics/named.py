@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -19,10 +20,11 @@ from aldsurv.metrics.error import mean_absolute_error
 from aldsurv.metrics.horizons import event_quantiles
 from aldsurv.metrics.individual_calibration import average_calibration
 from aldsurv.metrics.intervals import interval_coverage
-from aldsurv.metrics.likelihood import log_likelihood
+from aldsurv.metrics.likelihood import bounded_log_likelihood, log_likelihood
 from aldsurv.metrics.ranked_probability import crps, survival_crps
 from aldsurv.metrics.skill import brier_skill_score
 from aldsurv.metrics.time_calibration import integrated_calibration_index, one_calibration
+from aldsurv.nonparametric.censoring_weights import Ties
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["NAMED", "NamedMetric", "find_metric"]
@@ -40,19 +42,26 @@ class NamedMetric:
     part
         Place in the tuple; None: all that the function gives.
     takes_train
-        Whether the function needs the training rows, has no use for them, or (None) gets them if there are any.
+        Whether the function needs the training rows, has no use for them, gets them if there are any (None), or gets
+        the data themselves where there are none (``"or_data"``).
     looks_at
         ``"time"`` or ``"times"`` if the function asks when to look. Unless it is told: at the median, or the
         quartiles, of the event times of the training rows, or without those of the data.
+    bounds
+        Least and largest possible value of a metric that moves to one side when rows are drawn again: a resample is
+        further from any ideal than the rows are. The limits of a bootstrap are freed of this bias. None: it has none.
     """
 
     function: Callable[..., Any]
     part: int | None = None
-    takes_train: bool | None = False
+    takes_train: bool | Literal["or_data"] | None = False
     looks_at: Literal["time", "times"] | None = None
+    bounds: tuple[float, float] | None = None
 
     def options_with(self, train: Any, options: dict[str, Any], data: Any) -> dict[str, Any]:
         """The options of a call, with the training rows and the times where the function takes them."""
+        if self.takes_train == "or_data" and train is None:
+            train = data
         if self.takes_train and train is None:
             raise ParameterError(
                 f"{self.function.__name__} estimates the censoring from the training rows, but train is None. "
@@ -70,40 +79,46 @@ class NamedMetric:
         return found if self.part is None else found[self.part]
 
 
-def mean_brier_score(predicted: Any, data: SurvivalData, times: Any, *, train: SurvivalData) -> float:
+def mean_brier_score(
+    predicted: Any, data: SurvivalData, times: Any, *, train: SurvivalData, ties: Ties = "events_first"
+) -> float:
     """Mean of `brier_score` over the times that have one."""
-    score = brier_score(predicted, data, times, train=train)
+    score = brier_score(predicted, data, times, train=train, ties=ties)
     known = ~np.isnan(score)
     return float(score[known].mean()) if known.any() else float("nan")
 
+
+_DISTANCE = (0.0, math.inf)
+_P_VALUE = (0.0, 1.0)
 
 NAMED = {
     "mae": NamedMetric(mean_absolute_error),
     "ibs": NamedMetric(integrated_brier_score, takes_train=True),
     "harrell_c": NamedMetric(concordance_harrell),
     "uno_c": NamedMetric(concordance_uno, takes_train=True),
-    "cens_dcal": NamedMetric(censored_d_calibration),
+    "cens_dcal": NamedMetric(censored_d_calibration, bounds=_DISTANCE),
     "cal_s_slope": NamedMetric(survival_calibration, part=0),
     "cal_s_intercept": NamedMetric(survival_calibration, part=1),
     "cal_f_slope": NamedMetric(density_calibration, part=0),
     "cal_f_intercept": NamedMetric(density_calibration, part=1),
     "log_likelihood": NamedMetric(log_likelihood),
+    "bounded_log_likelihood": NamedMetric(bounded_log_likelihood, takes_train="or_data"),
     "antolini_c": NamedMetric(concordance_antolini),
     "brier_skill": NamedMetric(brier_skill_score, takes_train=True),
     "survival_crps": NamedMetric(survival_crps),
-    "km_calibration": NamedMetric(km_calibration),
-    "average_calibration": NamedMetric(average_calibration),
+    "km_calibration": NamedMetric(km_calibration, bounds=_DISTANCE),
+    "average_calibration": NamedMetric(average_calibration, bounds=_DISTANCE),
     "mae_margin": NamedMetric(mean_absolute_error_margin, takes_train=True),
     "mae_pseudo": NamedMetric(mean_absolute_error_pseudo, takes_train=True),
     "coverage": NamedMetric(interval_coverage, part=0),
     "crps": NamedMetric(crps),
-    "d_calibration": NamedMetric(d_calibration, part=1),
+    "d_calibration": NamedMetric(d_calibration, part=1, bounds=_P_VALUE),
     "auc": NamedMetric(cumulative_dynamic_auc, part=1, takes_train=True, looks_at="times"),
     "brier": NamedMetric(mean_brier_score, takes_train=True, looks_at="times"),
-    "ici": NamedMetric(integrated_calibration_index, part=0, looks_at="time"),
-    "e50": NamedMetric(integrated_calibration_index, part=1, looks_at="time"),
-    "e90": NamedMetric(integrated_calibration_index, part=2, looks_at="time"),
-    "one_calibration": NamedMetric(one_calibration, part=1, looks_at="time"),
+    "ici": NamedMetric(integrated_calibration_index, part=0, looks_at="time", bounds=_DISTANCE),
+    "e50": NamedMetric(integrated_calibration_index, part=1, looks_at="time", bounds=_DISTANCE),
+    "e90": NamedMetric(integrated_calibration_index, part=2, looks_at="time", bounds=_DISTANCE),
+    "one_calibration": NamedMetric(one_calibration, part=1, looks_at="time", bounds=_P_VALUE),
 }
 
 
@@ -116,4 +131,6 @@ def find_metric(metric: str | Callable[..., Any]) -> NamedMetric:
     if not callable(metric):
         raise ParameterError(f"metric must be a name or a function, but is {type(metric).__name__}.")
     known = [one for one in NAMED.values() if one.function is metric]
-    return NamedMetric(metric, takes_train=known[0].takes_train if known else None)
+    if not known:
+        return NamedMetric(metric, takes_train=None)
+    return NamedMetric(metric, takes_train=known[0].takes_train, bounds=known[0].bounds)

@@ -48,5 +48,6 @@ def point_estimate(predicted: SurvivalDistribution | Any, data: SurvivalData, *,
     if not isinstance(predicted, SurvivalDistribution):
         return number_column(predicted, "predicted", len(SurvivalData.of(data)))
     rows = matched_data(predicted, data)
-    largest = float(rows.time.max()) if point == "restricted_mean" and len(rows) else 0.0
+    # A row of weight 0 counts as absent.
+    largest = float(rows.time[rows.weights > 0].max(initial=0.0)) if point == "restricted_mean" else 0.0
     return number_column(as_numbers(_POINTS[point](predicted, largest)), "predicted", len(rows))

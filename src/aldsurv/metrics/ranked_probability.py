@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.row_matching import as_numbers, matched_data, number_column, undefined, without_delayed_entry
 from aldsurv.survival_data import SurvivalData
@@ -17,7 +18,8 @@ __all__ = ["crps", "survival_crps"]
 def crps(predicted: SurvivalDistribution, data: SurvivalData, *, truth: Any = None) -> float:
     """Weighted mean of ``∫ (F(t|x) - 1(t ≥ y))² dt``, in the unit of time; lower is better.
 
-    A proper score: on average nothing beats the true distribution, if every row counts.
+    A proper score: on average nothing beats the true distribution, if every row counts. An event at 0 is one at or
+    before the smallest time above 0, as in training: it is judged from there on.
 
     Parameters
     ----------
@@ -42,12 +44,16 @@ def crps(predicted: SurvivalDistribution, data: SurvivalData, *, truth: Any = No
     if truth is None:
         without_delayed_entry(rows, "crps without truth")
         truth, counted, kind = rows.time, counted & rows.event, "uncensored row"
+        early = with_zero_as_early(rows)
+        low, high = np.where(rows.event, early.lower, 0.0), np.where(rows.event, early.upper, 0.0)
+    else:
+        low = high = number_column(truth, "truth", len(rows))
     target = number_column(truth, "truth", len(rows))
     if not np.isfinite(target).all():
         raise ParameterError("truth must be finite, but some of it is infinite. Leave those rows out.")
     if not counted.any():
         return undefined("crps", f"no {kind} has a positive weight")
-    score = as_numbers(predicted[counted].crps(target[counted][:, None]))[:, 0]
+    score = as_numbers(predicted[counted].crps(low[counted][:, None], high[counted][:, None]))[:, 0]
     return float(rows.weights[counted] @ score / rows.weights[counted].sum())
 
 
@@ -78,6 +84,6 @@ def survival_crps(predicted: SurvivalDistribution, data: SurvivalData) -> float:
     counted = rows.weights > 0
     if not counted.any():
         return undefined("survival_crps", "no row has a positive weight")
-    rows = rows[counted]
+    rows = with_zero_as_early(rows)[counted]
     score = as_numbers(predicted[counted].crps(rows.lower[:, None], rows.upper[:, None]))[:, 0]
     return float(rows.weights @ score / rows.total_weight)

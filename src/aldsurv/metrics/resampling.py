@@ -29,6 +29,7 @@ __all__ = [
     "replicates",
     "spread",
     "summary",
+    "unbiased",
 ]
 
 IntervalMethod: TypeAlias = Literal["percentile", "bca"]
@@ -80,7 +81,10 @@ def bootstrap(
     functions, evaluate the prediction once and count rows; any other function is called on the drawn rows.
 
     A resample is further from any ideal than the rows are: replicates of a distance that cannot be negative, like
-    CensDcal near 0, lie mostly above the value, and the interval is an upper limit rather than a range.
+    CensDcal, lie mostly above the value. For the distances of calibration among the named metrics (and for p-values,
+    which move down) the replicates are therefore shifted by their bias, their mean less the value, and limits
+    beyond what is possible are cut. For any other metric this is done where the limits would leave the value out: an
+    interval always holds its value.
 
     Parameters
     ----------
@@ -122,12 +126,20 @@ def bootstrap(
     value = named(predicted, rows, **given)
     form = by_counts(named, predicted, rows, given)
     drawn = replicates(form, len(rows), samples, random_state)
-    return summary(value, drawn, level, jackknife(form, len(rows)) if method == "bca" else None)
+    without_each = jackknife(form, len(rows)) if method == "bca" else None
+    return summary(value, drawn, level, without_each, bounds=named.bounds)
 
 
-def summary(value: Any, drawn: FloatArray, level: float, without_each: FloatArray | None = None) -> BootstrapResult:
-    """The value of a metric with what its replicates (b, k) and its jackknife say of it."""
-    lower, upper = interval(drawn, numbers(value), level, without_each)
+def summary(
+    value: Any,
+    drawn: FloatArray,
+    level: float,
+    without_each: FloatArray | None = None,
+    *,
+    bounds: tuple[float, float] | None = None,
+) -> BootstrapResult:
+    """The value of a metric with what its replicates (b, k) and its jackknife say of it; bounds as in `interval`."""
+    lower, upper = interval(drawn, numbers(value), level, without_each, bounds=bounds)
     shape = np.shape(value)
     return BootstrapResult(
         as_given(numbers(value), shape),
@@ -195,18 +207,45 @@ def jackknife(form: ByCounts, n: int) -> FloatArray:
 
 
 def interval(
-    drawn: FloatArray, value: FloatArray, level: float, without_each: FloatArray | None = None
+    drawn: FloatArray,
+    value: FloatArray,
+    level: float,
+    without_each: FloatArray | None = None,
+    *,
+    bounds: tuple[float, float] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Confidence limits (k,) each from replicates (b, k); bias-corrected and accelerated with a jackknife."""
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    """Confidence limits (k,) each from replicates (b, k); bias-corrected and accelerated with a jackknife.
+
+    With the `bounds` of a metric that is biased on resamples, replicates are shifted by their bias and limits cut to
+    the bounds. Without, they are shifted only where the limits would leave a finite value out.
+    """
     limits = np.full((2, value.size), np.nan)
     for k in range(value.size if len(drawn) else 0):
-        column, shares = drawn[:, k], tails
-        if without_each is not None:
-            shares = _corrected(tails, column, float(value[k]), without_each[:, k])
-        # Between a finite and an infinite replicate there is nothing to interpolate.
-        limits[:, k] = np.quantile(column, shares, method="linear" if np.isfinite(column).all() else "inverted_cdf")
+        column, point = drawn[:, k], float(value[k])
+        left_out = None if without_each is None else without_each[:, k]
+        found = _quantiles(column if bounds is None else unbiased(column, point), point, level, left_out)
+        if np.isfinite(point) and not found[0] <= point <= found[1]:
+            found = _quantiles(unbiased(column, point), point, level, left_out)
+            # Of very skew replicates the mean, which the value is now, may be outside.
+            found = np.array([min(found[0], point), max(found[1], point)])
+        limits[:, k] = found if bounds is None else np.clip(found, *bounds)
     return limits[0], limits[1]
+
+
+def unbiased(column: FloatArray, value: float) -> FloatArray:
+    """Replicates (b,) less their bias: with the value as their mean, if all of it is finite."""
+    if not (np.isfinite(column).all() and np.isfinite(value)):
+        return column
+    return np.asarray(column - (column.mean() - value))
+
+
+def _quantiles(column: FloatArray, value: float, level: float, without_each: FloatArray | None) -> FloatArray:
+    shares = np.array([(1 - level) / 2, (1 + level) / 2])
+    if without_each is not None:
+        shares = _corrected(shares, column, value, without_each)
+    # Between a finite and an infinite replicate there is nothing to interpolate.
+    found = np.quantile(column, shares, method="linear" if np.isfinite(column).all() else "inverted_cdf")
+    return np.asarray(found)
 
 
 def _corrected(tails: FloatArray, column: FloatArray, value: float, without_each: FloatArray) -> FloatArray:

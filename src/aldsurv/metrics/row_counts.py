@@ -7,7 +7,6 @@ on the prediction is computed once, and a replicate is left with sums over the r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.brier import integrated_brier_score
+from aldsurv.metrics.brier import default_times, event_weights, integrated_brier_score
 from aldsurv.metrics.calibration import censored_d_calibration, density_calibration, survival_calibration
 from aldsurv.metrics.concordance import (
     concordance_harrell,
@@ -26,12 +25,12 @@ from aldsurv.metrics.concordance import (
 )
 from aldsurv.metrics.error import mean_absolute_error
 from aldsurv.metrics.event_levels import CalibrationLine, CalibrationPoints, EventLevels, event_levels
-from aldsurv.metrics.likelihood import log_likelihood
+from aldsurv.metrics.likelihood import bounded_log_likelihood, bounded_rows, log_likelihood, log_likelihood_rows
 from aldsurv.metrics.named import NamedMetric
 from aldsurv.metrics.pair_order import PairOrder
 from aldsurv.metrics.point_estimates import point_estimate
 from aldsurv.metrics.row_matching import FloatArray, as_numbers, number_column
-from aldsurv.nonparametric.censoring_weights import censoring_distribution
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["ByCounts", "Counts", "by_counts", "numbers"]
@@ -107,27 +106,34 @@ def _by_error(
 
 
 def _by_likelihood(predicted: SurvivalDistribution, data: SurvivalData) -> ByCounts:
-    return _mean(as_numbers(predicted.log_likelihood(replace(data, weight=None))), data.weights)
+    return _mean(log_likelihood_rows(predicted, data), data.weights)
+
+
+def _by_bounded_likelihood(
+    predicted: SurvivalDistribution, data: SurvivalData, *, train: SurvivalData | None = None, share: float = 0.01
+) -> ByCounts:
+    return _mean(bounded_rows(predicted, data, train, share), data.weights)
 
 
 def _by_brier(
-    predicted: SurvivalDistribution, data: SurvivalData, *, train: SurvivalData, times: Any = None
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    times: Any = None,
+    ties: Ties = "events_first",
 ) -> ByCounts:
     """The score is a mean over the rows of a row's own score, integrated by the same trapezoids."""
     training = SurvivalData.of(train)
     censoring = censoring_distribution(training)
-    if times is None:
-        first, last = np.quantile(training.time[training.weights > 0], [0.1, 0.9])
-        times = np.linspace(first, last, 100)
-    grid = np.asarray(times, dtype=np.float64)
+    grid = default_times(training) if times is None else np.asarray(times, dtype=np.float64)
     grid = grid[(grid <= censoring.times[-1]) & (censoring.survival_at(grid) > 0)]
     if grid.size < 2 or grid[0] == grid[-1]:
         return _mean(np.full(len(data), np.nan), data.weights)
     width = np.diff(grid, prepend=grid[0], append=grid[-1])
     share = (width[1:] + width[:-1]) / (2 * (grid[-1] - grid[0]))
     present = share / censoring.survival_at(grid)
-    uncensored = censoring.survival_at(data.time)
-    seen = np.divide(1.0, uncensored, out=np.zeros(len(data)), where=data.event & (uncensored > 0))
+    seen = event_weights(data, censoring, ties)
     score = np.empty(len(data))
     step = max(1, _BLOCK_VALUES // grid.size)
     for start in range(0, len(data), step):
@@ -188,12 +194,18 @@ def _by_harrell(predicted: Any, data: SurvivalData, *, point: Any = "median") ->
 
 
 def _by_uno(
-    predicted: Any, data: SurvivalData, *, train: SurvivalData, tau: float | None = None, point: Any = "median"
+    predicted: Any,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    tau: float | None = None,
+    point: Any = "median",
+    ties: Ties = "scikit-survival",
 ) -> ByCounts:
     pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
     censoring = censoring_distribution(train)
     end = last_uncensored(censoring) if tau is None else tau
-    importance = uno_importance(pairs, data, censoring, end) if end > 0 else np.zeros(len(data))
+    importance = uno_importance(pairs, data, censoring, end, ties) if end > 0 else np.zeros(len(data))
     return _by_pairs(pairs, importance, data.weights)
 
 
@@ -211,4 +223,5 @@ _BUILDERS: list[tuple[Callable[..., Any], Callable[..., ByCounts]]] = [
     (survival_calibration, _by_levels(_in_bins, _survival_line)),
     (density_calibration, _by_levels(_in_the_middle, _density_line)),
     (log_likelihood, _by_likelihood),
+    (bounded_log_likelihood, _by_bounded_likelihood),
 ]

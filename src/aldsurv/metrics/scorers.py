@@ -113,6 +113,7 @@ cal_s_intercept_scorer = Scorer("cal_s_intercept", _Goodness("cal_s_intercept", 
 cal_f_slope_scorer = Scorer("cal_f_slope", _Goodness("cal_f_slope", best=1.0))
 cal_f_intercept_scorer = Scorer("cal_f_intercept", _Goodness("cal_f_intercept", best=0.0))
 log_likelihood_scorer = Scorer("log_likelihood", _Goodness("log_likelihood"))
+bounded_log_likelihood_scorer = Scorer("bounded_log_likelihood", _Goodness("bounded_log_likelihood"))
 antolini_c_scorer = Scorer("antolini_c", _Goodness("antolini_c"))
 brier_skill_scorer = Scorer("brier_skill", _Goodness("brier_skill"))
 survival_crps_scorer = Scorer("neg_survival_crps", _Goodness("survival_crps", best=0.0))
@@ -143,6 +144,7 @@ SCORERS = Registry(
         "cal_f_slope": "aldsurv.metrics.scorers:cal_f_slope_scorer",
         "cal_f_intercept": "aldsurv.metrics.scorers:cal_f_intercept_scorer",
         "log_likelihood": "aldsurv.metrics.scorers:log_likelihood_scorer",
+        "bounded_log_likelihood": "aldsurv.metrics.scorers:bounded_log_likelihood_scorer",
         "antolini_c": "aldsurv.metrics.scorers:antolini_c_scorer",
         "brier_skill": "aldsurv.metrics.scorers:brier_skill_scorer",
         "neg_survival_crps": "aldsurv.metrics.scorers:survival_crps_scorer",
@@ -166,8 +168,8 @@ SCORERS = Registry(
 def get_scorer(name: str, **options: Any) -> Scorer:
     """A scorer by name; greater is better in each.
 
-    - ``"harrell_c"``, ``"uno_c"``, ``"antolini_c"``, ``"auc"``, ``"log_likelihood"``, ``"brier_skill"``: the metric;
-      of the AUC the mean over its times.
+    - ``"harrell_c"``, ``"uno_c"``, ``"antolini_c"``, ``"auc"``, ``"log_likelihood"``,
+      ``"bounded_log_likelihood"``, ``"brier_skill"``: the metric; of the AUC the mean over its times.
     - ``"neg_ibs"``, ``"neg_brier"``, ``"neg_mae"``, ``"neg_mae_margin"``, ``"neg_mae_pseudo"``, ``"neg_crps"``,
       ``"neg_survival_crps"``, ``"neg_cens_dcal"``, ``"neg_km_calibration"``, ``"neg_average_calibration"``,
       ``"neg_ici"``, ``"neg_e50"``, ``"neg_e90"``: the metric times -1; of the Brier score the mean over its times.

