@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.optimize
+import scipy.special
 from lifelines import LogNormalAFTFitter, WeibullAFTFitter
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -23,7 +24,6 @@ from aldsurv.models.aft_likelihood import LogTimeLikelihood, SmallestExtreme, St
 MODELS = [WeibullAFT, LogNormalAFT]
 KINDS = ["right", "weights", "entry", "left", "interval"]
 PEERS = {WeibullAFT: (WeibullAFTFitter, "lambda_", "rho_"), LogNormalAFT: (LogNormalAFTFitter, "mu_", "sigma_")}
-TIGHT = {"gtol": 1e-9}
 
 
 def draw(n=300, seed=0):
@@ -35,69 +35,110 @@ def draw(n=300, seed=0):
     return x, event, lost, entry, rng.integers(1, 4, n) / 2
 
 
-def both(kind):
-    """The target in our words, and lifelines' method, columns and arguments for it."""
+def target(kind):
+    """Columns and rows of one kind of censoring."""
     x, event, lost, entry, weight = draw()
     time, seen = np.minimum(event, lost), event <= lost
-    frame = x.assign(time=time, event=seen)
-    if kind == "right":
-        return x, SurvivalData.right(time, seen), "fit", frame, {}
-    if kind == "weights":
-        y = SurvivalData.right(time, seen, weight=weight)
-        return x, y, "fit", frame.assign(weight=weight), {"weights_col": "weight"}
-    if kind == "entry":
-        return x, SurvivalData.right(time, seen, entry=entry), "fit", frame.assign(entry=entry), {"entry_col": "entry"}
+    if kind == "interval":
+        # Known to a quarter of a unit, some lost, some seen exactly.
+        lower, upper = np.floor(4 * event) / 4, np.where(event > lost, np.inf, np.floor(4 * event) / 4 + 0.25)
+        exact = np.arange(len(x)) % 5 == 0
+        return x, SurvivalData.interval(np.where(exact, event, lower), np.where(exact, event, upper))
     if kind == "left":
-        return x, SurvivalData.left(time, seen), "fit_left_censoring", frame, {}
-    # Known to a quarter of a unit, some lost, some seen exactly; lifelines cannot take a lower bound of 0.
-    lower = np.maximum(np.floor(4 * event) / 4, 0.01)
-    upper = np.where(event > lost, np.inf, np.floor(4 * event) / 4 + 0.25)
-    exact = np.arange(len(x)) % 5 == 0
-    lower, upper = np.where(exact, event, lower), np.where(exact, event, upper)
-    return (
-        x, SurvivalData.interval(lower, upper), "fit_interval_censoring", x.assign(lower=lower, upper=upper),
-        {"event_col": None},
-    )  # fmt: skip
+        return x, SurvivalData.left(time, seen)
+    return x, SurvivalData.right(
+        time, seen, weight=weight if kind == "weights" else None, entry=entry if kind == "entry" else None
+    )
+
+
+class Likelihood:
+    """A regression's log-likelihood of log time, its columns standardised so that an optimiser converges."""
+
+    def __init__(self, model, x, data):
+        self.model, self.weights = model, data.weights
+        x = np.asarray(x, float)
+        # Coefficients of the columns as they are, from those of the columns standardised.
+        self.back = np.diag([1, *1 / x.std(axis=0), -1 if model is WeibullAFT else 1])
+        self.back[0, 1:-1] = -x.mean(axis=0) / x.std(axis=0)
+        self.x = (x - x.mean(axis=0)) / x.std(axis=0)
+        self.exact = data.lower == data.upper
+        entry = np.zeros(len(x)) if data.entry is None else data.entry
+        # Survival is 1 at minus infinity and 0 at infinity: nothing else is needed for any kind of censoring.
+        with np.errstate(divide="ignore"):
+            self.lower, self.upper, self.entry = np.log(np.maximum([data.lower, data.upper, entry], 0))
+
+    def log_survival(self, z):
+        return -np.exp(z) if self.model is WeibullAFT else scipy.special.log_ndtr(-z)
+
+    def log_density(self, z):
+        return z - np.exp(z) if self.model is WeibullAFT else -0.5 * z**2 - 0.5 * np.log(2 * np.pi)
+
+    def __call__(self, point):
+        mu, sigma = point[0] + self.x @ point[1:-1], np.exp(point[-1])
+        lower, upper, entry = ((log_time - mu) / sigma for log_time in (self.lower, self.upper, self.entry))
+        terms = np.empty(len(mu))
+        seen, hidden = self.exact, ~self.exact
+        terms[seen] = self.log_density(upper[seen]) - point[-1] - self.upper[seen]
+        begin, end = self.log_survival(lower[hidden]), self.log_survival(upper[hidden])
+        terms[hidden] = begin + np.log(-np.expm1(end - begin))
+        return self.weights @ (terms - self.log_survival(entry))
+
+    def slope(self, point, step=1e-4):
+        steps = step * np.eye(len(point))
+        return np.array([(self(point + h) - self(point - h)) / (2 * step) for h in steps])
+
+    def maximum(self):
+        """Coefficients, standard errors and the log-likelihood at its maximum."""
+        start, total = np.zeros(self.x.shape[1] + 2), self.weights.sum()
+        start[0] = np.median(np.where(np.isfinite(self.upper), self.upper, self.lower))
+        best = scipy.optimize.minimize(
+            lambda point: -self(point) / total, start, jac=lambda point: -self.slope(point) / total
+        ).x
+        for _ in range(3):  # Newton's steps, until the slope is a rounding error
+            curvature = np.array([self.slope(best + h) - self.slope(best - h) for h in 1e-3 * np.eye(len(best))]) / 2e-3
+            covariance = np.linalg.inv(-(curvature + curvature.T) / 2)
+            best = best + covariance @ self.slope(best)
+        error = np.sqrt(np.diag(self.back @ covariance @ self.back.T))
+        return self.back @ best, error, self(best)
+
+
+def assert_maximum(model, x, y):
+    fitted = model().fit(x, y)
+    coefficient, error, value = Likelihood(model, x, y).maximum()
+    table = fitted.coefficients_
+    # In units of what is known of a coefficient; both are at the maximum but for differences of a likelihood.
+    np.testing.assert_allclose((table.coefficient - coefficient) / error, 0, atol=1e-5)
+    np.testing.assert_allclose(table.standard_error, error, rtol=1e-4)
+    assert fitted.log_likelihood_ == pytest.approx(value, abs=1e-6)
+    assert fitted.aic_ == pytest.approx(2 * len(coefficient) - 2 * value, abs=1e-5)
+    return fitted
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("model", MODELS)
-def test_lifelines(model, kind):
-    x, y, method, frame, more = both(kind)
-    fitter, location, spread = PEERS[model]
-    bounds = ("lower", "upper") if kind == "interval" else ("time",)
-    more = {"event_col": "event", **more}
-    if kind == "interval":
-        more = {}
-    with warnings.catch_warnings():
-        # About weights, and about how autograd calls numpy.
-        warnings.simplefilter("ignore")
-        peer = getattr(fitter(), method)(frame, *bounds, fit_options=TIGHT, **more)
-    found = model().fit(x, y)
-    lines = [(location, "Intercept"), (location, "a"), (location, "b"), (spread, "Intercept")]
-    table = found.coefficients_
+def test_maximum_likelihood(model, kind):
+    table = assert_maximum(model, *target(kind)).coefficients_
     assert table.names == ("intercept", "a", "b", "log(shape)" if model is WeibullAFT else "log(sigma)")
-    # lifelines stops a little before the maximum: the difference in units of what is known of a coefficient.
-    away = (table.coefficient - peer.params_[lines].to_numpy()) / table.standard_error
-    np.testing.assert_allclose(away, 0, atol=3e-4)
-    np.testing.assert_allclose(table.standard_error, peer.standard_errors_[lines], rtol=1e-4)
-    assert found.log_likelihood_ == pytest.approx(peer.log_likelihood_, abs=1e-5)
-    assert found.log_likelihood_ >= peer.log_likelihood_ - 1e-9
-    assert found.aic_ == pytest.approx(peer.AIC_, abs=2e-5)
 
 
-def test_lifelines_on_gbsg():
+def test_maximum_likelihood_on_gbsg():
     data = datasets.load("gbsg")
-    model = WeibullAFT().fit(data.frame(), data.y)
+    assert_maximum(WeibullAFT, data.frame(), data.y)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_lifelines(model):
+    # Its optimiser stops before the maximum, how far depends on the processor: a twentieth of a standard error.
+    x, y = target("right")
+    fitter, location, spread = PEERS[model]
     with warnings.catch_warnings():
+        # About how autograd calls numpy, and pandas of a later release.
         warnings.simplefilter("ignore")
-        peer = WeibullAFTFitter().fit(data.frame(outcome=True), "time", "event", fit_options=TIGHT)
-    lines = [("lambda_", name) for name in ["Intercept", *data.feature_names]] + [("rho_", "Intercept")]
-    table = model.coefficients_
-    away = (table.coefficient - peer.params_[lines].to_numpy()) / table.standard_error
-    np.testing.assert_allclose(away, 0, atol=3e-4)
-    np.testing.assert_allclose(table.standard_error, peer.standard_errors_[lines], rtol=1e-4)
-    assert model.log_likelihood_ == pytest.approx(peer.log_likelihood_, abs=1e-5)
+        peer = fitter().fit(x.assign(time=y.time, event=y.event), "time", "event")
+    lines = [(location, "Intercept"), (location, "a"), (location, "b"), (spread, "Intercept")]
+    table = model().fit(x, y).coefficients_
+    np.testing.assert_allclose((table.coefficient - peer.params_[lines]) / table.standard_error, 0, atol=0.05)
+    np.testing.assert_allclose(table.standard_error, peer.standard_errors_[lines], rtol=0.05)
 
 
 def every_kind(n=200, seed=4, narrowest=-9):
@@ -223,25 +264,10 @@ def test_scikit_learn_s_checks(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_likelihoods_without_a_maximum(model):
-    rng = np.random.default_rng(0)
-    x, time = rng.normal(size=(80, 2)), rng.exponential(size=80)
-    ones = np.ones(80, bool)
-    with pytest.raises(DataError, match="spread of log time goes to 0"):
-        model().fit(np.column_stack([x[:, 0], np.log(time)]), (time, ones))
-    with pytest.raises(DataError, match="spread of log time goes to 0"):
-        model().fit(x, (np.full(80, 3.0), ones))
-    some = rng.uniform(size=80) < 0.2
-    with pytest.raises(DataError, match=r"'x1'.*a level has no event"):
-        model().fit(np.column_stack([x[:, 0], some]), (time, ~some))
-    with pytest.raises(DataError, match="column 'x2' is a combination of 'x0', 'x1'"):
-        model().fit(np.column_stack([x, x.sum(axis=1)]), (time, ones))
-    with pytest.raises(DataError, match="12 columns cannot be learned from 8 events"):
-        model().fit(rng.normal(size=(80, 12)), (time, np.arange(80) < 8))
+def test_too_few_rows(model):
+    x, time = np.random.default_rng(0).normal(size=(80, 2)), np.arange(1.0, 81)
     with pytest.raises(DataError, match="n_samples=1"):
-        model().fit(x, (time, ones), sample_weight=np.arange(80) == 0)
-    for columns in (np.column_stack([x[:, 0], np.log(time)]), np.column_stack([x, x.sum(axis=1)])):
-        assert np.isfinite(model(ridge=0.1).fit(columns, (time, ones)).coefficients_.standard_error).all()
+        model().fit(x, (time, np.ones(80, bool)), sample_weight=np.arange(80) == 0)
 
 
 def test_parameters_that_are_refused():

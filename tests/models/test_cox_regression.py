@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.stats
+from child_process import WARNING_OPTIONS, machine_variables
 from lifelines import CoxPHFitter
 from sklearn.base import clone
 from sklearn.exceptions import SkipTestWarning
@@ -22,6 +24,7 @@ from sksurv.metrics import concordance_index_censored
 import aldsurv
 from aldsurv import SurvivalData, datasets
 from aldsurv.errors import DataError, ModelFileError, ParameterError, UnknownNameError
+from aldsurv.metrics import integrated_brier_score
 from aldsurv.model_file import read_model_file, write_model_file
 from aldsurv.models.cox import CoxRegression
 from aldsurv.models.partial_likelihood import PartialLikelihood
@@ -271,29 +274,6 @@ def test_no_column_is_the_nelson_aalen_estimate():
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-def test_likelihoods_without_a_maximum():
-    rng = np.random.default_rng(0)
-    x, time = rng.normal(size=(60, 3)), rng.exponential(size=60)
-    event = np.ones(60, bool)
-    with pytest.raises(DataError, match=r"coefficient of 'x1'.*ridge > 0"):
-        CoxRegression().fit(np.column_stack([x[:, 0], -time, x[:, 1]]), (time, event))
-    some = rng.uniform(size=60) < 0.2
-    never = pd.DataFrame({"a": x[:, 0], "treated": some.astype(float)})
-    with pytest.raises(DataError, match=r"'treated'.*a level has no event"):
-        CoxRegression().fit(never, (time, ~some))
-    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "sum": x[:, 0] + 2 * x[:, 1], "other": x[:, 2]})
-    with pytest.raises(DataError, match="column 'sum' is a combination of 'a', 'b'"):
-        CoxRegression().fit(table, (time, event))
-    site = np.arange(60) % 3
-    twice = pd.DataFrame({"a": x[:, 0], "site": site, "site twice": 2.0 * site})
-    with pytest.raises(DataError, match="'site twice' does not vary among those at risk"):
-        CoxRegression(strata="site").fit(twice, (time, event))
-    with pytest.raises(DataError, match="20 columns cannot be learned from 12 events: 'x0'"):
-        CoxRegression().fit(rng.normal(size=(60, 20)), (time, np.arange(60) < 12))
-    for rows in (never, table):
-        CoxRegression(ridge=0.1).fit(rows, (time, ~some))
-
-
 def test_nearly_dependent_columns_are_fitted():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 2))
@@ -335,6 +315,23 @@ def test_censoring_that_is_refused():
     y = SurvivalData.interval(frame["time"] - 1, frame["time"])
     with pytest.raises(DataError, match="exact and right-censored rows only, but 300 of 300 rows"):
         CoxRegression().fit(frame[["a"]], y)
+
+
+def test_predictions_of_many_rows_are_no_table():
+    """6,000 rows of some 4,000 times would be a table of 190 MB."""
+    rng = np.random.default_rng(0)
+    x, time, censored = rng.normal(size=(6000, 1)), rng.exponential(size=6000), rng.exponential(2.0, 6000)
+    data = SurvivalData.right(np.minimum(time, censored), time <= censored)
+    model = CoxRegression().fit(x, data)
+    tracemalloc.start()
+    predicted = model.predict_distribution(x)
+    assert predicted.survival([0.5, 1.0]).shape == (6000, 2)
+    assert np.isfinite(integrated_brier_score(predicted, data, train=data))
+    assert np.isfinite(predicted.log_likelihood(data)).mean() > 0.99
+    assert model.predict_time(x).shape == (6000,)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
 
 
 def test_summary():
@@ -379,8 +376,8 @@ def test_saved_and_loaded_on_numpy_alone(tmp_path):
     table = pd.DataFrame({"a": [0.0, 1.0], "b": [990.0, 1010.0], "c": [2.0, 2.01], "site": [0, 2], "sex": [1, 1]})
     predicted = model.predict_distribution(table)
     answers = [predicted.survival([1.0, 5.0]), predicted.median(), model.predict(table), model.coefficients_.p]
-    environment = {"PYTHONPATH": str(Path(aldsurv.__file__).parent.parent), "PATH": "", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-W", "error", "-c", ALONE, str(path)]
+    environment = {"PYTHONPATH": str(Path(aldsurv.__file__).parent.parent), "PATH": "", **machine_variables()}
+    command = [sys.executable, *WARNING_OPTIONS, "-c", ALONE, str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == b"".join(np.ascontiguousarray(a).tobytes() for a in answers).hex()
@@ -435,3 +432,14 @@ def test_files_that_are_refused(damage, tmp_path):
     write_model_file(path, document, arrays)
     with pytest.raises(ModelFileError):
         aldsurv.load(path)
+
+
+def test_strata_by_number_are_those_of_training_in_any_order():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"site": rng.integers(0, 2, 80), "a": rng.normal(size=80), "b": rng.integers(0, 2, 80)})
+    y = (rng.exponential(1 + frame["site"] + np.exp(frame["a"] / 2)), np.ones(80, bool))
+    model = CoxRegression(strata=0).fit(frame, y)
+    turned = frame[["b", "site", "a"]]
+    np.testing.assert_array_equal(
+        model.predict_distribution(turned).survival([0.5, 1.0]), model.predict_distribution(frame).survival([0.5, 1.0])
+    )

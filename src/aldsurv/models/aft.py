@@ -13,9 +13,11 @@ from aldsurv.distributions.log_normal import LogNormal
 from aldsurv.distributions.weibull import Weibull
 from aldsurv.errors import DataError
 from aldsurv.models.aft_likelihood import LogTimeLikelihood, SmallestExtreme, Standard, StandardNormal
-from aldsurv.models.linear import LinearSurvival, inverse, penalised, refuse_few_events, spreads
+from aldsurv.models.file_entries import require
+from aldsurv.models.linear import LinearSurvival, UserUnit, number_of_events, spreads
 from aldsurv.models.linear_design import Design
-from aldsurv.models.newton import Evaluation, maximise, refuse_dependent
+from aldsurv.models.linear_fit import LinearProblem, solve
+from aldsurv.models.newton import Evaluation, NoMaximumError, maximise
 from aldsurv.models.preparation import with_log_times
 from aldsurv.survival_data import SurvivalData
 
@@ -26,6 +28,8 @@ IntArray = NDArray[np.int64]
 
 # A smaller spread of log time is none: the likelihood grows without end where columns explain the times exactly.
 _LEAST_LOG_SIGMA = -14.0
+# Of a file.
+_LARGEST_LOG_SIGMA = 50.0
 # With a ridge the spread of log time stays above about this share of what it is without columns.
 _LEAST_SHARE = 1e-3
 # Beyond e^300 nothing is known any more, and squares must stay finite.
@@ -56,7 +60,7 @@ class AcceleratedFailureTime(LinearSurvival):
     def aic_(self) -> float:
         """Akaike's criterion: twice the number of parameters less twice the log-likelihood."""
         self._require_fitted()
-        return 2 * (self.standardised_.size - self.log_likelihood_)
+        return 2 * (self.standardised_.size - len(self.dropped_) - self.log_likelihood_)
 
     @abstractmethod
     def _standard(self) -> Standard:
@@ -69,45 +73,64 @@ class AcceleratedFailureTime(LinearSurvival):
         mu = intercept + self.design_.numbers(X, type(self).__name__) @ np.array(slopes, np.float64)
         return np.clip(mu, -_LARGEST_LOG, _LARGEST_LOG), float(np.exp(log_sigma))
 
+    def _check_estimates(self, estimates: FloatArray) -> None:
+        super()._check_estimates(estimates)
+        require(abs(float(estimates[-1])) <= _LARGEST_LOG_SIGMA, "its spread of log time is none")
+
     def _learn(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> dict[str, Any]:
-        spread = spreads(x, data.weights)
         rows, telling = telling_rows(data)
-        columns = np.column_stack([np.ones(telling.size), x[telling]])
         if telling.size < 2:
             raise DataError(
                 f"{type(self).__name__} needs at least two rows with a time above 0 and a positive weight, "
                 f"but has n_samples={telling.size}."
             )
-        names = design.names
-        if not self.ridge:
-            refuse_few_events(rows, names)
-            gram = columns.T @ (rows.weights[:, None] * columns)
-            reference = rows.total_weight * np.append(1.0, spread**2)
-            refuse_dependent(gram, ["intercept", *names], reference)
-        likelihood, start = LogTimeLikelihood(columns, rows, self._standard()), _start(rows, columns.shape[1])
-        penalty = np.concatenate([[0.0], self.ridge * spread**2, [0.0]])
-        least = _LEAST_SHARE * float(np.exp(start[-1]))
-        found, best = maximise(
-            _guarded(penalised(likelihood, penalty), self.ridge * least**2),
-            start,
-            names=["intercept", *names, self._SPREAD[0]],
-            longest=np.append(np.full(columns.shape[1], np.inf), 1.0),
-        )
-        return {
-            "standardised_": found,
-            "standardised_covariance_": inverse(best.information),
-            "log_likelihood_": likelihood(found).value,
-        }
+        spread = spreads(x, data.weights)
+        problem = _LogTimeProblem(x[telling], design.names, spread, rows, self._standard(), self._SPREAD[0])
+        return self._learned(solve(problem, self.ridge))
 
-    def _to_users_unit(self, design: Design) -> tuple[list[str], FloatArray]:
+    def _to_users_unit(self, design: Design) -> UserUnit:
         name, sign = self._SPREAD
-        change = np.diag(np.concatenate([[1.0], 1 / design.scales, [sign]]))
+        factors = np.concatenate([[1.0], 1 / design.scales, [sign]])
         # The intercept is where all columns are 0, not at their means.
-        change[0, 1:-1] = -design.centres / design.scales
-        return ["intercept", *design.names, name], change
+        intercept = np.concatenate([[1.0], -design.centres / design.scales, [0.0]])
+        return UserUnit(["intercept", *design.names, name], factors, intercept)
 
     def _kind(self) -> str:
         return f"accelerated failure time, AIC {self.aic_:.2f}"
+
+
+@final
+class _LogTimeProblem(LinearProblem):
+    """The likelihood of some columns, with an intercept before and log σ after them."""
+
+    before: int = 1
+    after: int = 1
+
+    def __init__(
+        self, x: FloatArray, names: list[str], spread: FloatArray, rows: SurvivalData, standard: Standard, last: str
+    ) -> None:
+        super().__init__(x, names, spread, number_of_events(rows))
+        self._rows, self._standard, self._last = rows, standard, last
+        self._start = _start(rows, 1)
+
+    def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], Evaluation]:
+        with_ones = np.column_stack([np.ones(len(columns)), columns])
+        least = _LEAST_SHARE * float(np.exp(self._start[-1]))
+        return _guarded(LogTimeLikelihood(with_ones, self._rows, self._standard), ridge * least**2)
+
+    def start(self, columns: int) -> FloatArray:
+        return np.concatenate([self._start[:1], np.zeros(columns), self._start[-1:]])
+
+    def gram(self) -> tuple[FloatArray, FloatArray]:
+        columns = np.column_stack([np.ones(len(self.x)), self.x])
+        weights = self._rows.weights
+        return columns.T @ (weights[:, None] * columns), weights.sum() * np.append(1.0, self.spread**2)
+
+    def longest(self, columns: int) -> FloatArray:
+        return np.append(np.full(1 + columns, np.inf), 1.0)
+
+    def parameters(self, names: list[str]) -> list[str]:
+        return ["intercept", *names, self._last]
 
 
 @final
@@ -135,7 +158,11 @@ class WeibullAFT(AcceleratedFailureTime):
     coefficients_
         Table of ``intercept``, the columns and ``log(shape)``, with standard errors and time ratios.
     covariance_
-        Covariance matrix of these.
+        Covariance matrix of these; None if there are more columns than rows.
+    dropped_
+        Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
+    penalty_
+        The ridge that was needed without being asked for, at separation or if columns outnumber events; else None.
     log_likelihood_, aic_
         Log-likelihood without the penalty, in the unit of the data, and Akaike's criterion.
 
@@ -189,7 +216,11 @@ class LogNormalAFT(AcceleratedFailureTime):
     coefficients_
         Table of ``intercept``, the columns and ``log(sigma)``, with standard errors and time ratios.
     covariance_
-        Covariance matrix of these.
+        Covariance matrix of these; None if there are more columns than rows.
+    dropped_
+        Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
+    penalty_
+        The ridge that was needed without being asked for, at separation or if columns outnumber events; else None.
     log_likelihood_, aic_
         Log-likelihood without the penalty, in the unit of the data, and Akaike's criterion.
 
@@ -255,9 +286,10 @@ def _guarded(evaluate: Callable[[FloatArray], Evaluation], cost: float) -> Calla
 
     def guarded(point: FloatArray) -> Evaluation:
         if point[-1] < _LEAST_LOG_SIGMA:
-            raise DataError(
+            raise NoMaximumError(
                 "the likelihood grows without end as the spread of log time goes to 0: all times are the same, or the "
-                "columns explain them exactly. Check the time column, leave columns out or set ridge > 0."
+                "columns explain them exactly. Check the time column, or leave columns out.",
+                collapsed=True,
             )
         value, gradient, information = evaluate(point)
         barrier = cost * float(np.exp(-2 * point[-1]))

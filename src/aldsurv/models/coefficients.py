@@ -44,7 +44,7 @@ class CoefficientTable:
     names
         Name of each coefficient.
     coefficient, standard_error
-        Estimates (k,) and their standard errors.
+        Estimates (k,) and their standard errors; NaN for a column that was dropped, or has none.
     ratio_name
         What the exponential of a coefficient is: ``"hazard ratio"`` or ``"time ratio"``.
 
@@ -123,6 +123,10 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
 
 
 def _cells(line: Coefficient) -> list[str]:
+    if math.isnan(line.coefficient):
+        return [line.name, "dropped", *[""] * 5]
+    if math.isnan(line.standard_error):
+        return [line.name, f"{line.coefficient:.4g}", "", "", "", _told_ratio(line.ratio), ""]
     p = "<0.0001" if line.p < 1e-4 else f"{line.p:.4f}"
     numbers = [f"{line.coefficient:.4g}", f"{line.standard_error:.4g}", f"{line.z:.2f}", p, _told_ratio(line.ratio)]
     return [line.name, *numbers, f"{_told_ratio(line.lower)} – {_told_ratio(line.upper)}"]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.column_reading import Column, one_column
 from aldsurv.errors import ParameterError, UnknownNameError
+from aldsurv.quoting import quoted
 
 __all__ = ["CovariateTable"]
 
@@ -43,7 +44,7 @@ class CovariateTable:
             return cls._of_array(X)
         else:
             keys = list(X.columns)
-        return cls(tuple(keys), tuple(one_column(Column(X[key], f"column {key!r}")) for key in keys))
+        return cls(tuple(keys), tuple(one_column(Column(X[key], f"column {quoted(key)}")) for key in keys))
 
     @classmethod
     def _of_array(cls, X: Any) -> CovariateTable:
@@ -70,7 +71,7 @@ class CovariateTable:
             return self.keys.index(column)
         if isinstance(column, (int, np.integer)) and 0 <= column < len(self.keys):
             return int(column)
-        raise UnknownNameError(f"X has no column {column!r}. Columns: {', '.join(map(repr, self.keys[:12]))}.")
+        raise UnknownNameError(f"X has no column {quoted(column)}. Columns: {', '.join(map(quoted, self.keys[:12]))}.")
 
     def rows(self, chosen: NDArray[np.intp]) -> CovariateTable:
         """Some of the rows, in the order given and as often as given."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.distributions.step import Step
+from aldsurv.distributions.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.file_entries import require
-from aldsurv.models.linear import LinearSurvival, finite_floats, inverse, penalised, refuse_few_events, spreads
+from aldsurv.models.linear import LinearSurvival, UserUnit, finite_floats, number_of_events, spreads
 from aldsurv.models.linear_design import Design
-from aldsurv.models.newton import maximise, refuse_dependent
+from aldsurv.models.linear_fit import LinearProblem, solve
+from aldsurv.models.newton import Evaluation
 from aldsurv.models.partial_likelihood import PartialLikelihood
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline, baseline_hazard
 from aldsurv.survival_data import SurvivalData
@@ -54,9 +55,14 @@ class CoxRegression(LinearSurvival):
     Attributes
     ----------
     coefficients_
-        Table of coefficients in the unit of the columns, with standard errors and hazard ratios.
+        Table of coefficients in the unit of the columns, with standard errors and hazard ratios; NaN for columns that
+        were dropped.
     covariance_
-        Covariance matrix of the coefficients.
+        Covariance matrix of the coefficients; None if there are more columns than rows.
+    dropped_
+        Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
+    penalty_
+        The ridge that was needed without being asked for, at separation or if columns outnumber events; else None.
     log_likelihood_
         Partial log-likelihood, without the penalty.
     baseline_
@@ -104,7 +110,7 @@ class CoxRegression(LinearSurvival):
         self._require_fitted()
         return np.asarray((self.design_.numbers(X, type(self).__name__) - self.average_) @ self.standardised_)
 
-    def predict_distribution(self, X: Any) -> Step:
+    def predict_distribution(self, X: Any) -> ProportionalHazards:
         """Survival ``exp(-H0(t)·exp(β·x))`` of each row, a step at every time of an event; the last value is held."""
         risk, codes = self.predict(X), self.design_.codes(X)
         if isinstance(self.baseline_, StratifiedBaseline) and codes is not None:
@@ -129,25 +135,16 @@ class CoxRegression(LinearSurvival):
                 f"CoxRegression takes exact and right-censored rows only, but {count} of {len(data)} rows are left- or "
                 "interval-censored. Use WeibullAFT or LogNormalAFT, or leave these rows out."
             )
-        names, width = design.names, x.shape[1]
-        likelihood = PartialLikelihood(x, data, ties=self.ties, strata=codes)
-        penalty = self.ridge * spreads(x, data.weights) ** 2
-        if not self.ridge:
-            refuse_few_events(data, names)
-            total = float(data.weights[data.exact].sum())
-            refuse_dependent(likelihood(np.zeros(width)).information, names, total * spreads(x, data.weights) ** 2)
-        beta, best = maximise(penalised(likelihood, penalty), np.zeros(width), names=names)
+        fit = solve(_CoxProblem(x, design.names, data, self.ties, codes), self.ridge)
         average = data.weights @ x / data.total_weight
         return {
+            **self._learned(fit),
             "average_": average,
-            "standardised_": beta,
-            "standardised_covariance_": inverse(best.information),
-            "log_likelihood_": best.value + 0.5 * float(penalty @ beta**2),
-            "baseline_": baseline_hazard(data, (x - average) @ beta, ties=self.ties, strata=codes),  # type: ignore[call-overload]
+            "baseline_": baseline_hazard(data, (x - average) @ fit.point, ties=self.ties, strata=codes),  # type: ignore[call-overload]
         }
 
-    def _to_users_unit(self, design: Design) -> tuple[list[str], FloatArray]:
-        return design.names, np.diag(1 / design.scales)
+    def _to_users_unit(self, design: Design) -> UserUnit:
+        return UserUnit(design.names, 1 / design.scales)
 
     def _own_arrays(self) -> dict[str, NDArray[Any]]:
         parts = self.baseline_.baselines if isinstance(self.baseline_, StratifiedBaseline) else (self.baseline_,)
@@ -180,6 +177,26 @@ class CoxRegression(LinearSurvival):
         parts = tuple(map(_checked_baseline, np.split(times, cuts), np.split(heights, cuts)))
         baseline = StratifiedBaseline(levels, parts) if stratified else parts[0]
         return {"average_": average, "baseline_": baseline}
+
+
+@final
+class _CoxProblem(LinearProblem):
+    """The partial likelihood of some columns."""
+
+    def __init__(self, x: FloatArray, names: list[str], data: SurvivalData, ties: str, strata: IntArray | None) -> None:
+        super().__init__(x, names, spreads(x, data.weights), number_of_events(data))
+        self._data, self._ties, self._strata = data, ties, strata
+
+    def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], Evaluation]:
+        return PartialLikelihood(columns, self._data, ties=self._ties, strata=self._strata)
+
+    def start(self, columns: int) -> FloatArray:
+        return np.zeros(columns)
+
+    def gram(self) -> tuple[FloatArray, FloatArray]:
+        # What risk sets can tell of the columns.
+        information = self.likelihood(self.x)(np.zeros(len(self.names))).information
+        return information, float(self._data.weights[self._data.exact].sum()) * self.spread**2
 
 
 def _checked_baseline(times: FloatArray, heights: FloatArray) -> BaselineHazard:

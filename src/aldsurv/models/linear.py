@@ -4,33 +4,64 @@ from __future__ import annotations
 
 import platform
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv import __version__
 from aldsurv.errors import DataError, ModelFileError, ParameterError
-from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.coefficients import CoefficientTable
-from aldsurv.models.file_entries import require, saved_parameters, with_parameters
+from aldsurv.models.file_entries import LARGEST_NUMBER, require, saved_parameters, with_parameters
 from aldsurv.models.linear_design import Design
-from aldsurv.models.newton import Evaluation, listed
+from aldsurv.models.linear_fit import LinearFit, Penalty
+from aldsurv.models.newton import listed
 from aldsurv.models.preparation import data_fingerprint
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["LinearSurvival", "finite_floats", "inverse", "penalised", "refuse_few_events", "spreads"]
+__all__ = ["LinearSurvival", "UserUnit", "finite_floats", "number_of_events", "spreads"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _POINTS = ("mean", "median", "mode", "restricted_mean")
 _MOST_TIMES = 512
+_ROUNDING = 1e-12
+# Of a file: of columns that are scaled, and of times, which predictions must be able to multiply.
+_LARGEST_ESTIMATE = 1e6
 _ENTRIES = {"parameters", "design", "log_likelihood", "trained_on"}
+# Files of earlier versions have none of these.
+_LATER_ENTRIES = {"dropped", "penalty"}
+
+
+class UserUnit(NamedTuple):
+    """How parameters of scaled columns become those of the user's columns.
+
+    Attributes
+    ----------
+    names
+        Of the parameters (k,).
+    factors
+        What each is multiplied by (k,).
+    first
+        Of which combination (k,) the first one is made instead, if not of itself alone.
+    """
+
+    names: list[str]
+    factors: FloatArray
+    first: FloatArray | None = None
+
+    def applied(self, values: FloatArray) -> FloatArray:
+        """The change of parameters (k,) or of rows of a matrix (k, …)."""
+        changed: FloatArray = (values.T * self.factors).T
+        if self.first is not None:
+            changed[0] = self.first @ values
+        return changed
 
 
 class LinearSurvival(SurvivalEstimator):
@@ -45,7 +76,9 @@ class LinearSurvival(SurvivalEstimator):
 
     design_: Design
     standardised_: FloatArray
-    standardised_covariance_: FloatArray
+    standardised_covariance_: FloatArray | None
+    dropped_: dict[str, str]
+    penalty_: Penalty | None
     log_likelihood_: float
     trained_on_: dict[str, Any]
 
@@ -71,7 +104,7 @@ class LinearSurvival(SurvivalEstimator):
         owner = type(self).__name__
         design = Design.learn(X, categorical=self.categorical, strata=self._strata_columns(), owner=owner)
         x, codes = design.numbers(X, owner), design.codes(X)
-        data = read_target(y, sample_weight)
+        data = self._read_training_target(y, sample_weight)
         if len(x) != len(data):
             raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
         if not (np.isfinite(data.upper) & (data.weights > 0)).any():
@@ -88,8 +121,18 @@ class LinearSurvival(SurvivalEstimator):
         """Fitted attributes by name: what is annotated above but for the columns, and the model's own."""
 
     @abstractmethod
-    def _to_users_unit(self, design: Design) -> tuple[list[str], FloatArray]:
-        """Names of the coefficients (k,), and the matrix (k, k) that takes standardised ones to the user's unit."""
+    def _to_users_unit(self, design: Design) -> UserUnit:
+        """Names of the coefficients, and how standardised ones become those of the user's unit."""
+
+    def _learned(self, fit: LinearFit) -> dict[str, Any]:
+        """Fitted attributes of every linear model."""
+        return {
+            "standardised_": fit.point,
+            "standardised_covariance_": fit.covariance,
+            "log_likelihood_": fit.log_likelihood,
+            "dropped_": fit.dropped,
+            "penalty_": fit.penalty,
+        }
 
     def _strata_columns(self) -> Any:
         return None
@@ -109,16 +152,29 @@ class LinearSurvival(SurvivalEstimator):
     def coefficients_(self) -> CoefficientTable:
         """Coefficients in the unit of the columns: names, estimates, standard errors, ratios with intervals."""
         self._require_fitted()
-        names, change = self._to_users_unit(self.design_)
-        errors = np.sqrt(np.diag(self.covariance_))
-        return CoefficientTable(tuple(names), change @ self.standardised_, errors, self._RATIO)
+        unit, covariance = self._to_users_unit(self.design_), self.covariance_
+        values = unit.applied(self.standardised_)
+        errors = np.full(values.size, np.nan) if covariance is None else np.sqrt(np.diag(covariance))
+        values[self._without_coefficient(unit.names)] = np.nan
+        return CoefficientTable(tuple(unit.names), values, errors, self._RATIO)
 
     @property
-    def covariance_(self) -> FloatArray:
-        """Covariance matrix of the coefficients, by the observed information; with a ridge, by the penalised one."""
+    def covariance_(self) -> FloatArray | None:
+        """Covariance matrix of the coefficients, by the observed information; with a ridge, by the penalised one.
+
+        NaN for columns that were dropped; None if there are more columns than rows.
+        """
         self._require_fitted()
-        _, change = self._to_users_unit(self.design_)
-        return np.asarray(change @ self.standardised_covariance_ @ change.T)
+        if self.standardised_covariance_ is None:
+            return None
+        unit = self._to_users_unit(self.design_)
+        found = unit.applied(unit.applied(self.standardised_covariance_).T)
+        lost = self._without_coefficient(unit.names)
+        found[lost], found[:, lost] = np.nan, np.nan
+        return found
+
+    def _without_coefficient(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        return np.array([name in self.dropped_ for name in names], np.bool_)
 
     def summary(self) -> str:
         """What the model is, what it was fitted to, and its coefficients."""
@@ -131,6 +187,11 @@ class LinearSurvival(SurvivalEstimator):
             f"  time            {facts['first_time']:.4g} to {facts['last_time']:.4g}{unit}",
             f"  log-likelihood  {self.log_likelihood_:.4f}",
         ]
+        if self.penalty_ is not None:
+            many = len(self.penalty_.columns)
+            named = f"of {listed(self.penalty_.columns)}" if many < len(self.coefficients_) else f"of {many} columns"
+            lines.append(f"  ridge           {self.penalty_.ridge:.4g} {named}: {self.penalty_.reason}")
+        lines += [f"  dropped         {name!r}: {reason}" for name, reason in self.dropped_.items()]
         return "\n".join([*lines, "", str(self.coefficients_)])
 
     @abstractmethod
@@ -156,28 +217,37 @@ class LinearSurvival(SurvivalEstimator):
             "design": self.design_.to_plain(),
             "log_likelihood": self.log_likelihood_,
             "trained_on": self.trained_on_,
+            "dropped": self.dropped_,
+            "penalty": None if self.penalty_ is None else self.penalty_._asdict(),
         }
-        arrays = {
-            "standardised": self.standardised_,
-            "covariance": self.standardised_covariance_,
-            "times": self.unique_times_,
-        }
+        arrays = {"standardised": self.standardised_, "times": self.unique_times_}
+        if self.standardised_covariance_ is not None:
+            arrays["covariance"] = self.standardised_covariance_
         return document, {**arrays, **self._own_arrays()}
 
     @classmethod
     def _from_file(cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None) -> Self:
         if encoder is not None:
             raise ParameterError("encoder has no use: the model was trained without one.")
-        require(set(document) == _ENTRIES, "its entries are not those of a model")
+        require(_ENTRIES <= set(document) <= _ENTRIES | _LATER_ENTRIES, "its entries are not those of a model")
         model: Self = with_parameters(cls, document["parameters"])
         model._check_parameters()
         design = Design.from_plain(document["design"])
-        size = len(model._to_users_unit(design)[0])
-        estimates, covariance, times = (finite_floats(arrays, name) for name in ("standardised", "covariance", "times"))
-        require(
-            estimates.shape == (size,) and covariance.shape == (size, size), "its coefficients are not its columns'"
-        )
-        require(bool((np.diag(covariance) > 0).all()), "its covariance is none")
+        names = model._to_users_unit(design).names
+        dropped = _checked_dropped(document.get("dropped", {}), design.names)
+        penalty = _checked_penalty(document.get("penalty"), design.names)
+        estimates, times = (finite_floats(arrays, name) for name in ("standardised", "times"))
+        # Only with a penalty may columns outnumber rows, and have none.
+        none = "covariance" not in arrays and (penalty is not None or bool(model.ridge))
+        covariance = None if none else finite_floats(arrays, "covariance")
+        size = len(names)
+        lost = np.array([name in dropped for name in names], np.bool_)
+        require(estimates.shape == (size,), "its coefficients are not its columns'")
+        model._check_estimates(estimates)
+        require(not estimates[lost].any(), "a column that was dropped has a coefficient")
+        if covariance is not None:
+            require(covariance.shape == (size, size), "its coefficients are not its columns'")
+            require(bool((np.diag(covariance)[~lost] > 0).all()), "its covariance is none")
         require(times.ndim == 1 and times.size > 0 and bool((np.diff(times) > 0).all()), "times must be ascending")
         require(_is_number(document["log_likelihood"]), "its log-likelihood is no number")
         facts = document["trained_on"]
@@ -187,11 +257,17 @@ class LinearSurvival(SurvivalEstimator):
             "standardised_": estimates,
             "standardised_covariance_": covariance,
             "log_likelihood_": float(document["log_likelihood"]),
+            "dropped_": dropped,
+            "penalty_": penalty,
         }
         named = {"standardised", "covariance", "times"}
         own = model._own_from_arrays(design, {name: arrays[name] for name in arrays if name not in named})
         model._remember(design, {**learned, **own}, facts, times)
         return model
+
+    def _check_estimates(self, estimates: FloatArray) -> None:
+        """Refuse coefficients of a file that no rows could have led to: predictions would be no numbers."""
+        require(bool((np.abs(estimates) <= _LARGEST_ESTIMATE).all()), "its coefficients are too large")
 
     def _own_arrays(self) -> dict[str, NDArray[Any]]:
         return {}
@@ -202,37 +278,37 @@ class LinearSurvival(SurvivalEstimator):
         return {}
 
 
+def _checked_dropped(plain: Any, names: Sequence[str]) -> dict[str, str]:
+    require(isinstance(plain, dict), "the columns that were dropped are unclear")
+    require(
+        all(name in names and isinstance(reason, str) for name, reason in plain.items()),
+        "the columns that were dropped are not its own",
+    )
+    return dict(plain)
+
+
+def _checked_penalty(plain: Any, names: Sequence[str]) -> Penalty | None:
+    if plain is None:
+        return None
+    require(isinstance(plain, dict) and set(plain) == set(Penalty._fields), "its penalty is unclear")
+    reason, ridge, columns = (plain[field] for field in Penalty._fields)
+    require(isinstance(reason, str) and _is_number(ridge) and 0 < ridge < np.inf, "its penalty is unclear")
+    known = set(names)
+    require(isinstance(columns, (list, tuple)) and all(name in known for name in columns), "its penalty is unclear")
+    return Penalty(reason, float(ridge), tuple(columns))
+
+
 def spreads(x: FloatArray, weights: FloatArray) -> FloatArray:
     """Standard deviation of each column (d,), rows counted by their weights."""
     share = weights / weights.sum()
-    return np.asarray(np.sqrt(share @ (x - share @ x) ** 2))
+    spread, size = np.sqrt(share @ (x - share @ x) ** 2), np.sqrt(share @ x**2)
+    # What rounding leaves of a constant is none.
+    return np.where(spread > _ROUNDING * size, spread, 0.0)
 
 
-def penalised(evaluate: Callable[[FloatArray], Evaluation], penalty: FloatArray) -> Callable[[FloatArray], Evaluation]:
-    """The function less ``½·Σ penalty·parameter²``."""
-
-    def less(point: FloatArray) -> Evaluation:
-        value, gradient, information = evaluate(point)
-        cost = 0.5 * float(penalty @ point**2)
-        return Evaluation(value - cost, gradient - penalty * point, information + np.diag(penalty))
-
-    return less
-
-
-def refuse_few_events(data: SurvivalData, names: Sequence[str]) -> None:
-    """An error if there are more columns than events to learn them from."""
-    events = int(np.count_nonzero(np.isfinite(data.upper) & (data.weights > 0)))
-    if len(names) > events:
-        raise DataError(
-            f"{len(names)} columns cannot be learned from {events} events: {listed(list(names))}. "
-            "Set ridge > 0 or leave columns out."
-        )
-
-
-def inverse(information: FloatArray) -> FloatArray:
-    """Inverse of a positive definite matrix, symmetric to the bit."""
-    found = np.linalg.inv(information)
-    return np.asarray((found + found.T) / 2)
+def number_of_events(data: SurvivalData) -> int:
+    """Rows of positive weight whose event is known to have come."""
+    return int(np.count_nonzero(np.isfinite(data.upper) & (data.weights > 0)))
 
 
 def finite_floats(arrays: Mapping[str, NDArray[Any]], name: str) -> FloatArray:
@@ -241,6 +317,7 @@ def finite_floats(arrays: Mapping[str, NDArray[Any]], name: str) -> FloatArray:
         raise ModelFileError(f"the file cannot be used: {name} is missing.")
     found = arrays[name]
     require(found.dtype == np.float64 and bool(np.isfinite(found).all()), f"{name} must be finite numbers")
+    require(bool((np.abs(found) <= LARGEST_NUMBER).all()), f"{name} must be numbers of at most {LARGEST_NUMBER:g}")
     return found
 
 

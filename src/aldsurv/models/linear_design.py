@@ -13,7 +13,7 @@ from aldsurv.errors import ParameterError
 from aldsurv.feature_columns import Levels, Number
 from aldsurv.features import Features
 from aldsurv.models.file_entries import require
-from aldsurv.models.strata import Stratum, strata_numbers, strata_of
+from aldsurv.models.strata import Stratum, has_names, strata_numbers, strata_of
 
 __all__ = ["Design"]
 
@@ -51,7 +51,7 @@ class Design:
         if columns and not isinstance(categorical, str):
             # As levels, strata may hold what they like.
             categorical = [*(categorical or ()), *columns]
-        return cls(Features.learn(X, categorical=categorical, owner=owner), columns, tuple(known))
+        return cls(Features.learn(X, categorical=categorical, exact=True, owner=owner), columns, tuple(known))
 
     @property
     def _positions(self) -> set[int]:
@@ -96,7 +96,13 @@ class Design:
 
     def codes(self, X: Any) -> IntArray | None:
         """Number of each row's stratum, None if there are no strata."""
-        return strata_numbers(X, self.columns, self.strata) if self.columns else None
+        names = self.features.names_in
+        if names is None or not has_names(X):
+            columns = self.columns
+        else:
+            # A number was that of a column of training; in X it may stand elsewhere.
+            columns = tuple(column if isinstance(column, str) else names[column] for column in self.columns)
+        return strata_numbers(X, columns, self.strata) if columns else None
 
     def to_plain(self) -> dict[str, Any]:
         """What was learned, as JSON can hold it."""

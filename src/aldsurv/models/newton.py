@@ -9,16 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
+from aldsurv.quoting import quoted
 
-__all__ = ["Evaluation", "maximise", "refuse_dependent"]
+__all__ = ["Evaluation", "NoMaximumError", "listed", "maximise"]
 
 FloatArray = NDArray[np.float64]
 
 _MOST_STEPS = 300
 # A coefficient of a scaled column that went this far has no end.
 _FAR = 20.0
-# Of a column's variance this share must be its own.
-_OWN_SHARE = 1e-10
+
+
+class NoMaximumError(DataError):
+    """A likelihood that has no maximum, or none that could be found.
+
+    Attributes
+    ----------
+    parameters
+        Numbers of the parameters along which it grows; none, if it is not clear which.
+    collapsed
+        Whether it grows as a scale goes to 0.
+    """
+
+    def __init__(self, message: str, parameters: Sequence[int] = (), *, collapsed: bool = False) -> None:
+        super().__init__(message)
+        self.parameters, self.collapsed = tuple(parameters), collapsed
 
 
 class Evaluation(NamedTuple):
@@ -66,7 +81,7 @@ def maximise(
                 return _polished(evaluate, point, here)
             # At a maximum steps shrink by squares; where the likelihood only levels off they never do.
             if decrement < 1e-5 and length > 0.05 and length > 0.7 * before:
-                raise DataError(_no_maximum(step, names))
+                raise _no_maximum(step, names)
         step = step * min(1.0, float(np.min(longest / np.maximum(np.abs(step), 1e-300))))
         expected = float(step @ here.gradient - 0.5 * step @ here.information @ step)
         there = evaluate(point + step)
@@ -77,11 +92,11 @@ def maximise(
         else:
             damping = max(8 * damping, 1e-8)
     if np.abs(point - start).max() > _FAR:
-        raise DataError(_no_maximum(point - start, names))
+        raise _no_maximum(point - start, names)
     steepest = names[int(np.abs(here.gradient).argmax())]
-    raise DataError(
+    raise NoMaximumError(
         f"the likelihood has no maximum that Newton's method could find (it stopped at {here.value:.6g}, where "
-        f"{steepest!r} has the largest derivative). Look for extreme values, or set ridge > 0."
+        f"{quoted(steepest)} has the largest derivative). Look for extreme values."
     )
 
 
@@ -121,49 +136,18 @@ def _polished(
     return point, here
 
 
-def _no_maximum(step: FloatArray, names: Sequence[str]) -> str:
-    running = [name for name, change in zip(names, np.abs(step), strict=True) if change > 0.3 * np.abs(step).max()]
-    return (
-        f"the likelihood grows without end with the coefficient{'s' * (len(running) > 1)} of {listed(running)}: "
-        "these columns separate early from late times perfectly, or a level has no event. "
-        "Set ridge > 0, join levels or leave columns out."
+def _no_maximum(step: FloatArray, names: Sequence[str]) -> NoMaximumError:
+    size = np.abs(step)
+    running = np.flatnonzero(size > 0.3 * size.max()).tolist()
+    return NoMaximumError(
+        f"the likelihood grows without end with the coefficient{'s' * (len(running) > 1)} of "
+        f"{listed([names[k] for k in running])}: these columns separate early from late times perfectly, or a level "
+        "has no event. Join levels or leave columns out.",
+        running,
     )
-
-
-def refuse_dependent(gram: FloatArray, names: Sequence[str], reference: FloatArray) -> None:
-    """An error if a column is (nearly) a combination of others.
-
-    Parameters
-    ----------
-    gram
-        Products of the columns (k, k): each's square is what it can tell.
-    names
-        Names of the columns.
-    reference
-        What the squares would be if a column varied freely (k,).
-    """
-    squares = np.diag(gram)
-    for name, square, usual in zip(names, squares, reference, strict=True):
-        if not square > _OWN_SHARE * usual:
-            raise DataError(
-                f"column {name!r} does not vary among those at risk at any event, so that its coefficient could be "
-                "anything. Leave it out, or set ridge > 0."
-            )
-    spread = np.sqrt(squares)
-    scaled = gram / spread / spread[:, None]
-    if not len(gram) or float(np.linalg.eigvalsh(scaled)[0]) > _OWN_SHARE:
-        return
-    for k in range(1, len(gram)):
-        weights = np.linalg.lstsq(scaled[:k, :k], scaled[:k, k], rcond=None)[0]
-        if 1 - float(weights @ scaled[:k, k]) < 10 * len(gram) * _OWN_SHARE:
-            others = [name for name, weight in zip(names, np.abs(weights), strict=False) if weight > 1e-6]
-            raise DataError(
-                f"column {names[k]!r} is a combination of {listed(others)}: the coefficients are not unique. "
-                "Leave one of them out, or set ridge > 0."
-            )
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Names in quotation marks, not too many of them."""
-    shown = ", ".join(map(repr, names[:most]))
+    shown = ", ".join(map(quoted, names[:most]))
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

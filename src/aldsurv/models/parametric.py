@@ -45,7 +45,7 @@ class ParametricSurvival(NeuralSurvival):
         kind = FAMILIES.load(family)
         numbers = raw.copy()
         for k, link in enumerate(links):
-            if link == "exp":
+            if link != "identity":
                 np.clip(numbers[:, k], -_LARGEST_LOG, _LARGEST_LOG, out=numbers[:, k])
         distribution: SurvivalDistribution = kind(**linked_columns(numbers, list(kind.parameters()), links))
         return distribution

@@ -13,8 +13,9 @@ from aldsurv.column_reading import frame_column, listed
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.feature_entries import distinct_levels, level_order, told
 from aldsurv.features import _table
+from aldsurv.quoting import quoted
 
-__all__ = ["covariates", "strata_from_array", "strata_numbers", "strata_of", "strata_to_array"]
+__all__ = ["covariates", "has_names", "strata_from_array", "strata_numbers", "strata_of", "strata_to_array"]
 
 # The levels of one stratum, one a column; None is a gap.
 Stratum: TypeAlias = tuple[str | int | float | bool | None, ...]
@@ -25,7 +26,7 @@ def covariates(X: Any, columns: Sequence[str | int]) -> Any:
     if not columns:
         return X
     gone = set(_positions(X, columns))
-    if isinstance(X, (np.ndarray, list, tuple)) or not _has_names(X):
+    if isinstance(X, (np.ndarray, list, tuple)) or not has_names(X):
         array = X if isinstance(X, np.ndarray) else np.asarray(X, object if _holds_text(X) else None)
         return array[:, [j for j in range(array.shape[1]) if j not in gone]]
     keys = [key for j, key in enumerate(_keys(X)) if j not in gone]
@@ -83,7 +84,8 @@ def _told(stratum: Stratum, columns: Sequence[str | int]) -> str:
     return ", ".join(f"{column}={level}" for column, level in zip(columns, levels, strict=True))
 
 
-def _has_names(X: Any) -> bool:
+def has_names(X: Any) -> bool:
+    """Whether the columns of a table have names."""
     return isinstance(X, Mapping) or getattr(X, "columns", None) is not None
 
 
@@ -97,18 +99,20 @@ def _holds_text(X: Any) -> bool:
 
 def _positions(X: Any, columns: Sequence[str | int]) -> list[int]:
     labels = _table(X).labels
-    keys = _keys(X) if _has_names(X) else []
+    keys = _keys(X) if has_names(X) else []
     positions = []
     for column in columns:
         if isinstance(column, str):
             if not keys:
-                raise ParameterError(f"strata names the column {column!r}, but X has no names. Give its number.")
+                raise ParameterError(f"strata names the column {quoted(column)}, but X has no names. Give its number.")
             frame_column(X, column)
             positions.append(keys.index(column))
         elif 0 <= column < len(labels):
             positions.append(int(column))
         else:
-            raise ParameterError(f"strata must be columns from 0 to {len(labels) - 1} of X, but {column!r} is not.")
+            raise ParameterError(
+                f"strata must be columns from 0 to {len(labels) - 1} of X, but {quoted(column)} is not."
+            )
     if len(set(positions)) < len(positions):
-        raise ParameterError(f"strata must be different columns, but {columns!r} names one twice.")
+        raise ParameterError(f"strata must be different columns, but {quoted(columns)} names one twice.")
     return positions
