@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import laplace_asymmetric
@@ -9,6 +10,7 @@ from scipy.stats import laplace_asymmetric
 from aldsurv import SurvivalData
 from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
 from aldsurv.losses.ald_information import ald_information
+from aldsurv.losses.ald_slopes import between_value_and_slopes
 from aldsurv.losses.boosting import AldRows, MixtureRows
 
 
@@ -131,6 +133,43 @@ def test_losses_and_slopes(support, components):
     once = rows.losses_and_slopes(raw[:1])
     for found, wanted in zip(once, rows.losses_and_slopes(np.repeat(raw[:1], len(data), axis=0)), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+# Each between two bounds: on both sides of θ, above and below it, far out in either tail, narrow, and open below.
+BOUNDS = [
+    *[(-1.0, 2.0), (0.7, 1.1), (-0.9, -0.4), (40.0, 41.0), (-90.0, -80.0), (1.0, 1.0 + 1e-9), (0.3, 500.0)],
+    *[(-np.inf, 1.5), (-np.inf, -60.0)],
+]
+
+
+@pytest.mark.parametrize(("low", "high"), BOUNDS)
+def test_probability_between_bounds_to_many_digits(low, high):
+    point = [0.3, -0.2, 0.4]
+
+    def log_probability(theta, log_sigma, log_kappa):
+        kappa, sigma = mpmath.exp(log_kappa), mpmath.exp(log_sigma)
+        left, right = mpmath.sqrt(2) / (sigma * kappa), mpmath.sqrt(2) * kappa / sigma
+        below = kappa**2 / (1 + kappa**2)
+
+        def cdf(y):
+            if y == -mpmath.inf:
+                return mpmath.mpf(0)
+            z = mpmath.mpf(y) - theta
+            return below * mpmath.exp(left * z) if z < 0 else 1 - (1 - below) * mpmath.exp(-right * z)
+
+        return mpmath.log(cdf(high) - cdf(low))
+
+    raw = np.array([point])
+    found = between_value_and_slopes(np, raw, np.array([low]), np.array([high]), exp_theta=False, wanted=True)
+    with mpmath.workdps(120):
+        given = [mpmath.mpf(number) for number in point]
+        wanted = float(log_probability(*given))
+        slopes = [
+            float(mpmath.diff(lambda x, k=k: log_probability(*given[:k], x, *given[k + 1 :]), given[k]))
+            for k in range(3)
+        ]
+    assert found[0][0] == pytest.approx(wanted, rel=1e-7 if high - low < 1e-6 else 1e-12)
+    np.testing.assert_allclose(found[1][0], slopes, rtol=1e-7, atol=1e-9)
 
 
 def test_loss_is_that_of_the_user_s_unit():

@@ -25,7 +25,7 @@ def history(validated=True):
 
 
 def equal(first, second):
-    for name in ("train_loss", "validation_loss", "learning_rate", "seconds", "best_epoch", "trained_epochs"):
+    for name in ("train_loss", "validation_loss", "learning_rate", "best_epoch", "trained_epochs"):
         ours, theirs = getattr(first, name), getattr(second, name)
         if ours is None or theirs is None:
             assert ours is theirs is None
@@ -37,7 +37,19 @@ def equal(first, second):
 
 @pytest.mark.parametrize("validated", [True, False])
 def test_plain_and_back(validated):
-    equal(History.from_plain(json.loads(json.dumps(history(validated).to_plain()))), history(validated))
+    plain = json.loads(json.dumps(history(validated).to_plain()))
+    found = History.from_plain(plain)
+    equal(found, history(validated))
+    # They differ between equal runs, whose files do not.
+    assert "seconds" not in plain
+    assert found.seconds.shape == (4,)
+    assert np.isnan(found.seconds).all()
+
+
+def test_files_of_older_versions_hold_the_seconds():
+    found = History.from_plain({**history().to_plain(), "seconds": history().seconds.tolist()})
+    equal(found, history())
+    np.testing.assert_array_equal(found.seconds, history().seconds)
 
 
 @pytest.mark.parametrize("validated", [True, False])

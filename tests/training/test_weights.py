@@ -219,3 +219,31 @@ def test_each_encoder_keeps_its_own_best():
     assert (first[1].running_mean == 4).all()
     assert torch.equal(second[0].weight, start)
     assert not first.training
+
+
+def test_gradients_in_float64_are_rounded_to_the_digits_of_half_precision():
+    network = NETWORKS["paper"]
+    initial = [network.initial(np.random.default_rng(k)) for k in range(MEMBERS)]
+    block = MemberNetwork(network, initial, (), CPU, torch.float64).block
+    values = torch.from_numpy(np.random.default_rng(0).normal(size=block.values.shape) * 1e-6)
+    block.values.grad.copy_(values)
+    block.round_gradients()
+    rounded = block.values.grad.clone()
+    np.testing.assert_allclose(rounded, values, rtol=2.0**-11)
+    assert len(np.unique(np.frexp(np.abs(rounded.numpy()))[0])) <= 2**10 + 1
+    # What is not in these digits is gone.
+    block.values.grad.copy_(values * (1 + 1e-15))
+    block.round_gradients()
+    np.testing.assert_array_equal(block.values.grad, rounded)
+    # A gradient that is no number must still be seen.
+    block.values.grad.copy_(torch.full_like(values, torch.nan))
+    block.round_gradients()
+    assert bool(block.values.grad.isnan().all())
+    assert all(array.dtype == np.float32 for array in block.best_arrays().values())
+
+
+def test_gradients_in_float32_stay_as_they_are():
+    block = members_of(NETWORKS["paper"])[0].block
+    block.values.grad.copy_(torch.linspace(-1, 1, len(block.values)))
+    block.round_gradients()
+    np.testing.assert_array_equal(block.values.grad, torch.linspace(-1, 1, len(block.values)))

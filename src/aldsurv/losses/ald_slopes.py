@@ -5,6 +5,12 @@ With ``z = y - θ``, ``v = min(z, 0)/left`` and ``w = -max(z, 0)/right``, of whi
     log f = v + w + log √2 - log σ - log(κ + 1/κ)
     log S = log((1 - F(θ))·eᵛ - expm1(v)) + w
 
+An event between a and b has, with p = F(θ), q = 1 - p and the exponents v and w of both, the probability ::
+
+    log(F(b) - F(a)) = v_b + w_a + log(-p·expm1(v_a - v_b) - q·expm1(w_b - w_a))
+
+of which nothing cancels, however narrow the interval is and however far from θ.
+
 No exponent is positive. Only operations whose result for a row does not depend on the rows beside it are used
 (torch's sigmoid and logaddexp round differently at the end of an array), so that a member trains to the same
 bits alone and among others.
@@ -15,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["value_and_slopes"]
+__all__ = ["between_value_and_slopes", "value_and_slopes"]
 
 _SQRT2 = math.sqrt(2.0)
 _LOG_SQRT2 = math.log(2.0) / 2
@@ -29,10 +35,31 @@ def value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, *rest: Any) -> tu
         theta = xp.exp(theta)
     shape = _Shape(xp, log_sigma, log_kappa)
     value, slopes = shape.known(time - theta, event, wanted)
+    return _conditional(xp, shape, theta, value, slopes, entry, exp_theta, wanted)
+
+
+def between_value_and_slopes(
+    xp: Any, raw: Any, lower: Any, upper: Any, *entry: Any, exp_theta: bool, wanted: bool
+) -> tuple[Any, Any]:
+    """The same for rows whose event came after `lower`, which may be -inf, and at or before `upper`."""
+    theta, log_sigma, log_kappa = raw[..., 0], raw[..., 1], raw[..., 2]
+    if exp_theta:
+        theta = xp.exp(theta)
+    shape = _Shape(xp, log_sigma, log_kappa)
+    bounded = lower > -math.inf
+    below = xp.where(bounded, lower, 0.0) - theta
+    value, slopes = shape.between(below, upper - theta, bounded, wanted)
+    return _conditional(xp, shape, theta, value, slopes, entry, exp_theta, wanted)
+
+
+def _conditional(
+    xp: Any, shape: _Shape, theta: Any, value: Any, slopes: Any, entry: Any, exp_theta: bool, wanted: bool
+) -> tuple[Any, Any]:
+    """What is left of log-likelihood and slopes given that the event came after each of the entries."""
     for since in entry:
         delayed = since > -math.inf
         at = xp.where(delayed, since, theta)
-        before, before_slopes = shape.known(at - theta, xp.zeros_like(event), wanted)
+        before, before_slopes = shape.known(at - theta, xp.zeros_like(delayed), wanted)
         value = value - xp.where(delayed, before, 0.0)
         slopes = [s - xp.where(delayed, b, 0.0) for s, b in zip(slopes, before_slopes, strict=True)]
     if not wanted:
@@ -73,4 +100,31 @@ class _Shape:
         by_log_sigma = xp.where(event, -1.0 - u, -factor * u)
         censored = xp.where(above, w - 2 * self.mass_left, falls * (2 * self.mass_right - v))
         by_log_kappa = xp.where(event, w - v + self.mass_right - self.mass_left, censored)
+        return value, [by_z, by_log_sigma, by_log_kappa]
+
+    def between(self, z_lower: Any, z_upper: Any, bounded: Any, wanted: bool) -> tuple[Any, list[Any]]:
+        """Log probability of an event from `z_lower`, or -inf where not `bounded`, to `z_upper`, and its slopes."""
+        xp = self.xp
+        z_lower = xp.where(bounded, z_lower, xp.where(z_upper < 0, z_upper, 0.0))
+        from_above, to_above = bounded & (z_lower >= 0), z_upper >= 0
+        v = xp.where(to_above, 0.0, z_upper) * self.per_left
+        w = xp.where(from_above, -z_lower, 0.0) * self.per_right
+        left = xp.where(from_above, 0.0, z_lower) * self.per_left - v
+        right = xp.where(to_above, -z_upper, 0.0) * self.per_right - w
+        mass_left = xp.where(bounded, -xp.expm1(left), 1.0)
+        mass_right = -xp.expm1(right)
+        total = self.mass_left * mass_left + self.mass_right * mass_right
+        value = v + w + xp.log(total)
+        if not wanted:
+            return value, []
+        decay_left = xp.where(bounded, self.mass_left * xp.exp(left), 0.0)
+        decay_right = self.mass_right * xp.exp(right)
+        # θ inside the interval: both ends move, each in its own piece.
+        inside = to_above & ~from_above
+        ends = xp.where(inside, decay_right * self.per_right - decay_left * self.per_left, 0.0)
+        whole = xp.where(to_above, 0.0, self.per_left) - xp.where(from_above, self.per_right, 0.0)
+        by_z = whole + ends / total
+        by_log_sigma = (decay_left * left + decay_right * right) / total - v - w
+        shift = 2 * self.mass_left * self.mass_right * (mass_left - mass_right)
+        by_log_kappa = (decay_left * left - decay_right * right + shift) / total - v + w
         return value, [by_z, by_log_sigma, by_log_kappa]

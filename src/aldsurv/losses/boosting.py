@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.distributions.asymmetric_laplace import AsymmetricLaplace
-from aldsurv.distributions.likelihood import EXACT, RIGHT, log_likelihood_of_bounds, row_kinds
+from aldsurv.distributions.likelihood import EXACT, RIGHT, row_kinds
 from aldsurv.distributions.log_asymmetric_laplace import LogAsymmetricLaplace
 from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
@@ -32,15 +32,12 @@ _FAMILIES: dict[str, type[Parametric]] = {
 }
 # Beyond e^80 nothing is known any more, and squares must stay finite.
 _LARGEST_LOG = 80.0
-# The cube root of the precision of a number near 1: the best step of a central difference.
-_STEP = 6e-6
 
 
 class RowLosses(ABC):
     """Negative log-likelihood of rows of any kind of censoring.
 
-    Exact and right-censored rows have slopes in closed form; those of the others, of which there are few in most
-    tables, are central differences of the distribution's own log-likelihood.
+    All have slopes in closed form: exact and right-censored rows one, left- and interval-censored ones another.
 
     Parameters
     ----------
@@ -78,13 +75,17 @@ class RowLosses(ABC):
             # To be event-free at 0 is no news.
             entry = np.where(entry > 0, entry, -np.inf)
         self._time, self._entry, self._offset = time, entry, offset
-        others = np.flatnonzero(~self._closed)
-        self._others = others
-        bounds = since[others], data.upper[others], kinds[others]
-        self._bounds = (*bounds, None if data.entry is None else data.entry[others])
+        self._one_sided, self._bounded = np.flatnonzero(self._closed), np.flatnonzero(~self._closed)
+        lower, upper = since[self._bounded], data.upper[self._bounded]
+        if support == "log":
+            with np.errstate(divide="ignore"):
+                lower, upper = np.log(np.maximum(lower, 0.0)), np.log(upper)
+        elif support == "positive":
+            lower = np.maximum(lower, 0.0)
+        self._bounds = lower, upper
 
     @abstractmethod
-    def guess(self) -> tuple[FloatArray, FloatArray]:
+    def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Outputs (outputs,) from which to look for those that suit all rows best, and how far each may be off."""
 
     @abstractmethod
@@ -96,41 +97,47 @@ class RowLosses(ABC):
         """How much each row is expected to tell of each boosted output (n, boosted), the others being known."""
 
     @abstractmethod
-    def _value_and_slopes(self, raw: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray | None]:
-        """Log-likelihood of the rows and, if wanted, its slopes, as if all were exact or right-censored."""
+    def _value_and_slopes(
+        self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Log-likelihood of rows and, if wanted, its slopes.
+
+        Parameters
+        ----------
+        raw
+            Their outputs (rows, outputs).
+        rows
+            Which of all rows they are.
+        bounds
+            Where their events lie between; None for rows that are exact or right-censored.
+        wanted
+            Whether slopes are.
+        """
 
     def losses(self, raw: FloatArray) -> FloatArray:
         """Loss (n,) of each row for outputs (n, outputs), or (1, outputs) if they are the same for all."""
-        with np.errstate(all="ignore"):
-            value = self._value_and_slopes(raw, False)[0]
-        if self._others.size:
-            value = np.asarray(value).copy()
-            value[self._others] = self._log_likelihood_of_others(self._of_others(raw))
-        return self._offset - value
+        return self._offset - self._all_rows(raw, False)[0]
 
     def losses_and_slopes(self, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Loss (n,) of each row, and its slopes (n, outputs)."""
-        # What overflows shows in the loss, which the search and the rounds look at.
-        with np.errstate(all="ignore"):
-            value, slopes = self._value_and_slopes(raw, True)
-        value, slopes = np.array(value), np.array(slopes)
-        rows = self._others
-        if rows.size:
-            raw = self._of_others(raw)
-            value[rows] = self._log_likelihood_of_others(raw)
-            for k in range(self.outputs):
-                there, back = raw.copy(), raw.copy()
-                there[:, k] += _STEP
-                back[:, k] -= _STEP
-                difference = self._log_likelihood_of_others(there) - self._log_likelihood_of_others(back)
-                slopes[rows, k] = difference / (2 * _STEP)
+        value, slopes = self._all_rows(raw, True)
         return self._offset - value, -slopes
 
-    def _of_others(self, raw: FloatArray) -> FloatArray:
-        return np.broadcast_to(raw, (len(self._time), self.outputs))[self._others]
-
-    def _log_likelihood_of_others(self, raw: FloatArray) -> FloatArray:
-        return np.asarray(log_likelihood_of_bounds(self.distribution(raw), *self._bounds))
+    def _all_rows(self, raw: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray]:
+        n = len(self._time)
+        # What overflows shows in the loss, which the search and the rounds look at.
+        with np.errstate(all="ignore"):
+            if not self._bounded.size:
+                value, slopes = self._value_and_slopes(raw, slice(None), None, wanted)
+                return np.asarray(value), np.asarray(slopes)
+            found, found_slopes = np.empty(n), np.empty((n, self.outputs))
+            raw = np.broadcast_to(raw, (n, self.outputs))
+            for rows, bounds in ((self._one_sided, None), (self._bounded, self._bounds)):
+                value, slopes = self._value_and_slopes(raw[rows], rows, bounds, wanted)
+                found[rows] = value
+                if slopes is not None:
+                    found_slopes[rows] = slopes
+        return found, found_slopes
 
 
 @final
@@ -154,9 +161,9 @@ class AldRows(RowLosses):
         if support == "positive":
             self._since = np.zeros(len(data)) if self._entry is None else np.maximum(self._entry, 0.0)
 
-    def guess(self) -> tuple[FloatArray, FloatArray]:
+    def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """As of `RowLosses`: a symmetric distribution in the middle of the times."""
-        start, reach = ald_guess(self._time, self._exp_theta)
+        start, reach = ald_guess(self._time, self._exp_theta, weight)
         return start, reach
 
     def distribution(self, raw: FloatArray) -> Any:
@@ -174,9 +181,15 @@ class AldRows(RowLosses):
             found[:, 0] *= theta**2
         return found
 
-    def _value_and_slopes(self, raw: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray | None]:
-        since = () if self._since is None else (self._since,)
-        value, slopes = ald_slopes.value_and_slopes(np, raw, self._time, self._event, *since, self._exp_theta, wanted)
+    def _value_and_slopes(
+        self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
+    ) -> tuple[FloatArray, FloatArray | None]:
+        since = () if self._since is None else (self._since[rows],)
+        exp_theta = self._exp_theta
+        if bounds is not None:
+            return ald_slopes.between_value_and_slopes(np, raw, *bounds, *since, exp_theta=exp_theta, wanted=wanted)
+        time, event = self._time[rows], self._event[rows]
+        value, slopes = ald_slopes.value_and_slopes(np, raw, time, event, *since, exp_theta, wanted)
         return value, slopes
 
 
@@ -201,9 +214,9 @@ class MixtureRows(RowLosses):
         self._layout, self._least = layout, least_scale
         self.outputs, self.boosted = layout.outputs, layout.outputs - layout.constants
 
-    def guess(self) -> tuple[FloatArray, FloatArray]:
+    def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """As of `RowLosses`: symmetric components at evenly spread quantiles of the times."""
-        start, reach = mixture_guess(self._layout, self._time, np.array([self._least]))
+        start, reach = mixture_guess(self._layout, self._time, np.array([self._least]), weight)
         return start, reach
 
     def distribution(self, raw: FloatArray) -> Any:
@@ -226,12 +239,17 @@ class MixtureRows(RowLosses):
         location = (weights * by_location**2 * on_theta).sum(1)
         return np.column_stack([location, (weights * on_log_scale).sum(1), on_logits])
 
-    def _value_and_slopes(self, raw: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray | None]:
-        positive = self._support == "positive"
-        value, slopes = mixture_slopes.value_and_slopes(
-            np, raw, self._time, self._event, self._least, self._entry, None, self._layout, positive, wanted
-        )
-        return value, slopes
+    def _value_and_slopes(
+        self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
+    ) -> tuple[FloatArray, FloatArray | None]:
+        layout, positive = self._layout, self._support == "positive"
+        entry = None if self._entry is None else self._entry[rows]
+        if bounds is not None:
+            return mixture_slopes.between_value_and_slopes(
+                np, raw, *bounds, self._least, entry, layout, positive, wanted
+            )
+        time, event = self._time[rows], self._event[rows]
+        return mixture_slopes.value_and_slopes(np, raw, time, event, self._least, entry, None, layout, positive, wanted)
 
 
 def ald_columns(raw: FloatArray, exp_theta: bool) -> dict[str, FloatArray]:

@@ -70,7 +70,7 @@ class _Cox(ClosedFormObjective):
         self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
         losses, slopes = _by_hand(raw, fields, weight, self._ties)
-        return losses.astype(np.float32), slopes.astype(np.float32)
+        return losses.astype(raw.dtype), slopes.astype(raw.dtype)
 
 
 @final

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.losses.ald_slopes import between_value_and_slopes as _component_between
 from aldsurv.losses.ald_slopes import value_and_slopes as _component
 
-__all__ = ["value_and_slopes"]
+__all__ = ["between_value_and_slopes", "value_and_slopes"]
 
 
 def value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, least: Any, *rest: Any) -> tuple[Any, Any]:
@@ -28,61 +29,91 @@ def value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, least: Any, *rest
     wanted.
     """
     entry, sign, layout, positive, wanted = rest
-    planes = np.ascontiguousarray(np.moveaxis(raw, -1, 0)) if xp is np else raw.movedim(-1, 0).contiguous()
-    location, log_scale, log_kappa, logits = layout.split(planes)
-    theta = xp.exp(location) if layout.exp_theta else location
-    grown = xp.exp(log_scale)
-    sigma = grown + least
-    shape = theta, xp.log(sigma), log_kappa + xp.zeros_like(theta)
-    share = xp.exp(logits - (logits.max(0) if xp is np else logits.amax(0)))
-    share = share / share.sum(0)
-    weight = SHARED_OUT / layout.components + (1 - SHARED_OUT) * share
-    since = (xp.zeros_like(time),) if positive else ()
-
+    parts = _Parts(xp, raw, least, layout, positive)
     if sign is None:
-        value, slopes, pull = _mixed(xp, shape, weight, time, event, since, wanted)
-    else:
-        mirrored = theta * sign, shape[1], shape[2] * sign
-        value, slopes, pull = _mixed(xp, mirrored, weight, time * sign, event, since, wanted)
-        if wanted:
-            slopes = xp.stack((slopes[0] * sign, slopes[1], slopes[2] * sign))
-    if entry is not None:
-        delayed = entry > -math.inf
-        at = xp.where(delayed, entry, 0.0)
-        before, before_slopes, before_pull = _mixed(xp, shape, weight, at, xp.zeros_like(event), since, wanted)
-        value = value - xp.where(delayed, before, 0.0)
-        if wanted:
-            slopes = slopes - xp.where(delayed, before_slopes, 0.0)
-            pull = pull - xp.where(delayed, before_pull, 0.0)
-    if not wanted:
-        return value, None
-    by_theta, by_log_sigma, by_log_kappa = slopes
-    by_location = by_theta * theta if layout.exp_theta else by_theta
-    by_log_scale = by_log_sigma * (grown / sigma)
-    # Of a weight, what does not come from the even share follows the softmax.
-    pull = pull * ((1 - SHARED_OUT) * share / weight)
-    by_logit = pull - share * pull.sum(0)
-    parts = [by_location, by_log_scale, by_log_kappa, by_logit]
-    if layout.tied:
-        parts = _by_tied_outputs(xp, layout, planes, location, parts)
-    return value, xp.moveaxis(xp.concatenate(parts), 0, -1)
+        own = _component(xp, _last(xp, parts.shape), time, event, *parts.cut(time), False, wanted)
+        return parts.conditional(parts.mixed(*own), entry, wanted)
+    theta, log_sigma, log_kappa = parts.shape
+    mirrored = _last(xp, (theta * sign, log_sigma, log_kappa * sign))
+    own = _component(xp, mirrored, time * sign, event, *parts.cut(time), False, wanted)
+    value, slopes, pull = parts.mixed(*own)
+    if wanted:
+        slopes = xp.stack((slopes[0] * sign, slopes[1], slopes[2] * sign))
+    return parts.conditional((value, slopes, pull), entry, wanted)
 
 
-def _mixed(
-    xp: Any, shape: tuple[Any, ...], weight: Any, time: Any, event: Any, since: tuple[Any, ...], wanted: bool
-) -> tuple[Any, Any, Any]:
-    """Log of the mixture, its slopes by each component's θ, log σ and log κ, and the components' responsibilities."""
-    own, slopes = _component(xp, _last(xp, shape), time, event, *since, False, wanted)
-    total = own + xp.log(weight)
-    top = total.max(0) if xp is np else total.amax(0)
-    relative = xp.exp(total - top)
-    everything = relative.sum(0)
-    value = top + xp.log(everything)
-    if not wanted:
-        return value, None, None
-    responsibility = relative / everything
-    slopes = xp.moveaxis(slopes, -1, 0)
-    return value, responsibility * slopes, responsibility
+def between_value_and_slopes(xp: Any, raw: Any, lower: Any, upper: Any, least: Any, *rest: Any) -> tuple[Any, Any]:
+    """The same for rows whose event came after `lower`, which may be -inf, and at or before `upper`.
+
+    `rest` is entry times or None, the layout of the outputs, whether the support is positive (then no lower bound is
+    below 0), and whether slopes are wanted.
+    """
+    entry, layout, positive, wanted = rest
+    parts = _Parts(xp, raw, least, layout, positive)
+    shape, cut = _last(xp, parts.shape), parts.cut(upper)
+    own = _component_between(xp, shape, lower, upper, *cut, exp_theta=False, wanted=wanted)
+    return parts.conditional(parts.mixed(*own), entry, wanted)
+
+
+class _Parts:
+    """Parameters of the components, and what the way back from their slopes to those of the outputs needs."""
+
+    def __init__(self, xp: Any, raw: Any, least: Any, layout: MixtureOutputs, positive: bool) -> None:
+        self.xp, self.layout, self.positive = xp, layout, positive
+        planes = np.ascontiguousarray(np.moveaxis(raw, -1, 0)) if xp is np else raw.movedim(-1, 0).contiguous()
+        location, log_scale, log_kappa, logits = layout.split(planes)
+        theta = xp.exp(location) if layout.exp_theta else location
+        grown = xp.exp(log_scale)
+        sigma = grown + least
+        share = xp.exp(logits - (logits.max(0) if xp is np else logits.amax(0)))
+        self.share = share / share.sum(0)
+        self.weight = SHARED_OUT / layout.components + (1 - SHARED_OUT) * self.share
+        self.shape = theta, xp.log(sigma), log_kappa + xp.zeros_like(theta)
+        self.planes, self.location, self.by_scale = planes, location, grown / sigma
+
+    def cut(self, like: Any) -> tuple[Any, ...]:
+        """Where the support of each component begins."""
+        return (self.xp.zeros_like(like),) if self.positive else ()
+
+    def mixed(self, own: Any, slopes: Any) -> tuple[Any, Any, Any]:
+        """Log of the mixture, its slopes by each component's θ, log σ and log κ, and their responsibilities."""
+        xp = self.xp
+        total = own + xp.log(self.weight)
+        top = total.max(0) if xp is np else total.amax(0)
+        relative = xp.exp(total - top)
+        everything = relative.sum(0)
+        value = top + xp.log(everything)
+        if slopes is None:
+            return value, None, None
+        responsibility = relative / everything
+        return value, responsibility * xp.moveaxis(slopes, -1, 0), responsibility
+
+    def conditional(self, mixed: tuple[Any, Any, Any], entry: Any, wanted: bool) -> tuple[Any, Any]:
+        """Value and slopes by the outputs, given that the event came after the entry."""
+        xp = self.xp
+        value, slopes, pull = mixed
+        if entry is not None:
+            delayed = entry > -math.inf
+            at = xp.where(delayed, entry, 0.0)
+            survived = _component(xp, _last(xp, self.shape), at, xp.zeros_like(delayed), *self.cut(at), False, wanted)
+            before, before_slopes, before_pull = self.mixed(*survived)
+            value = value - xp.where(delayed, before, 0.0)
+            if wanted:
+                slopes = slopes - xp.where(delayed, before_slopes, 0.0)
+                pull = pull - xp.where(delayed, before_pull, 0.0)
+        return value, self._by_outputs(slopes, pull) if wanted else None
+
+    def _by_outputs(self, slopes: Any, pull: Any) -> Any:
+        by_theta, by_log_sigma, by_log_kappa = slopes
+        by_location = by_theta * self.shape[0] if self.layout.exp_theta else by_theta
+        by_log_scale = by_log_sigma * self.by_scale
+        # Of a weight, what does not come from the even share follows the softmax.
+        pull = pull * ((1 - SHARED_OUT) * self.share / self.weight)
+        by_logit = pull - self.share * pull.sum(0)
+        parts = [by_location, by_log_scale, by_log_kappa, by_logit]
+        if self.layout.tied:
+            parts = _by_tied_outputs(self.xp, self.layout, self.planes, self.location, parts)
+        return self.xp.moveaxis(self.xp.concatenate(parts), 0, -1)
 
 
 def _last(xp: Any, shape: Any) -> Any:

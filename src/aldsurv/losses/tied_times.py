@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.losses.rounding import rounded
+
 __all__ = ["least_component_scale"]
 
 # Ties of a smaller share of the events gain a spike too little to be worth one.
 _NOTABLE_SHARE = 0.01
 # The scale stays between these shares of the spread of the times.
 _LEAST_SHARE, _LARGEST_SHARE = 0.02, 0.5
+# Binary digits of the scale: those behind depend on the unit of time.
+_DIGITS = 24
 
 
 def least_component_scale(times: NDArray[np.float64]) -> float:
@@ -47,4 +51,4 @@ def least_component_scale(times: NDArray[np.float64]) -> float:
             distance = np.sort(np.abs(near - value))
             found = max(found, float(distance[min(count, near.size) - 1]))
     scale = float(np.clip(found, _LEAST_SHARE * spread, _LARGEST_SHARE * spread))
-    return scale if scale > 0 else _LEAST_SHARE
+    return float(rounded(scale, _DIGITS)) if scale > 0 else _LEAST_SHARE

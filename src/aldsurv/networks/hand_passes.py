@@ -20,7 +20,8 @@ from aldsurv.networks.architecture import Architecture
 
 __all__ = ["BY_HAND", "HandPasses"]
 
-FloatArray = NDArray[np.float32]
+# float32 or float64, as the weights are.
+FloatArray = NDArray[np.floating[Any]]
 
 
 def _relu(units: FloatArray, after: FloatArray, slopes: NDArray[Any]) -> None:
@@ -45,11 +46,11 @@ def _tanh(units: FloatArray, after: FloatArray, slopes: NDArray[Any]) -> None:
     np.subtract(1.0, slopes, out=slopes)
 
 
-# Activations with their slopes; `after` may be `units` itself. The slope of a rectified unit is a bool.
-BY_HAND: dict[str, tuple[Callable[[FloatArray, FloatArray, NDArray[Any]], None], torch.dtype]] = {
+# Activations with their slopes, which for a rectified unit are bools; `after` may be `units` itself.
+BY_HAND: dict[str, tuple[Callable[[FloatArray, FloatArray, NDArray[Any]], None], torch.dtype | None]] = {
     "relu": (_relu, torch.bool),
-    "silu": (_silu, torch.float32),
-    "tanh": (_tanh, torch.float32),
+    "silu": (_silu, None),
+    "tanh": (_tanh, None),
 }
 
 
@@ -76,7 +77,9 @@ class HandPasses:
         self._x = self._last = torch.empty(0)
         self._dropped = False
         self._factors: dict[str, Any] = {}
-        self._activate, self._slope_type = BY_HAND[network.activation]
+        self._dtype = self._weights["output.bias"].dtype
+        self._activate, slope_type = BY_HAND[network.activation]
+        self._slope_type = slope_type or self._dtype
         self._widths = dict(network.layers())
 
     def forward(self, x: Tensor, keep: Tensor | None) -> FloatArray:
@@ -146,10 +149,10 @@ class HandPasses:
         everything[..., heads:] = self._biases["output.bias"][..., heads:]
         return np.asarray(everything)
 
-    def _buffer(self, name: str, n: int, units: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Any]:
+    def _buffer(self, name: str, n: int, units: int, dtype: torch.dtype | None = None) -> tuple[Tensor, Any]:
         key = (name, n)
         if key not in self._buffers:
-            tensor = torch.zeros(self._members, n, units, dtype=dtype)
+            tensor = torch.zeros(self._members, n, units, dtype=dtype or self._dtype)
             self._buffers[key] = (tensor, tensor.numpy())
         return self._buffers[key]
 

@@ -48,12 +48,15 @@ class RowSource:
         Weight of each row (n,), or None.
     rows
         Row numbers of each member.
+    dtype
+        Precision of what is handed out; what is whole numbers or bools stays so.
     """
 
     x: Tensor
     fields: tuple[Tensor, ...]
     weight: Tensor | None
     rows: Sequence[NDArray[np.int64]]
+    dtype: torch.dtype = torch.float32
 
     @property
     def most_rows(self) -> int:
@@ -122,7 +125,7 @@ class RowSource:
         weight = None if self.weight is None else self._picked(self.weight, index, chosen.shape)
         absent = chosen < 0
         if absent.any():
-            present = torch.from_numpy(~absent).to(self.x.device, torch.float32)
+            present = torch.from_numpy(~absent).to(self.x.device, self.dtype)
             weight = present if weight is None else weight * present
         return tuple(self._picked(field, index, chosen.shape) for field in self.fields), weight
 
@@ -133,12 +136,13 @@ class RowSource:
         return torch.from_numpy(np.ascontiguousarray(known).reshape(-1)).to(self.x.device)
 
     def _picked(self, values: Tensor, index: Tensor, shape: tuple[int, ...]) -> Tensor:
-        return values.index_select(0, index).view(*shape, *values.shape[1:])
+        picked = values.index_select(0, index).view(*shape, *values.shape[1:])
+        return picked.to(self.dtype) if picked.is_floating_point() else picked
 
     def _drawn_levels(self, seeds: Sequence[int], epoch: int, n: int) -> Tensor:
         """A random number for each row (members, n) of the epoch."""
         drawn = np.stack([generator_for(seed, Purpose.LEVEL, epoch).random(n, np.float32) for seed in seeds])
-        return torch.from_numpy(drawn).to(self.x.device)
+        return torch.from_numpy(drawn).to(self.x.device, self.dtype)
 
     def _keep_factors(
         self, generators: Sequence[np.random.Generator], shape: tuple[int, ...], units: int, dropout: float
@@ -147,6 +151,7 @@ class RowSource:
         batches, members, rows = shape
         bits = dropout_bits(generators, batches * rows * units)
         least = round(dropout * 2**16) - 2**15
-        factors = (bits >= least).astype(np.float32)
-        factors *= np.float32(1 / (1 - dropout))
+        kind = np.float64 if self.dtype == torch.float64 else np.float32
+        factors = (bits >= least).astype(kind)
+        factors *= kind(1 / (1 - dropout))
         return torch.from_numpy(factors.reshape(members, batches, rows, units)).to(self.x.device)

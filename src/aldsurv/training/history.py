@@ -54,8 +54,10 @@ class History:
         loss is repeated.
     validation_loss
         (epochs, members) on the validation rows after the epoch; None without them.
-    learning_rate, seconds
+    learning_rate
         (epochs,).
+    seconds
+        (epochs,); NaN of a model that was read from a file, which does not hold them: equal runs give equal files.
     best_epoch
         (members,) epoch, counted from 1, whose weights each member kept.
     trained_epochs
@@ -100,12 +102,11 @@ class History:
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """What JSON can hold."""
+        """What JSON can hold, and what a run with the same seed gives again: no seconds."""
         return {
             "train_loss": self.train_loss.tolist(),
             "validation_loss": None if self.validation_loss is None else self.validation_loss.tolist(),
             "learning_rate": self.learning_rate.tolist(),
-            "seconds": self.seconds.tolist(),
             "best_epoch": self.best_epoch.tolist(),
             "trained_epochs": self.trained_epochs.tolist(),
             "stopped_by": self.stopped_by,
@@ -113,13 +114,14 @@ class History:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> History:
-        """The inverse of `to_plain`."""
+        """The inverse of `to_plain`; files of older versions hold the seconds, too."""
         validation = plain["validation_loss"]
+        seconds = plain.get("seconds", [np.nan] * len(plain["learning_rate"]))
         return cls(
             np.asarray(plain["train_loss"], np.float64),
             None if validation is None else np.asarray(validation, np.float64),
             np.asarray(plain["learning_rate"], np.float64),
-            np.asarray(plain["seconds"], np.float64),
+            np.asarray(seconds, np.float64),
             np.asarray(plain["best_epoch"], np.int64),
             np.asarray(plain["trained_epochs"], np.int64),
             str(plain["stopped_by"]),

@@ -205,7 +205,7 @@ class Training:
         work, objective = self._work, self._objective
         network, source = work.network, work.train
         clip, dropout = float(self._settings.clip_norm), network.architecture.dropout
-        total = torch.zeros(network.members, device=source.x.device)
+        total = torch.zeros(network.members, device=source.x.device, dtype=network.dtype)
         # A member with fewer rows than others has none left in the last batches.
         rows = torch.tensor([len(own) for own in source.rows])
         first = torch.arange(0, source.most_rows, self._size)[:, None]
@@ -221,6 +221,7 @@ class Training:
                     losses = self._differentiate(batch, epoch, number)
                 if clip > 0:
                     network.clip_gradients(clip)
+                network.block.round_gradients()
                 work.optimizer.step(rate)
                 total += losses * counts[number]
         return work.spread(_plain(total / rows.to(total)))
@@ -243,14 +244,14 @@ class Training:
         if self._held is None:
             # The rows, what is known of them and where their outputs go are the same in every epoch.
             order = source.in_order()
-            raw = torch.empty(*order.shape, self._objective.outputs, device=source.x.device)
+            raw = torch.empty(*order.shape, self._objective.outputs, device=source.x.device, dtype=network.dtype)
             self._held = order, raw, *source.known(order)
         order, raw, fields, weight = self._held
         rows = max(1, _VALIDATION_BLOCK // (len(order) * max(self._units, source.x[0].numel(), 1)))
         total = np.zeros(len(order))
         # The same levels in every epoch, or a better epoch might only have had the easier ones.
         for node, share in level_nodes(self._objective.level_nodes) if self._objective.level_nodes else [(None, 1.0)]:
-            level = None if node is None else torch.full(order.shape, node, device=source.x.device)
+            level = None if node is None else torch.full(order.shape, node, device=source.x.device, dtype=network.dtype)
             for start in range(0, order.shape[1], rows):
                 block = slice(start, start + rows)
                 own = None if level is None else level[:, block]

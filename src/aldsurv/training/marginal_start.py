@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from aldsurv.losses.objective import ClosedFormObjective, Objective
+from aldsurv.losses.steady_search import least_point
 
 __all__ = ["best_constant"]
 
@@ -16,8 +17,6 @@ _FARTHEST = 5.0
 
 def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.Tensor | None) -> NDArray[np.float32]:
     """Outputs (k,), the same for all the given rows, of least loss; the guess if the search goes astray."""
-    from scipy.optimize import minimize
-
     objective = objective.for_start()
     if weight is not None:
         # A row that does not count has no say in where to begin.
@@ -48,11 +47,7 @@ def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.T
     # Relative to the start, so that the search ends where it does whatever the unit of time adds to the loss.
     base = 0.0
     base = loss_and_slope(np.zeros(objective.outputs))[0]
-    bounds = [(-_FARTHEST, _FARTHEST)] * objective.outputs
-    options = {"maxiter": objective.start_steps}
-    found = minimize(
-        loss_and_slope, np.zeros(objective.outputs), jac=True, method="L-BFGS-B", bounds=bounds, options=options
-    )
-    best = start + scale * found.x
+    moved = least_point(loss_and_slope, objective.outputs, farthest=_FARTHEST, steps=objective.start_steps)
+    best = start + scale * moved
     # Rounded: the last digits of a start are noise, and would grow while training.
     return np.round(np.where(np.isfinite(best), best, start), 3).astype(np.float32)

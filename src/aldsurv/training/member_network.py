@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -34,24 +34,32 @@ class MemberNetwork:
         A module a member, or none.
     device
         Where to train.
+    dtype
+        In which precision; encoders stay in their own.
     """
 
     def __init__(
         self,
         architecture: Architecture,
-        initial: Sequence[dict[str, NDArray[np.float32]]],
+        initial: Sequence[dict[str, NDArray[Any]]],
         encoders: Sequence[nn.Module],
         device: torch.device,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         self.architecture = architecture
         self.members = len(initial)
         self.encoders = [encoder.to(device) for encoder in encoders]
-        self.block = WeightBlock(architecture, initial, device)
+        self.block = WeightBlock(architecture, initial, device, dtype)
         self.passes: HandPasses | None = None
         by_hand = architecture.activation in BY_HAND and not architecture.batch_norm and not architecture.level_units
         if by_hand and not encoders and device.type == "cpu":
             self.passes = HandPasses(architecture, self.block.arrays, self.block.gradients)
         self._best_encoders = [_copied_state(encoder) for encoder in self.encoders]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of the weights and outputs."""
+        return self.block.values.dtype
 
     def outputs(
         self,
@@ -136,7 +144,7 @@ class MemberNetwork:
         """A network of the chosen members, by their numbers, with their present weights; without encoders."""
         arrays = {name: array.detach()[chosen].cpu().numpy() for name, array in self.block.arrays.items()}
         initial = [{name: array[k] for name, array in arrays.items()} for k in range(len(chosen))]
-        return MemberNetwork(self.architecture, initial, (), self.block.values.device)
+        return MemberNetwork(self.architecture, initial, (), self.block.values.device, self.block.values.dtype)
 
     def best_arrays(self) -> dict[str, NDArray[np.float32]]:
         """The remembered weights of the layers, without the encoders'."""

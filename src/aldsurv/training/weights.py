@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,9 @@ from torch import Tensor
 from aldsurv.networks.architecture import Architecture, Slot
 
 __all__ = ["WeightBlock"]
+
+# Half of the last of the 10 bits behind the point that are kept of a float64, which has 52.
+_HALF = 2**41
 
 
 class WeightBlock:
@@ -25,17 +29,24 @@ class WeightBlock:
         Arrays of each member.
     device
         Where the tensors live.
+    dtype
+        Of the tensors.
     """
 
     def __init__(
-        self, network: Architecture, initial: Sequence[dict[str, NDArray[np.float32]]], device: torch.device
+        self,
+        network: Architecture,
+        initial: Sequence[dict[str, NDArray[Any]]],
+        device: torch.device,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         self.members = len(initial)
         slots = network.slots()
         decaying = _padded(sum(self._length(slot) for slot in slots if slot.decays))
         steady = _padded(sum(self._length(slot) for slot in slots if not slot.decays))
-        self.values = torch.zeros(decaying + steady, device=device)
+        self.values = torch.zeros(decaying + steady, device=device, dtype=dtype)
         self._gradients = torch.zeros_like(self.values)
+        self._bits = self._gradients.numpy().view(np.int64) if _can_be_rounded(self._gradients) else None
         self.arrays: dict[str, Tensor] = {}
         # What decays and what does not, each as one tensor to the optimiser.
         self.decaying, self.steady = self.values[:decaying], self.values[decaying:]
@@ -54,7 +65,7 @@ class WeightBlock:
         self._trained = list(self.arrays.values())
         for slot in network.buffers():
             stacked = np.stack([arrays[slot.name] for arrays in initial])
-            self.arrays[slot.name] = torch.from_numpy(stacked).to(device)
+            self.arrays[slot.name] = torch.from_numpy(stacked).to(device, dtype)
         self._best = {name: array.detach().clone() for name, array in self.arrays.items()}
 
     def _length(self, slot: Slot) -> int:
@@ -79,6 +90,16 @@ class WeightBlock:
         for array in self._trained:
             if array.grad is not None:
                 array.grad.mul_(factors.view(-1, *[1] * (array.dim() - 1)))
+
+    def round_gradients(self) -> None:
+        """Round gradients in float64 to as many digits as half precision has, far more than a batch of rows tells.
+
+        What another processor, or another order of the same sums, has in the last digits goes no further: steps by the
+        size of the gradient would multiply it in every epoch until two runs have nothing in common but the seed.
+        """
+        if self._bits is not None:
+            self._bits += _HALF
+            self._bits &= -2 * _HALF
 
     def keep(self, chosen: Tensor, of: WeightBlock | None = None, where: Tensor | None = None) -> None:
         """Remember the present weights of the chosen members as their best.
@@ -108,13 +129,17 @@ class WeightBlock:
             flat[place].view(self.members, *shape)[mine] = there[theirs]
 
     def best_arrays(self) -> dict[str, NDArray[np.float32]]:
-        """The weights that `keep` remembered."""
-        return {name: array.cpu().numpy().copy() for name, array in self._best.items()}
+        """The weights that `keep` remembered, in float32 as files hold them."""
+        return {name: array.cpu().numpy().astype(np.float32) for name, array in self._best.items()}
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that a checkpoint has to hold."""
         now = {f"now.{name}": array.detach() for name, array in self.arrays.items()}
         return {**now, **{f"best.{name}": array for name, array in self._best.items()}}
+
+
+def _can_be_rounded(gradients: Tensor) -> bool:
+    return gradients.device.type == "cpu" and gradients.dtype == torch.float64
 
 
 def _padded(size: int) -> int:
