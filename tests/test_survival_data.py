@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sksurv.util import Surv
 
-from aldsurv.errors import AldsurvError, CensoringError, DataError, ParameterError, UnknownNameError
+from aldsurv.errors import AldsurvError, CensoringError, DataError, EventValueWarning, ParameterError, UnknownNameError
 from aldsurv.survival_data import SurvivalData
 
 INF = np.inf
@@ -961,3 +961,21 @@ def test_causes_that_do_not_fit_together():
         from_frame({"t": TIMES, "c": CAUSES}, time="t", event="c", censored=0)
     with pytest.raises(DataError, match="weight must be finite"):
         data.with_weight([1, 1, 1, 1, 1, -1])
+
+
+def test_values_that_look_like_the_event_are_named():
+    status = np.array(["dead", "Dead", "alive", " dead", "dead", "DEAD", "Dead"], object)
+    alike = "event holds 'Dead' in 2 rows, ' dead' in 1 row, 'DEAD' in 1 row beside 'dead' in 2"
+    with pytest.warns(EventValueWarning, match=f"{alike}: only values written as 'dead' are events") as caught:
+        data = SurvivalData.right(np.arange(1, 8), status, event_value="dead")
+    assert len(caught) == 1
+    assert data.event.tolist() == [True, False, False, False, True, False, False]
+    frame = {"t": [1.0, 2.0], "status": ["yes", "Yes"]}
+    with pytest.warns(EventValueWarning, match="column 'status' holds 'yes' in 1 row beside 'Yes'"):
+        SurvivalData.from_frame(frame, time="t", event="status", event_value="Yes")
+
+
+def test_other_values_than_the_event_need_no_warning():
+    # Warnings are errors here.
+    assert SurvivalData.right([1, 2, 3], ["dead", "alive", "deadly"], event_value="dead").n_events == 1
+    assert SurvivalData.right([1, 2, 3], [2, 1, 1], event_value=2).n_events == 1

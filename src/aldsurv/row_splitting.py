@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import ParameterError
 
-__all__ = ["split_rows"]
+__all__ = ["keep_together", "split_rows"]
 
 
 def split_rows(
@@ -15,6 +15,7 @@ def split_rows(
     n: int,
     test: float,
     random_state: int | np.random.Generator | None,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Row numbers of a random training and test part, each in ascending order.
 
@@ -28,6 +29,8 @@ def split_rows(
         Share of the rows in the test part, which has ``round(test * n)`` of them.
     random_state
         Seed or generator.
+    groups
+        A number for each row (n,); rows with the same one from 0 on stay on one side. None: none need to.
     """
     if not (isinstance(test, (float, np.floating)) and 0 < test < 1):
         raise ParameterError(f"test must be a share between 0 and 1, but is {test!r}.")
@@ -52,4 +55,71 @@ def split_rows(
         n_inside = round(n_test * int(inside.sum()) / n)
         in_test[shuffled[inside][:n_inside]] = True
         in_test[shuffled[~inside][: n_test - n_inside]] = True
+    if groups is not None:
+        in_test = keep_together(in_test.astype(np.int64), groups, stratum, shuffled) > 0
     return np.flatnonzero(~in_test), np.flatnonzero(in_test)
+
+
+def keep_together(
+    parts: NDArray[np.int64],
+    groups: NDArray[np.int64] | None,
+    stratum: NDArray[np.bool_] | None,
+    order: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The number of each row's part (n,), changed as little as it takes to have each group in one part.
+
+    A group goes where most of its rows were; single rows change places with those that moved, so that every part keeps
+    its size, and its share of a stratum, unless a group is too large for that. Without groups nothing changes.
+
+    Parameters
+    ----------
+    parts
+        The number of each row's part (n,) before.
+    groups
+        A number for each row (n,): from 0 on for those that belong together, -1 for a row that stands alone. None: no
+        row belongs to another.
+    stratum
+        A bool for each row, equal within a group, whose share in each part is kept. None: as it falls.
+    order
+        All rows in the random order that decides which single rows change places.
+    """
+    if groups is None or not (groups >= 0).any():
+        return parts
+    found: NDArray[np.int64] = parts.copy()
+    strata = np.zeros(len(parts), np.bool_) if stratum is None else stratum
+    for value in (False, True):
+        rows = order[strata[order] == value]
+        # How many more rows each part takes; groups first, as single rows fit everywhere.
+        room = np.bincount(parts[rows], minlength=int(parts.max()) + 1).tolist()
+        for members in _groups_by_size(groups, rows):
+            chosen = _part_for(parts[members].tolist(), room)
+            found[members] = chosen
+            room[chosen] -= len(members)
+        single = rows[groups[rows] < 0]
+        leaving = []
+        for part in range(len(room)):
+            stay = single[parts[single] == part]
+            kept = max(min(len(stay), room[part]), 0)
+            leaving.append(stay[kept:])
+            room[part] -= kept
+        for row in np.concatenate(leaving):
+            chosen = room.index(max(room))
+            found[row] = chosen
+            room[chosen] -= 1
+    return found
+
+
+def _part_for(before: list[int], room: list[int]) -> int:
+    """The part in which most rows of a group were, if the group fits there; else the one with most room."""
+    fitting = [part for part in sorted(set(before)) if room[part] >= len(before)]
+    return max(fitting, key=before.count) if fitting else room.index(max(room))
+
+
+def _groups_by_size(groups: NDArray[np.int64], rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The rows of each group among `rows`, the largest group first, those of one size in the order of `rows`."""
+    inside = rows[groups[rows] >= 0]
+    if not inside.size:
+        return []
+    _, first, number, sizes = np.unique(groups[inside], return_index=True, return_inverse=True, return_counts=True)
+    members = np.split(inside[np.argsort(number, kind="stable")], np.cumsum(sizes)[:-1])
+    return [members[k] for k in np.lexsort((first, -sizes))]

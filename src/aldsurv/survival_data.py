@@ -25,6 +25,7 @@ from aldsurv.column_reading import (
     weight_column,
 )
 from aldsurv.errors import CensoringError, DataError, ParameterError
+from aldsurv.quoting import quoted
 from aldsurv.row_splitting import split_rows
 
 __all__ = ["SurvivalData"]
@@ -235,7 +236,7 @@ class SurvivalData:
                 f"{' and '.join(pair) or 'neither'}. Name one pair, such as time='months', event='status'."
             )
         first, second, entries, weights = (
-            Column(None if name is None else frame_column(frame, name), f"column {name!r}")
+            Column(None if name is None else frame_column(frame, name), f"column {quoted(name)}")
             for name in (given[pair[0]], given[pair[1]], entry, weight)
         )
         if event_value is not None and event is None:
@@ -407,7 +408,7 @@ class SurvivalData:
     def scaled(self, a: float) -> SurvivalData:
         """The same data in another unit: every time multiplied by `a`."""
         if not (isinstance(a, (int, float, np.number)) and 0 < a < np.inf):
-            raise ParameterError(f"a must be finite and positive, but is {a!r}.")
+            raise ParameterError(f"a must be finite and positive, but is {quoted(a)}.")
         with np.errstate(over="ignore"):
             lower, upper = self.lower * a, self.upper * a
         entry = None if self.entry is None else self.entry * a
@@ -415,7 +416,7 @@ class SurvivalData:
         if entry is not None:
             same &= entry < np.where(self.right_censored, lower, upper)
         if not same.all():
-            raise ParameterError(f"a={a!r} takes times beyond what a float can tell apart. Choose another unit.")
+            raise ParameterError(f"a={quoted(a)} takes times beyond what a float can tell apart. Choose another unit.")
         return SurvivalData._trusted(lower, upper, entry, self.weight, self.cause, self.causes)
 
     def with_weight(self, weight: ArrayLike | None) -> SurvivalData:
@@ -467,7 +468,7 @@ class SurvivalData:
     def to_structured(self, event: str = "event", time: str = "time") -> NDArray[np.void]:
         """scikit-survival's structured array; entry and weights have no place in it."""
         if event == time:
-            raise ParameterError(f"event and time must have different names, but both are {time!r}.")
+            raise ParameterError(f"event and time must have different names, but both are {quoted(time)}.")
         array = np.empty(len(self), dtype=[(event, np.bool_), (time, np.float64)])
         array[event], array[time] = self.event, self.time
         return array

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from child_process import machine_variables
 from sklearn.base import clone
 
 import aldsurv
@@ -225,7 +226,7 @@ def alone(refused, *more):
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": str(Path(aldsurv.__file__).parents[1]), "OMP_NUM_THREADS": "1"},
+        env={"PYTHONPATH": str(Path(aldsurv.__file__).parents[1]), **machine_variables()},
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()

@@ -195,10 +195,10 @@ def test_what_a_file_may_not_hold(learned):
 def test_the_paper_recipe_does_what_pycox_does():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = measured("gbsg", range(4), {name: MAKERS[name] for name in ("pycox", "paper")})
+        found = measured("gbsg", range(2), {name: MAKERS[name] for name in ("pycox", "paper")})
     theirs, ours = found["pycox"], found["paper"]
-    for key, sign in (("harrell_c", 1), ("ibs", -1)):
-        assert sign * np.mean(ours[key]) > sign * np.mean(theirs[key]) - np.std(theirs[key], ddof=1), key
-    assert np.mean(ours["cens_dcal"]) < np.mean(theirs["cens_dcal"]) + np.std(theirs["cens_dcal"], ddof=1)
+    # About twice what another seed changes, for another processor is like one.
+    for key, sign, margin in (("harrell_c", 1, 0.06), ("ibs", -1, 0.03), ("cens_dcal", -1, 1.0)):
+        assert sign * np.mean(ours[key]) > sign * np.mean(theirs[key]) - margin, key
     # What is learned from: a ranking by chance has 0.5.
     assert np.mean(ours["harrell_c"]) > 0.6

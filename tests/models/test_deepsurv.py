@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from child_process import WARNING_OPTIONS
 from lifelines import CoxPHFitter
 from sksurv.linear_model.coxph import BreslowEstimator
 
@@ -108,14 +109,15 @@ def test_it_learns_what_a_straight_line_cannot() -> None:
 
 def test_beside_pycox_on_the_same_rows() -> None:
     found = []
-    for seed in range(3):
+    for seed in range(2):
         train, test = datasets.load("gbsg").split(seed=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found.append([theirs(train, test, seed)[0], ours(train, test, seed)[0]])
-    scores = np.array(found)  # (seeds, pycox and ours, metrics)
-    apart = np.abs(scores[:, 1].mean(axis=0) - scores[:, 0].mean(axis=0))
-    assert (apart <= scores[:, 0].std(axis=0, ddof=1)).all()
+    scores = np.array(found).mean(axis=0)  # (pycox and ours, metrics)
+    # Harrell's C, IBS and CensDcal: about twice what another seed changes, for another processor is like one.
+    assert (np.abs(scores[1] - scores[0]) < [0.04, 0.02, 0.2]).all()
+    assert scores[1, 0] > 0.6
 
 
 def test_predict_ranks_where_no_median_is_reached() -> None:
@@ -136,7 +138,7 @@ def test_a_common_unit_of_time_changes_no_risk() -> None:
     first, second = (DeepSurv(**QUICK).fit(frame, (unit * time, event)) for unit in (1.0, 1 / 30.4375))
     np.testing.assert_array_equal(first.predict(frame), second.predict(frame))
     # Steps lie at the very times that the data have.
-    assert set(first.predict_distribution(frame[:1]).times[0]) <= set(time[event])
+    assert set(first.predict_distribution(frame[:1]).times) <= set(time[event])
 
 
 def test_many_event_times_are_thinned_out() -> None:
@@ -144,9 +146,9 @@ def test_many_event_times_are_thinned_out() -> None:
     x, time = rng.normal(size=(5000, 1)), rng.exponential(size=5000)
     model = DeepSurv(members=1, max_epochs=1, random_state=0).fit(x, (time, np.ones(5000, bool)))
     predicted = model.predict_distribution(x[:50])
-    assert predicted.times.shape == (1, 1024)
-    assert predicted.times[0, 0] == time.min()
-    assert predicted.times[0, -1] == time.max()
+    assert predicted.times.shape == (1024,)
+    assert predicted.times[0] == time.min()
+    assert predicted.times[-1] == time.max()
     risk = model.predict(x)
     oracle = BreslowEstimator().fit(risk, np.ones(5000, bool), time).get_survival_function(risk[:50])
     times = np.linspace(0.01, 5, 300)
@@ -178,7 +180,7 @@ def test_each_stratum_has_the_level_of_its_own_rows() -> None:
 def test_forms_of_strata() -> None:
     frame, time, event = draw(200, 9, strata=True)
     y = time, event
-    wanted = DeepSurv(**QUICK, strata="site").fit(frame, y).predict_distribution(frame).values
+    wanted = DeepSurv(**QUICK, strata="site").fit(frame, y).predict_distribution(frame).to_step().values
     columns = {name: frame[name].to_numpy() for name in frame}
     codes = frame["site"].map({"a": 5, "b": 7, "c": 9}).to_numpy(float)
     array = np.c_[frame["u"], codes, frame[["v", "w"]]]
@@ -192,7 +194,7 @@ def test_forms_of_strata() -> None:
         (frame.to_numpy().tolist(), 1),
     ):
         model = DeepSurv(**QUICK, strata=strata).fit(table, y)
-        np.testing.assert_array_equal(model.predict_distribution(table).values, wanted)
+        np.testing.assert_array_equal(model.predict_distribution(table).to_step().values, wanted)
     two = frame.assign(sex=np.arange(200) % 2)
     model = DeepSurv(**QUICK, strata=["site", "sex"]).fit(two, y)
     assert model.learned_["log_hazard"].shape[:2] == (2, 6)
@@ -204,7 +206,7 @@ def test_strata_come_back_from_the_file(tmp_path) -> None:
     frame = frame.assign(sex=np.arange(200) % 2, late=np.where(np.arange(200) % 3 == 0, np.nan, 1.5))
     model = DeepSurv(**QUICK, strata=["site", "sex", "late"]).fit(frame, (time, event))
     loaded = aldsurv.load(model.save(tmp_path / "model"))
-    first, second = (fitted.predict_distribution(frame).values for fitted in (model, loaded))
+    first, second = (fitted.predict_distribution(frame).to_step().values for fitted in (model, loaded))
     assert first.tobytes() == second.tobytes()
     with pytest.raises(DataError, match=r"stratum site=d, sex=0, late=1\.5 was not in the training data"):
         loaded.predict_distribution(frame[1:3].assign(site="d", sex=0, late=1.5))
@@ -306,7 +308,7 @@ import aldsurv
 
 model, x = aldsurv.load(sys.argv[1] + "/model"), np.load(sys.argv[1] + "/x.npy")
 predicted = model.predict_distribution(x)
-np.save(sys.argv[1] + "/found.npy", np.c_[model.predict(x), model.predict_time(x), predicted.values])
+np.save(sys.argv[1] + "/found.npy", np.c_[model.predict(x), model.predict_time(x), predicted.to_step().values])
 """
 
 
@@ -315,9 +317,9 @@ def test_predicting_needs_numpy_alone(tmp_path) -> None:
     model = DeepSurv(**QUICK, strata=0).fit(np.c_[np.arange(100) % 2, frame], (time, event))
     model.save(tmp_path / "model")
     np.save(tmp_path / "x.npy", np.c_[np.arange(100) % 2, frame])
-    subprocess.run([sys.executable, "-W", "error", "-c", ALONE, str(tmp_path)], check=True)
+    subprocess.run([sys.executable, *WARNING_OPTIONS, "-c", ALONE, str(tmp_path)], check=True)
     x = np.load(tmp_path / "x.npy")
-    expected = np.c_[model.predict(x), model.predict_time(x), model.predict_distribution(x).values]
+    expected = np.c_[model.predict(x), model.predict_time(x), model.predict_distribution(x).to_step().values]
     np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), expected)
 
 

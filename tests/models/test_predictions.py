@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aldsurv import SurvivalData
+from aldsurv.errors import ParameterError
 from models.rows import draw, quick
 
 X, TIME, EVENT = draw(150)
@@ -52,6 +53,23 @@ def test_functions_of_time(model, kind, method):
         np.testing.assert_allclose(np.exp(-array), survival, rtol=1e-10)
     else:
         assert (np.diff(survival, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [("survival", "predict_survival_function"), ("cumulative_hazard", "predict_cumulative_hazard_function")],
+)
+def test_functions_at_given_times(model, kind, method):
+    exact, predict = getattr(model.predict_distribution(X[:7]), kind), getattr(model, method)
+    for times in ([365, 730], np.array([1.0, 2.0, 4.0]), 5.0, np.arange(1.0, 15.0).reshape(7, 2)):
+        np.testing.assert_array_equal(predict(X[:7], times), exact(times))
+        np.testing.assert_array_equal(predict(X[:7], times=times, return_array=True), exact(times))
+    assert predict(X[:7], [365, 730]).shape == (7, 2)
+    for wrong in ((True,), ([1.0], True)):
+        with pytest.raises((ParameterError, TypeError)):
+            predict(X[:7], *wrong)
+    with pytest.raises(ParameterError, match="return_array must be True or False"):
+        predict(X[:7], return_array=[365, 730])
 
 
 @pytest.mark.parametrize("point", ["median", "mean", "mode", "restricted_mean"])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import SurvivalEVAL
+from child_process import machine_variables
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -208,7 +209,7 @@ def test_saved_as_data_and_read_with_numpy_alone(saved, tmp_path):
     np.save(tmp_path / "x.npy", x.to_numpy())
     done = subprocess.run(
         [sys.executable, "-c", ALONE, str(path), str(tmp_path / "x.npy")],
-        env={"PYTHONPATH": str(Path(aldsurv.__file__).parent.parent), "PATH": "", "OMP_NUM_THREADS": "1"},
+        env={"PYTHONPATH": str(Path(aldsurv.__file__).parent.parent), "PATH": "", **machine_variables()},
         capture_output=True,
         text=True,
         check=False,

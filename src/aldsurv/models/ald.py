@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import ParameterError
 from aldsurv.models.mixture import MixtureSurvival
 from aldsurv.models.neural import NeuralSurvival, Prepared
-from aldsurv.models.preparation import base_seed, with_log_times, with_zero_as_early
+from aldsurv.models.preparation import base_seed, with_log_times
 from aldsurv.networks import Architecture
 from aldsurv.survival_data import SurvivalData
 
@@ -127,8 +128,8 @@ class ALDSurvival(MixtureSurvival):
         Largest absolute value of a standardised column; 0 for no limit.
     bins
         Pieces into which the quantiles of a column of numbers divide it; how far each row has come through each piece
-        stands beside the column. 0 for none; ``"auto"``: 8 up to 100,000 rows, and none beyond, where the network sees
-        enough rows to bend by itself and the pieces would fill the memory.
+        stands beside the column. 0 for none; ``"auto"``: 8 up to 100,000 rows and 250 columns, and none beyond, where
+        the network sees enough rows to bend by itself, or too few for so many pieces.
     calibration
         Weight of X-CAL, a smooth CensDcal of each batch, in the loss; 0 for none.
     crps

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.habits import EstimatorHabits
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
 from aldsurv.models.survival_function import row_functions
+from aldsurv.quoting import quoted, shortened
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -47,10 +48,29 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     unique_times_: FloatArray
 
     _NAME: ClassVar[str]
+    # Whether what is learned depends on the cause of an event.
+    _TAKES_CAUSES: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from covariates and times, each row perhaps with a weight."""
+
+    def _read_training_target(self, y: Any, sample_weight: Any) -> SurvivalData:
+        """What `read_target` gives, with a warning if causes in it make no difference to this model."""
+        data = read_target(y, sample_weight)
+        if not self._TAKES_CAUSES and data.cause is not None and data.causes is not None:
+            counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
+            seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
+            if len(seen) > 1:
+                listed = ", ".join(f"{quoted(name)} ({n})" for name, n in zip(data.causes, counts, strict=True) if n)
+                warnings.warn(
+                    f"{type(self).__name__} does not tell causes apart: it learns the time to the first event of any "
+                    f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
+                    f"y.of_cause({quoted(seen[0])}); for the incidence of each, use DeepHit.",
+                    CompetingCausesWarning,
+                    stacklevel=4,
+                )
+        return data
 
     def _check_parameters(self) -> None:
         """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
@@ -209,26 +229,37 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
         return float(concordance_harrell(-self.predict(X), read_target(y, sample_weight)))
 
-    def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
-        """Survival functions as in scikit-survival.
+    def predict_survival_function(self, X: Any, times: Any = None, *, return_array: bool = False) -> NDArray[Any]:
+        """Survival of each row: at given times, or as functions as in scikit-survival.
 
         Parameters
         ----------
         X
             Covariates.
+        times
+            A number, a vector (m,), or (n, m): gives the survival at these times, as
+            ``predict_distribution(X).survival(times)`` does. None: functions of time.
         return_array
-            Return an array (n, times) of the survival at `unique_times_` instead of n functions.
+            Without `times`: an array (n, times) of the survival at `unique_times_` instead of n functions.
         """
-        return self._functions(X, "survival", return_array)
+        return self._functions(X, "survival", times, return_array)
 
-    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
-        """Cumulative hazard functions as in scikit-survival; the parameters of `predict_survival_function`."""
-        return self._functions(X, "cumulative_hazard", return_array)
+    def predict_cumulative_hazard_function(
+        self, X: Any, times: Any = None, *, return_array: bool = False
+    ) -> NDArray[Any]:
+        """Cumulative hazard of each row; the parameters are those of `predict_survival_function`."""
+        return self._functions(X, "cumulative_hazard", times, return_array)
 
-    def _functions(self, X: Any, kind: str, return_array: bool) -> NDArray[Any]:
+    def _functions(self, X: Any, kind: str, times: Any, return_array: bool) -> NDArray[Any]:
+        for name, value in (("times", times), ("return_array", return_array)):
+            if isinstance(value, (bool, np.bool_)) != (name == "return_array"):
+                raise ParameterError(
+                    f"{name} must be {'numbers' if name == 'times' else 'True or False'}, but is {quoted(value)}. Give "
+                    "times as the second argument, and return_array by its name, such as return_array=True."
+                )
         distribution = self.predict_distribution(X)
-        if return_array:
-            return np.asarray(getattr(distribution, kind)(self.unique_times_))
+        if times is not None or return_array:
+            return np.asarray(getattr(distribution, kind)(self.unique_times_ if times is None else times))
         return row_functions(distribution, kind, self.unique_times_)
 
 

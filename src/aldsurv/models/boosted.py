@@ -12,11 +12,21 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError
 from aldsurv.features import Features
 from aldsurv.models import boosted_file
-from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.boosted_outputs import SUPPORTS, BoostedOutputs
 from aldsurv.models.boosted_settings import check_settings
-from aldsurv.models.preparation import member_seeds, split_for_members, time_unit, with_log_times
+from aldsurv.models.preparation import (
+    Rows,
+    even_weights,
+    in_unit,
+    member_seeds,
+    rows_of,
+    split_for_members,
+    time_unit,
+    with_log_times,
+)
 from aldsurv.models.tree_arrays import Trees
+from aldsurv.row_copies import find_copies
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -174,7 +184,7 @@ class BoostedALD(SurvivalEstimator):
         require_xgboost()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
-        x, data = features.transform(X, owner=owner), read_target(y, sample_weight)
+        x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
         if len(x) != len(data):
             raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
         if not (np.isfinite(data.upper) & (data.weights > 0)).any():
@@ -186,9 +196,9 @@ class BoostedALD(SurvivalEstimator):
         if self.support == "log":
             data = with_log_times(data)
         scale = time_unit(data, "median")
-        scaled = data.scaled(1 / scale)
+        scaled = in_unit(data, scale)
         outputs = BoostedOutputs.of(self.support, int(self.components), scaled)
-        grown = self._grown(x, scaled, outputs, scale)
+        grown, rows = self._grown(x, scaled, outputs, scale)
         self._remember(
             {
                 "trees_": Trees.joined([own.trees for own in grown], outputs.boosted),
@@ -205,24 +215,40 @@ class BoostedALD(SurvivalEstimator):
                 "unique_times_": boosted_file.distinct_times(told),
             }
         )
+        self._check_skill(X, told, rows)
         return self
 
-    def _grown(self, x: NDArray[np.float32], data: SurvivalData, outputs: BoostedOutputs, unit: float) -> list[Grown]:
-        """What became of each member."""
+    def _check_skill(self, X: Any, data: SurvivalData, rows: Rows) -> None:
+        """Warn if the members predict their validation rows no better than Kaplan-Meier does."""
+        from aldsurv.models.skill_check import HeldPart, gain_over_kaplan_meier, sampled_rows, warn_without_skill
+
+        parts = []
+        for k, held in enumerate(rows.validation or ()):
+            chosen = sampled_rows(held)
+            predicted = self.predict_members(rows_of(X, chosen))[k]
+            # The constants beside the trees are fitted to these rows, too.
+            parts.append(HeldPart(predicted, data[chosen], data))
+        warn_without_skill(gain_over_kaplan_meier(parts), type(self).__name__)
+
+    def _grown(
+        self, x: NDArray[np.float32], data: SurvivalData, outputs: BoostedOutputs, unit: float
+    ) -> tuple[list[Grown], Rows]:
+        """What became of each member, and which rows it had."""
         from aldsurv.models.boosted_rounds import Part, best_constant, grow
 
         seeds = member_seeds(self.random_state, int(self.members))
         folds = np.random.default_rng(seeds[0])
-        rows = split_for_members(data, float(self.validation), int(self.members), folds)
-        weights = data.weights / data.weights.mean()
+        rows = split_for_members(data, float(self.validation), int(self.members), folds, find_copies(x, data))
+        given = even_weights(data)
+        weights = np.ones(len(data)) if given is None else given
 
         def part(chosen: NDArray[np.int64]) -> Part:
             return Part(x[chosen], outputs.likelihood(data[chosen], unit), weights[chosen])
 
         start = best_constant(part(np.flatnonzero(weights > 0)))
         held_out = [None] * len(seeds) if rows.validation is None else [part(own) for own in rows.validation]
-        given = zip(rows.train, held_out, seeds, strict=True)
-        return [grow(part(own), held, start, self.get_params(), seed) for own, held, seed in given]
+        members = zip(rows.train, held_out, seeds, strict=True)
+        return [grow(part(own), held, start, self.get_params(), seed) for own, held, seed in members], rows
 
     def _remember(self, learned: Mapping[str, Any]) -> None:
         """Become fitted: everything is set at once, after all that could fail."""

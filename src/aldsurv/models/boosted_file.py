@@ -13,7 +13,7 @@ from aldsurv import __version__
 from aldsurv.errors import ParameterError
 from aldsurv.features import Features
 from aldsurv.models.boosted_outputs import BoostedOutputs
-from aldsurv.models.file_entries import require, saved_parameters, with_parameters
+from aldsurv.models.file_entries import LARGEST_NUMBER, require, saved_parameters, with_parameters
 from aldsurv.models.linear import finite_floats
 from aldsurv.models.preparation import data_fingerprint
 from aldsurv.models.tree_arrays import Trees
@@ -79,9 +79,12 @@ def restored(kind: Any, document: Mapping[str, Any], arrays: Mapping[str, NDArra
     model = with_parameters(kind, document["parameters"])
     model._check_parameters()
     scale, least = document["time_scale"], document["least_scale"]
-    require(isinstance(scale, float) and 0 < scale < np.inf, "time_scale must be positive")
+    sound = isinstance(scale, float) and 1 / LARGEST_NUMBER <= scale <= LARGEST_NUMBER
+    require(sound, f"time_scale must be positive and at most {LARGEST_NUMBER:g}")
     single = model.components == 1
-    require(isinstance(least, float) and (least == 0 if single else 0 < least < np.inf), "least_scale is unclear")
+    require(
+        isinstance(least, float) and (least == 0 if single else 0 < least <= LARGEST_NUMBER), "least_scale is unclear"
+    )
     require(isinstance(document["held_out"], bool), "held_out must be true or false")
     outputs = BoostedOutputs(model.support, model.components, least)
     features = Features.from_plain(document["features"])

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import MissingDependencyError
 from aldsurv.losses.boosting import RowLosses
+from aldsurv.losses.rounding import on_grid, rounded
+from aldsurv.losses.steady_search import least_point
 from aldsurv.models.tree_arrays import Trees
 
 __all__ = ["Grown", "Part", "grow", "require_xgboost"]
@@ -24,6 +26,15 @@ _FARTHEST = 5.0
 _REFRESH, _REFRESH_STEPS, _START_STEPS = 5, 10, 200
 # As many rows speak for the first constants, so that a handful of rows held out cannot move them far.
 _PULL = 5.0
+# What trees are grown on is in multiples of this, where the average row's slope is 1: their sums over any rows are
+# exact, so that of two splits that divide the rows alike the same one is taken whatever order they were added in.
+_STEP = 2.0**-20
+# A loss that falls by less has not fallen.
+_LEAST_GAIN = 1e-9
+# Binary digits of the outputs' units, and decimals of their start: more are noise.
+_UNIT_DIGITS, _DECIMALS = 20, 6
+# Losses that a search without slopes compares are multiples of this.
+_POLISH_STEP = 2.0**-40
 
 
 @final
@@ -110,7 +121,7 @@ def grow(train: Part, held_out: Part | None, start: FloatArray, settings: Mappin
         if done % _REFRESH == 0:
             state.refresh(watched, margins)
         losses.append(state.loss(watched, margins))
-        if losses[-1] < losses[best] or held_out is None:
+        if losses[-1] < losses[best] - _LEAST_GAIN or held_out is None:
             best, kept = done, state.start
         elif settings["patience"] and done - best >= settings["patience"]:
             break
@@ -133,7 +144,8 @@ class _State:
         self._factor = np.ones(self._boosted)
         if train.rows.outputs > self._boosted:
             self._factor = np.clip((share * slopes**2).sum(0) / told, 0.05, 1.0)
-        self.units = 1 / np.sqrt(told * self._factor)
+        self._factor = rounded(self._factor, _UNIT_DIGITS)
+        self.units = rounded(1 / np.sqrt(told * self._factor), _UNIT_DIGITS)
 
     def raw(self, margins: Any) -> FloatArray:
         sums = np.asarray(margins, np.float64).reshape(-1, self._boosted)
@@ -145,7 +157,9 @@ class _State:
         raw, weight = self.raw(margins), self._train.weight[:, None]
         slopes = self._train.rows.losses_and_slopes(raw)[1][:, : self._boosted] * self.units * weight
         information = self._train.rows.information(raw) * (self._factor * self.units**2 * weight)
-        return slopes.astype(np.float32), information.astype(np.float32)
+        # No row is without information: a leaf of such rows would divide by nothing.
+        information = np.maximum(on_grid(information, _STEP), _STEP)
+        return on_grid(slopes, _STEP).astype(np.float32), information.astype(np.float32)
 
     def loss(self, part: Part, margins: Any) -> float:
         raw = np.tile(self.start, (len(part.weight), 1)) if margins is None else self.raw(margins)
@@ -159,17 +173,17 @@ class _State:
         """
         moved = self.raw(margins) - self.start
         pull = _PULL / part.weight.sum()
-        self.start = _searched(part, self.start, np.ones_like(self.start), moved, self._first, pull, _REFRESH_STEPS)
+        found = _searched(part, self.start, np.ones_like(self.start), moved, self._first, pull, _REFRESH_STEPS)
+        self.start = np.round(found, _DECIMALS)
 
 
 def best_constant(part: Part) -> FloatArray:
     """Outputs, the same for all rows, of least loss."""
-    guess, reach = part.rows.guess()
+    guess, reach = part.rows.guess(part.weight)
     start = _searched(part, guess, reach, np.zeros_like(guess), guess, 0.0, _START_STEPS)
     if part.rows.outputs == part.rows.boosted:
         start = _polished(part, start, reach)
-    # Rounded: the last digits of a start are noise.
-    return np.round(start, 6)
+    return np.round(start, _DECIMALS)
 
 
 def _polished(part: Part, start: FloatArray, reach: FloatArray) -> FloatArray:
@@ -180,7 +194,7 @@ def _polished(part: Part, start: FloatArray, reach: FloatArray) -> FloatArray:
 
     def loss(step: FloatArray) -> float:
         value = float(weight @ (part.rows.losses((start + reach * step)[None]) - before))
-        return value if np.isfinite(value) else 1e30
+        return float(on_grid(value, _POLISH_STEP)) if np.isfinite(value) else 1e30
 
     corners = np.concatenate([np.zeros((1, len(start))), 0.3 * np.eye(len(start))])
     options = {"initial_simplex": corners, "maxiter": _START_STEPS, "xatol": 1e-7, "fatol": 1e-12}
@@ -191,8 +205,6 @@ def _searched(
     part: Part, start: FloatArray, reach: FloatArray, moved: FloatArray, first: FloatArray, pull: float, steps: int
 ) -> FloatArray:
     """The point of least loss, the outputs being ``point + moved``; being off `first` has a price."""
-    from scipy.optimize import minimize
-
     weight, moved = part.weight / part.weight.sum(), np.atleast_2d(moved)
     # Relative to the start, so that the search ends where it does whatever the unit of time adds to the loss.
     before = part.rows.losses(start + moved)
@@ -204,10 +216,7 @@ def _searched(
         slope = reach * (weight @ slopes + pull * (point - first))
         return (loss, slope) if np.isfinite(loss) else (1e30, np.zeros_like(step))
 
-    bounds, origin = [(-_FARTHEST, _FARTHEST)] * len(start), np.zeros(len(start))
-    options = {"maxiter": steps}
-    found = minimize(loss_and_slopes, origin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(start + reach * found.x)
+    return start + reach * least_point(loss_and_slopes, len(start), farthest=_FARTHEST, steps=steps)
 
 
 def _options(settings: Mapping[str, Any], outputs: int, seed: int) -> dict[str, Any]:

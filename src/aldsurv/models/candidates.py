@@ -82,9 +82,11 @@ class Plan:
             for fit in self.fits:
                 if fit.finished_file is not None and not interrupted:
                     fit.finished_file.unlink(missing_ok=True)
-            self.estimator._choose_points(fitted[kept].prepared)
-            return
-        self.estimator._choose_points(self.fits[0].prepared)
+            prepared = fitted[kept].prepared
+        else:
+            prepared = self.fits[0].prepared
+        self.estimator._choose_points(prepared)
+        self.estimator._check_skill(prepared)
 
 
 def _can_compare(prepared: Prepared) -> bool:

@@ -124,7 +124,7 @@ class ConformalLowerBound(NestedHabits):
         if data.entry is not None and np.isfinite(data.entry).any():
             raise DataError("rows with delayed entry cannot calibrate a bound: leave out entry, or those rows.")
         seeds = member_seeds(self.random_state, 3)
-        parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0])
+        parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         if not parts:
             raise DataError(f"{len(data)} rows with {data.n_events} events are too few to hold some out. Give more.")
         found = held_out(unfitted(self._inner(), seeds[1]), X, data, parts)

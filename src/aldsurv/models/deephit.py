@@ -157,6 +157,7 @@ class DeepHit(NeuralSurvival):
     """
 
     _NAME: ClassVar[str] = "deephit"
+    _TAKES_CAUSES: ClassVar[bool] = True
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
     durations: int | None

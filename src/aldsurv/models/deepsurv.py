@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.step import Step
+from aldsurv.distributions.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.neural import NeuralSurvival, Prepared
 from aldsurv.models.preparation import Rows
@@ -152,6 +152,7 @@ class DeepSurv(NeuralSurvival):
     """
 
     _NAME: ClassVar[str] = "deepsurv"
+    _LEARNS_FROM_ALL: ClassVar[bool] = True
     _CHOOSES_POINT: ClassVar[bool] = False
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
     # Only the order of times counts: they stay as they are, and the steps at the very times of events.
@@ -204,25 +205,24 @@ class DeepSurv(NeuralSurvival):
         """
         return np.asarray((self._raw(X)[..., 0] - self.learned_["center"][:, None]).mean(axis=0))
 
-    def predict_distribution(self, X: Any) -> Step:
+    def predict_distribution(self, X: Any) -> ProportionalHazards:
         """Survival of each row of `X`, the mean of the members': a step at each of at most 1024 times of events."""
-        raw, strata = self._raw(X), self._strata_of(X)
-        survival = self._survival(raw[0], 0, strata)
-        for k in range(1, len(raw)):
-            survival += self._survival(raw[k], k, strata)
-        survival /= len(raw)
-        return Step(self.learned_["times"], survival, tail="hold")
+        return self._hazards(self._raw(X)[..., 0], slice(None), X)
 
     def _member_distribution(self, raw: FloatArray, member: int, X: Any) -> SurvivalDistribution:
-        return Step(self.learned_["times"], self._survival(raw, member, self._strata_of(X)), tail="hold")
+        return self._hazards(raw[None, :, 0], slice(member, member + 1), X)
 
-    def _survival(self, raw: FloatArray, member: int, strata: NDArray[np.int64] | None) -> FloatArray:
-        log_hazard = self.learned_["log_hazard"][member]
-        found: FloatArray = raw[:, :1] + (log_hazard if strata is None else log_hazard[strata])
-        with np.errstate(over="ignore"):
-            np.exp(found, out=found)
-        np.negative(found, out=found)
-        return np.exp(found, out=found)
+    def _hazards(self, log_risk: FloatArray, members: slice, X: Any) -> ProportionalHazards:
+        """The mean of some members, whose log risks are (members, n)."""
+        times, log_hazard = self.learned_["times"], self.learned_["log_hazard"][members]
+        count, strata, size = log_hazard.shape
+        return ProportionalHazards(
+            np.tile(times, strata),
+            log_hazard.reshape(count, strata * size).T,
+            log_risk.T,
+            sizes=np.full(strata, size),
+            strata=self._strata_of(X),
+        )
 
     def _strata_of(self, X: Any) -> NDArray[np.int64] | None:
         columns = self.settings_["strata"]
@@ -295,6 +295,8 @@ class DeepSurv(NeuralSurvival):
         self, settings: dict[str, Any], network: Architecture, members: int, learned: dict[str, NDArray[Any]]
     ) -> None:
         columns = _strata_columns(settings["strata"])
+        if _strata_columns(self.strata) != columns:
+            raise ParameterError("strata must be the same columns among its parameters and its settings.")
         names = {"times", "log_hazard", "center"} | ({"strata"} if columns else set())
         if network.outputs != 1 or set(learned) != names:
             raise ParameterError(f"DeepSurv has one output and the arrays {', '.join(sorted(names))}.")

@@ -8,7 +8,19 @@ import numpy as np
 
 from aldsurv.errors import ModelFileError
 
-__all__ = ["NOT_SAVED", "from_portable", "portable", "require", "saved_parameters", "text", "with_parameters"]
+__all__ = [
+    "LARGEST_NUMBER",
+    "NOT_SAVED",
+    "from_portable",
+    "portable",
+    "require",
+    "saved_parameters",
+    "text",
+    "with_parameters",
+]
+
+# Of numbers in a file: beyond it, or below its inverse, times and their squares are no numbers any more.
+LARGEST_NUMBER = 1e150
 
 # Not part of a model: where and how it happened to be trained.
 NOT_SAVED = {"encoder", "callbacks", "checkpoint", "progress", "device"}

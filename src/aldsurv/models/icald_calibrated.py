@@ -150,7 +150,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         require_torch(type(self).__name__)
         data = read_rows(X, y, sample_weight)
         seeds = member_seeds(self.random_state, 2 + self.members)
-        parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0])
+        parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         found = held_out(unfitted(self._inner(), seeds[1]), X, data, parts)
         with warnings.catch_warnings():
             # The model within has said it.

@@ -13,6 +13,7 @@ from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplac
 from aldsurv.models.preparation import split_for_members
 from aldsurv.networks import Architecture, forward
 from aldsurv.networks.levels import level_nodes
+from aldsurv.row_copies import find_copies
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def train_correction(
     from aldsurv.training.randomness import Purpose, generator_for
     from aldsurv.training.settings import TrainingSettings
 
-    rows = split_for_members(data, stopping, len(seeds), generator_for(seeds[0], Purpose.VALIDATION))
+    folds = generator_for(seeds[0], Purpose.VALIDATION)
+    rows = split_for_members(data, stopping, len(seeds), folds, find_copies(x, data))
     weight = None
     if data.weight is not None:
         weight = torch.from_numpy((data.weight * (len(data) / data.total_weight)).astype(np.float32))

@@ -13,6 +13,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.errors import ParameterError
+from aldsurv.models.file_entries import LARGEST_NUMBER
 from aldsurv.models.neural import Prepared
 from aldsurv.models.parametric import ParametricSurvival
 from aldsurv.models.preparation import Rows
@@ -133,7 +134,7 @@ class MixtureSurvival(ParametricSurvival):
             set(learned) != {"least_scale"}
             or least.shape != (1,)
             or least.dtype != np.float64
-            or not 0 < least[0] < np.inf
+            or not 0 < least[0] <= LARGEST_NUMBER
         ):
             raise ParameterError("a mixture must know the least scale of its components, one positive number.")
 

@@ -14,6 +14,9 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator, read_target
 from aldsurv.models.habits import EstimatorHabits
 from aldsurv.models.neural import NeuralSurvival
+from aldsurv.models.preparation import rows_of
+from aldsurv.row_copies import find_copies
+from aldsurv.row_splitting import keep_together
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -86,7 +89,9 @@ def check_parts(folds: Any, validation: Any) -> None:
         raise ParameterError(f"folds must be a whole number from 2 on, but is {folds!r}.")
 
 
-def choose_parts(data: SurvivalData, *, folds: int, validation: float | None, seed: int) -> list[IntArray]:
+def choose_parts(
+    data: SurvivalData, *, folds: int, validation: float | None, seed: int, X: Any = None
+) -> list[IntArray]:
     """Rows of each part, with its share of the events; none if there are too few to hold any out.
 
     Parameters
@@ -99,6 +104,8 @@ def choose_parts(data: SurvivalData, *, folds: int, validation: float | None, se
         In place of `folds`: the share of the rows in a single part.
     seed
         Decides who is in which.
+    X
+        Covariates, by which exact copies of a row are known: these are in one part.
     """
     n, events = len(data), int(np.count_nonzero(data.exact & (data.weights > 0)))
     generator = np.random.default_rng(seed)
@@ -107,14 +114,24 @@ def choose_parts(data: SurvivalData, *, folds: int, validation: float | None, se
         rows = generator.permutation(np.flatnonzero(stratum))
         place[rows] = (np.arange(len(rows)) + 0.5) / max(len(rows), 1)
     order = np.argsort(place, kind="stable")
+    copies = None if X is None else find_copies(X, data)
+    parts = np.zeros(n, np.int64)
     if validation is not None:
         size = round(float(validation) * n)
         if events < 2 or not 0 < size < n:
             return []
         # Evenly over an order in which events are spread evenly.
-        return [np.sort(order[np.floor((np.arange(size) + 0.5) * n / size).astype(np.int64)])]
+        parts[order[np.floor((np.arange(size) + 0.5) * n / size).astype(np.int64)]] = 1
+        held = [np.flatnonzero(keep_together(parts, copies, data.exact, order) == 1)]
+        return held if 0 < len(held[0]) < n else []
     count = min(int(folds), events, n // 2)
-    return [np.sort(order[k::count]) for k in range(count)] if count > 1 else []
+    if count < 2:
+        return []
+    parts[order] = np.arange(n) % count
+    parts = keep_together(parts, copies, data.exact, order)
+    # Groups of copies can be too large for as many parts.
+    held = [rows for rows in (np.flatnonzero(parts == k) for k in range(count)) if rows.size]
+    return held if len(held) > 1 else []
 
 
 def held_out(estimator: SurvivalEstimator, X: Any, data: SurvivalData, parts: Sequence[IntArray]) -> HeldOut:
@@ -134,7 +151,7 @@ def held_out(estimator: SurvivalEstimator, X: Any, data: SurvivalData, parts: Se
     if len(parts) == 1:
         _require_rows(X, data)
         others = np.setdiff1d(everybody, parts[0])
-        model = unfitted(estimator).fit(_rows(X, others), data[others])
+        model = unfitted(estimator).fit(rows_of(X, others), data[others])
         return HeldOut(model, [(_predicted(model, X, parts[0]), data[parts[0]])])
     # All rows first: whatever is wrong with them is said of them, not of a part.
     model = unfitted(estimator).fit(X, data)
@@ -143,7 +160,7 @@ def held_out(estimator: SurvivalEstimator, X: Any, data: SurvivalData, parts: Se
     with warnings.catch_warnings():
         # Of a part no more is to be said than of all.
         warnings.simplefilter("ignore")
-        _fit_all(models, [(_rows(X, own), data[own]) for own in given])
+        _fit_all(models, [(rows_of(X, own), data[own]) for own in given])
     return HeldOut(model, [(_predicted(own, X, part), data[part]) for own, part in zip(models, parts, strict=True)])
 
 
@@ -166,7 +183,7 @@ def _predicted(model: SurvivalEstimator, X: Any, rows: IntArray) -> SurvivalDist
     with warnings.catch_warnings():
         # Levels and gaps that its part did not have: the rows are the user's own.
         warnings.simplefilter("ignore")
-        return model.predict_distribution(_rows(X, rows))
+        return model.predict_distribution(rows_of(X, rows))
 
 
 def _fit_all(models: Sequence[SurvivalEstimator], given: Sequence[tuple[Any, SurvivalData]]) -> None:
@@ -178,15 +195,6 @@ def _fit_all(models: Sequence[SurvivalEstimator], given: Sequence[tuple[Any, Sur
         return
     for model, (X, y) in zip(models, given, strict=True):
         model.fit(X, y)
-
-
-def _rows(X: Any, rows: IntArray) -> Any:
-    if isinstance(X, Mapping):
-        return {name: np.asarray(column)[rows] for name, column in X.items()}
-    try:
-        return X.iloc[rows]
-    except AttributeError:
-        return (X if isinstance(X, np.ndarray) or "columns" in dir(X) else np.asarray(X))[rows]
 
 
 def _require_rows(X: Any, data: SurvivalData) -> None:

@@ -17,10 +17,11 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.mixture import Mixture
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.features import Features
-from aldsurv.models.base import POINTS, SurvivalEstimator, read_target
+from aldsurv.models.base import POINTS, SurvivalEstimator
 from aldsurv.models.encoding import encoded, raw_inputs, require_torch
-from aldsurv.models.preparation import Rows, member_seeds, split_for_members, time_unit
+from aldsurv.models.preparation import Rows, member_seeds, rows_of, split_for_members, time_unit
 from aldsurv.networks import Architecture, forward
+from aldsurv.row_copies import find_copies
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -33,8 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["NeuralSurvival", "Prepared"]
 
 _MOST_TIMES = 512
-# Pieces of a column, where there are so few rows that the table of all pieces has its place in memory.
-_BINS, _MOST_BINNED = 8, 100_000
+# Beyond it nothing is known any more.
+_LARGEST_OUTPUT = 1e30
+# Pieces of a column, where there are so few rows that the table of all pieces has its place in memory, and so few
+# columns that their pieces do not outnumber what rows can tell of them.
+_BINS, _MOST_BINNED, _MOST_BINNED_COLUMNS = 8, 100_000, 250
+# Inputs from which on the steps that a recipe takes are shortened.
+_WIDE = 1000
 
 
 @final
@@ -84,6 +90,8 @@ class NeuralSurvival(SurvivalEstimator):
 
     _RECIPES: ClassVar[dict[str, dict[str, Any]]]
     _NAME: ClassVar[str]
+    # Whether something beside the networks, such as a baseline hazard, is learned from the validation rows, too.
+    _LEARNS_FROM_ALL: ClassVar[bool] = False
     # Whether point="auto" makes sense: rows are ranked by a summary of their distribution.
     _CHOOSES_POINT: ClassVar[bool] = True
 
@@ -220,7 +228,15 @@ class NeuralSurvival(SurvivalEstimator):
         self._require_fitted()
         X = self._columns(X)
         x = raw_inputs(X) if self.features_ is None else self.features_.transform(X, owner=type(self).__name__)
-        return _outputs(self.network_, self.weights_, self.encoders_, x, self._levels())
+        raw = _outputs(self.network_, self.weights_, self.encoders_, x, self._levels())
+        if not np.isfinite(raw).all():
+            raw = np.clip(raw, -_LARGEST_OUTPUT, _LARGEST_OUTPUT)
+            if np.isnan(raw).any():
+                raise DataError(
+                    f"the outputs of the network of {type(self).__name__} are no numbers. Look for extreme values in "
+                    "X; the model may be damaged."
+                )
+        return raw
 
     def _levels(self) -> NDArray[np.float64] | None:
         """Levels at which the network is asked, if it takes one: its outputs then are (members, n, levels, outputs)."""
@@ -303,14 +319,21 @@ class NeuralSurvival(SurvivalEstimator):
             clip = float(settings["clip_features"]) or None
             bins = settings.get("bins", 0)
             if bins == "auto":
-                # Lists are no way to hold many rows.
-                rows_given = (getattr(columns, "shape", None) or (0,))[0]
-                bins = _BINS if rows_given <= _MOST_BINNED else 0
+                # Lists are no way to hold many rows, or many columns.
+                rows_given, columns_given = (*(getattr(columns, "shape", None) or ()), 0, 0)[:2]
+                if isinstance(columns, Mapping):
+                    columns_given = len(columns)
+                few = rows_given <= _MOST_BINNED and columns_given <= _MOST_BINNED_COLUMNS
+                bins = _BINS if few else 0
             features = Features.learn(columns, categorical=self.categorical, clip=clip, bins=bins, owner=owner)
             x: NDArray[Any] = features.transform(columns, owner=owner)
+            if self.learning_rate is None and self.recipe == "default" and x.shape[1] > _WIDE:
+                # A step moves every weight of the first layer, and the sum over all inputs by their number times as
+                # much.
+                settings["learning_rate"] = float(settings["learning_rate"]) * _WIDE / x.shape[1]
         else:
             x = raw_inputs(columns)
-        data = read_target(y, sample_weight)
+        data = self._read_training_target(y, sample_weight)
         if len(x) != len(data):
             raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
         if not np.isfinite(data.upper).any():
@@ -325,7 +348,8 @@ class NeuralSurvival(SurvivalEstimator):
             from aldsurv.training.randomness import Purpose, generator_for
 
             folds = generator_for(seeds[0], Purpose.VALIDATION)
-            rows = split_for_members(data, float(settings["validation"]), settings["members"], folds)
+            copies = find_copies(columns, observed)
+            rows = split_for_members(data, float(settings["validation"]), settings["members"], folds, copies)
         known = np.concatenate([data.lower, data.upper])
         times = np.unique(known[np.isfinite(known)])
         data = data.scaled(1 / unit)
@@ -388,6 +412,19 @@ class NeuralSurvival(SurvivalEstimator):
             predicted = self._member_distribution(raw[k], k, prepared.given).scaled(self.time_scale_)
             held.append(HeldRows(predicted[rows], prepared.observed[rows], rows))
         return held
+
+    def _check_skill(self, prepared: Prepared) -> None:
+        """Warn if the members predict their validation rows no better than Kaplan-Meier does."""
+        from aldsurv.models.skill_check import HeldPart, gain_over_kaplan_meier, sampled_rows, warn_without_skill
+
+        observed, parts = prepared.observed, []
+        for k, (train, held) in enumerate(zip(prepared.rows.train, prepared.rows.validation or (), strict=False)):
+            rows = sampled_rows(held)
+            own = {name: array[k : k + 1] for name, array in self.weights_.items()}
+            raw = _outputs(self.network_, own, self.encoders_[k : k + 1], prepared.x[rows], self._levels())[0]
+            predicted = self._member_distribution(raw, k, rows_of(prepared.given, rows)).scaled(self.time_scale_)
+            parts.append(HeldPart(predicted, observed[rows], observed if self._LEARNS_FROM_ALL else observed[train]))
+        warn_without_skill(gain_over_kaplan_meier(parts), type(self).__name__)
 
     def _choose_points(self, prepared: Prepared) -> None:
         """Settle ``point="auto"``; without validation rows it is the median."""

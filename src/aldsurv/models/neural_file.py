@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.features import Features
-from aldsurv.models.file_entries import from_portable, portable, require, saved_parameters, with_parameters
+from aldsurv.models.file_entries import (
+    LARGEST_NUMBER,
+    from_portable,
+    portable,
+    require,
+    saved_parameters,
+    with_parameters,
+)
 from aldsurv.models.neural import NeuralSurvival
 from aldsurv.networks import Architecture
+from aldsurv.networks.numpy_forward import forward
 from aldsurv.training.history import History
 
 __all__ = ["restored", "written"]
@@ -71,17 +79,19 @@ def restored(
     require((features is None) == bool(encoders), "a model has either columns or an encoder")
     require(features is None or features.width == network.inputs, "columns and network do not fit together")
     scale = document["time_scale"]
-    require(isinstance(scale, float) and 0 < scale < np.inf, "time_scale must be positive")
+    sound = isinstance(scale, float) and 1 / LARGEST_NUMBER <= scale <= LARGEST_NUMBER
+    require(sound, f"time_scale must be positive and at most {LARGEST_NUMBER:g}")
     times = arrays["times"]
     require(times.ndim == 1 and times.dtype == np.float64 and times.size > 0, "times must be a column of numbers")
-    require(bool(np.isfinite(times).all() and (np.diff(times) > 0).all()), "times must be finite and ascending")
+    require(bool((np.abs(times) <= LARGEST_NUMBER).all()), f"times must be numbers of at most {LARGEST_NUMBER:g}")
+    require(bool((np.diff(times) > 0).all()), "times must be ascending")
     facts = document["trained_on"]
     numbers = [facts[name] for name in ("rows", "events", "first_time", "last_time")]
     require(all(isinstance(number, (int, float)) for number in numbers) and numbers[0] >= 1, "trained_on is unclear")
     history = History.from_plain(document["history"])
     losses = [history.train_loss, *([] if history.validation_loss is None else [history.validation_loss])]
-    fits = all(loss.shape == (history.seconds.size, members) for loss in losses)
-    fits = fits and history.seconds.ndim == 1 and history.learning_rate.shape == history.seconds.shape
+    fits = all(loss.shape == (history.learning_rate.size, members) for loss in losses)
+    fits = fits and history.learning_rate.ndim == 1 and history.seconds.shape == history.learning_rate.shape
     best = history.best_epoch
     fits = fits and best.shape == (members,) and bool(((best >= 1) & (best <= history.epochs)).all())
     require(fits, "its history is not that of its members")
@@ -97,9 +107,20 @@ def restored(
     require(isinstance(choices, dict), "what it chose is unclear")
     model._restore_choices(dict(choices))
     model.n_features_in_ = width
+    if features is not None:
+        _check_outputs(model, network, weights)
     if features is not None and features.names_in is not None:
         model.feature_names_in_ = np.array(features.names_in, dtype=object)
     return model
+
+
+def _check_outputs(model: NeuralSurvival, network: Architecture, weights: dict[str, NDArray[Any]]) -> None:
+    """Refuse a network that gives no numbers for rows like those of training."""
+    # Columns are scaled: an average row, and rows on both sides of it.
+    x = np.broadcast_to(np.array([[-2.0], [0.0], [2.0]], np.float32), (3, network.inputs))
+    with np.errstate(all="ignore"):
+        raw = forward(network, weights, np.ascontiguousarray(x), levels=model._levels())
+    require(bool(np.isfinite(raw).all()), "the outputs of its network are no numbers")
 
 
 def _encoders(names: Any, arrays: Mapping[str, NDArray[Any]], given: Any, members: int) -> list[Any]:

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import DataError, ParameterError
+from aldsurv.losses.rounding import rounded
+from aldsurv.row_splitting import keep_together
 from aldsurv.survival_data import SurvivalData
 
 __all__ = [
     "Rows",
     "base_seed",
     "data_fingerprint",
+    "even_weights",
+    "in_unit",
     "member_seeds",
+    "rows_of",
     "split_for_members",
     "time_unit",
     "with_log_times",
-    "with_zero_as_early",
 ]
 
 _MOST_SEED = 2**63
 # Fewer rows have no validation part worth the name.
 _LEAST_FOR_VALIDATION = 10
+# Binary digits of times inside and of weights: those behind depend on the user's unit.
+_DIGITS = 32
 
 
 @final
@@ -71,11 +79,30 @@ def member_seeds(random_state: Any, members: int) -> list[int]:
     return [int(state[0] >> np.uint64(1)) for state in states]
 
 
-def split_for_members(data: SurvivalData, share: float, members: int, generator: np.random.Generator) -> Rows:
+def split_for_members(
+    data: SurvivalData,
+    share: float,
+    members: int,
+    generator: np.random.Generator,
+    copies: NDArray[np.int64] | None = None,
+) -> Rows:
     """Training and validation rows of each member.
 
     The rows are put into a random order in which events are spread evenly; member k holds out the k-th stretch of
     it. With five members and a fifth of the rows, each row is held out once.
+
+    Parameters
+    ----------
+    data
+        The rows.
+    share
+        How many of them each member holds out; 0 for none.
+    members
+        How many there are.
+    generator
+        Decides the order.
+    copies
+        What `aldsurv.row_copies.find_copies` gives: copies of a row are held out together.
     """
     # A row without weight has no say, here or there.
     counting = np.flatnonzero(data.weights > 0).astype(np.int64)
@@ -91,13 +118,17 @@ def split_for_members(data: SurvivalData, share: float, members: int, generator:
         rows = generator.permutation(np.flatnonzero(stratum))
         place[rows] = (np.arange(len(rows)) + 0.5) / max(len(rows), 1)
     order = np.argsort(place, kind="stable")
-    train, validation = [], []
-    for k in range(members):
-        out = np.zeros(n, np.bool_)
-        out[order[(np.arange(held) + k * held) % n]] = True
-        train.append(counting[~out])
-        validation.append(counting[out])
-    return Rows(train, validation)
+    # Stretches of the order that each member holds out either whole or not at all.
+    cuts = np.unique(np.arange(members + 1) * held % n)
+    stretch = np.empty(n, np.int64)
+    stretch[order] = np.searchsorted(cuts, np.arange(n), side="right")
+    together = keep_together(stretch, None if copies is None else copies[counting], exact, order)
+    own = [stretch[order[(np.arange(held) + k * held) % n]] for k in range(members)]
+    masks = [np.isin(together, stretches) for stretches in own]
+    if not all(0 < np.count_nonzero(out) < n for out in masks):
+        # Copies of a few rows only: there is no other way to part them.
+        masks = [np.isin(stretch, stretches) for stretches in own]
+    return Rows([counting[~out] for out in masks], [counting[out] for out in masks])
 
 
 def time_unit(data: SurvivalData, rule: Any) -> float:
@@ -118,26 +149,56 @@ def time_unit(data: SurvivalData, rule: Any) -> float:
         return 1.0
     if rule not in ("median", "std"):
         raise ParameterError(f"time_scale must be 'median', 'std', 'none' or a number, but is {rule!r}.")
-    times = np.where(np.isfinite(data.lower) & (data.lower > 0), data.lower, data.upper)
-    times = times[np.isfinite(times) & (times > 0)]
+    times, weight = np.where(np.isfinite(data.lower) & (data.lower > 0), data.lower, data.upper), even_weights(data)
+    counting = np.isfinite(times) & (times > 0) & (data.weights > 0)
+    times = times[counting]
     if not times.size:
         return 1.0
-    spread = float(np.std(times)) if rule == "std" else float(np.median(times))
+    if weight is not None:
+        spread = _weighted_spread(times, weight[counting], rule)
+    else:
+        spread = float(np.std(times)) if rule == "std" else float(np.median(times))
     return spread if np.isfinite(spread) and spread > 1e-9 * times.max() else float(times.max())
 
 
-def with_zero_as_early(data: SurvivalData) -> SurvivalData:
-    """The same data, but an event at 0 is one at or before the smallest time above 0.
+def _weighted_spread(times: NDArray[np.float64], weight: NDArray[np.float64], rule: str) -> float:
+    """Standard deviation or median of the times, a row of weight 2 being two rows."""
+    if rule == "std":
+        mean = np.average(times, weights=weight)
+        return float(np.sqrt(np.average((times - mean) ** 2, weights=weight)))
+    order = np.argsort(times, kind="stable")
+    share = rounded(np.cumsum(weight[order]) / weight.sum(), _DIGITS)
+    middle = np.searchsorted(share, 0.5, side="left"), np.searchsorted(share, 0.5, side="right")
+    return float(times[order][np.minimum(middle, len(times) - 1)].mean())
 
-    At 0 one family has a density, another none: of the chance of an early event all of them can tell.
+
+def in_unit(data: SurvivalData, unit: float) -> SurvivalData:
+    """The same data with times inside: in `unit`, and to ten digits the same whatever the user's unit is.
+
+    Parameters
+    ----------
+    data
+        Rows in the user's unit.
+    unit
+        How much of it is one unit inside.
     """
-    at_zero = data.exact & (data.lower <= 0)
-    known = np.concatenate([data.lower, data.upper])
-    positive = known[np.isfinite(known) & (known > 0)]
-    if not at_zero.any() or not positive.size:
-        return data
-    lower, upper = np.where(at_zero, -np.inf, data.lower), np.where(at_zero, positive.min(), data.upper)
-    return SurvivalData.interval(lower, upper, entry=data.entry, weight=data.weight)
+    scaled = data.scaled(1 / unit)
+    lower, upper = rounded(scaled.lower, _DIGITS), rounded(scaled.upper, _DIGITS)
+    entry = None if scaled.entry is None else rounded(scaled.entry, _DIGITS)
+    # Times that differ must go on to differ.
+    same = (lower == upper) == scaled.exact
+    if entry is not None:
+        same &= entry < np.where(scaled.right_censored, lower, upper)
+    if not same.all():
+        return scaled
+    return SurvivalData._trusted(lower, upper, entry, scaled.weight, scaled.cause, scaled.causes)
+
+
+def even_weights(data: SurvivalData) -> NDArray[np.float64] | None:
+    """Weights with mean 1, or None if all are the same: then every row counts as one."""
+    if data.weight is None or data.weight.min() == data.weight.max():
+        return None
+    return rounded(data.weight / data.weight.mean(), _DIGITS)
 
 
 def with_log_times(data: SurvivalData) -> SurvivalData:
@@ -156,6 +217,16 @@ def with_log_times(data: SurvivalData) -> SurvivalData:
     entry = None if data.entry is None else np.where(entered, -np.inf, data.entry)
     lower = np.where(from_zero, -np.inf, data.lower)
     return SurvivalData.interval(lower, data.upper, entry=entry, weight=data.weight)
+
+
+def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of covariates of any kind, by their numbers."""
+    if isinstance(X, Mapping):
+        return {name: np.asarray(column)[rows] for name, column in X.items()}
+    try:
+        return X.iloc[rows]
+    except AttributeError:
+        return (X if isinstance(X, np.ndarray) or "columns" in dir(X) else np.asarray(X))[rows]
 
 
 def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:

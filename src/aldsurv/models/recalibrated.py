@@ -110,7 +110,7 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
         self._check_parameters()
         data = read_rows(X, y, sample_weight)
         seeds = member_seeds(self.random_state, 2)
-        parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0])
+        parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         found = held_out(unfitted(self._inner(), seeds[1]), X, data, parts)
         learned = level_map(found.parts, bins=self.bins) if found.parts else LevelMap(np.empty(0), np.empty(0))
         if not learned.knots.size:

@@ -45,10 +45,10 @@ def load(path: Any, *, encoder: Any = None) -> Any:
         text(document.get("version"), "version")
         own = {name: value for name, value in document.items() if name not in ("kind", "model", "version")}
         return kind._from_file(own, arrays, encoder)
-    except ModelFileError:
-        raise
+    except ModelFileError as error:
+        raise ModelFileError(f"{str(path)!r}: {error}") from None
     except (AldsurvError, KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ModelFileError(
-            f"{path} does not hold a model that can be used: {reason or type(error).__name__}"
+            f"{str(path)!r} does not hold a model that can be used: {reason or type(error).__name__}"
         ) from None

@@ -123,7 +123,7 @@ def tune(
     path = None if storage is None else Path(storage)
     name = search_fingerprint(estimator_class, X, data, settings=fixed, folds=folds, random_state=random_state)
     record = Record(space, random_state, path, name)
-    parts = even_folds(data, folds, random_state)
+    parts = even_folds(data, folds, random_state, X)
     while len(record) < trials:
         drawn = record.next_draw()
         chosen = {key: space.entries[key].value(value) for key, value in drawn.items()}

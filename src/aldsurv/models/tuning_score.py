@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.errors import TrainingError
+from aldsurv.errors import NoSkillWarning, TrainingError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural import NeuralSurvival
+from aldsurv.models.preparation import rows_of
 from aldsurv.models.tuning_space import Space
+from aldsurv.row_copies import find_copies
+from aldsurv.row_splitting import keep_together
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["cross_validated", "even_folds"]
 
 
-def even_folds(data: SurvivalData, folds: int, seed: int) -> list[NDArray[np.int64]]:
+def even_folds(data: SurvivalData, folds: int, seed: int, X: Any = None) -> list[NDArray[np.int64]]:
     """Rows of each part, with their share of the events; all parts have as many rows, so that some are in none.
 
     Models that learn from as many rows are trained together, which is faster than one after the other.
@@ -31,6 +35,8 @@ def even_folds(data: SurvivalData, folds: int, seed: int) -> list[NDArray[np.int
         Number of parts.
     seed
         Of the random order.
+    X
+        Covariates, by which exact copies of a row are known: these are in one part, even if it is then larger.
     """
     generator = np.random.default_rng([seed, folds])
     place = np.empty(len(data))
@@ -40,7 +46,10 @@ def even_folds(data: SurvivalData, folds: int, seed: int) -> list[NDArray[np.int
     order = np.argsort(place, kind="stable")
     # Events are spread evenly over the order, so that each stretch of it has its share.
     size = len(data) // folds
-    return [np.sort(order[k * size : (k + 1) * size]) for k in range(folds)]
+    parts = np.empty(len(data), np.int64)
+    parts[order] = np.arange(len(data)) // max(size, 1)
+    parts = keep_together(parts, None if X is None else find_copies(X, data), data.exact, order)
+    return [np.flatnonzero(parts == k) for k in range(folds)]
 
 
 def cross_validated(
@@ -73,14 +82,17 @@ def cross_validated(
     everything = np.arange(len(data))
     others = [np.setdiff1d(everything, part) for part in parts]
     try:
-        _fit_all(models, [(_rows(X, own), data[own]) for own in others])
+        with warnings.catch_warnings():
+            # The score of the trial says it.
+            warnings.simplefilter("ignore", NoSkillWarning)
+            _fit_all(models, [(rows_of(X, own), data[own]) for own in others])
     except TrainingError:
         return None
     total = 0.0
     for model, own, part in zip(models, others, parts, strict=True):
         weight = data[part].total_weight
         if weight > 0:
-            total += weight * _held_out(model.predict_distribution(_rows(X, part)), data[part], data[own], space)
+            total += weight * _held_out(model.predict_distribution(rows_of(X, part)), data[part], data[own], space)
     mean = total / sum(data[part].total_weight for part in parts)
     return mean if math.isfinite(mean) else None
 
@@ -105,12 +117,3 @@ def _held_out(predicted: Any, data: SurvivalData, train: SurvivalData, space: Sp
     if space.score == "log_likelihood":
         return float(metrics.log_likelihood(predicted, data))
     return -float(metrics.integrated_brier_score(predicted, data, train=train))
-
-
-def _rows(X: Any, rows: NDArray[np.int64]) -> Any:
-    if isinstance(X, Mapping):
-        return {name: np.asarray(column)[rows] for name, column in X.items()}
-    try:
-        return X.iloc[rows]
-    except AttributeError:
-        return (X if isinstance(X, np.ndarray) or "columns" in dir(X) else np.asarray(X))[rows]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import DataError, MissingDependencyError, ModelFileError, ParameterError
 from aldsurv.features import Features
-from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class PeerSurvival(SurvivalEstimator):
         if self.options is not None and not isinstance(self.options, Mapping):
             raise ParameterError(f"options must be a dict of the library's own, but is {self.options!r:.60}.")
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
-        x, data = features.transform(X, owner=owner), read_target(y, sample_weight)
+        x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
         if len(x) != len(data):
             raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
         if not x.shape[1]:

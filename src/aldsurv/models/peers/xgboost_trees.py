@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.log_normal import LogNormal
-from aldsurv.distributions.step import Step
+from aldsurv.distributions.proportional_hazards import ProportionalHazards
 from aldsurv.distributions.weibull import Weibull
 from aldsurv.errors import ParameterError
 from aldsurv.models.aft import location_and_scale, telling_rows
@@ -18,6 +18,7 @@ from aldsurv.models.aft_likelihood import SmallestExtreme, Standard, StandardNor
 from aldsurv.models.peers.base import PeerSurvival, library_options
 from aldsurv.models.preparation import member_seeds, split_for_members
 from aldsurv.nonparametric.breslow import BaselineHazard, baseline_hazard
+from aldsurv.row_copies import find_copies
 from aldsurv.survival_data import SurvivalData
 
 __all__ = ["XGBoostAFT", "XGBoostCox"]
@@ -63,7 +64,8 @@ class _XGBoost(PeerSurvival):
         if not isinstance(self.fold, int) or isinstance(self.fold, bool) or not 0 <= self.fold < 1000:
             raise ParameterError(f"fold must be a whole number from 0 to 999, but is {self.fold!r}.")
         seed = member_seeds(self.random_state, 1)[0]
-        rows = split_for_members(data, float(self.validation), self.fold + 1, np.random.default_rng(seed))
+        folds = np.random.default_rng(seed)
+        rows = split_for_members(data, float(self.validation), self.fold + 1, folds, find_copies(x, data))
         settings = {
             "learning_rate": self.learning_rate,
             "max_depth": self.max_depth,
@@ -176,7 +178,7 @@ class XGBoostCox(_XGBoost):
         """Log hazard ratio of each row: the higher, the earlier the event."""
         return self._margins(self._numbers(X), self.booster_, self.rounds_)
 
-    def predict_distribution(self, X: Any) -> Step:
+    def predict_distribution(self, X: Any) -> ProportionalHazards:
         """Survival ``exp(-H0(t)·risk)`` of each row, a step at every time of an event; the last value is held."""
         return self.baseline_.distribution(self.predict(X))
 
