@@ -5,11 +5,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO ?= demo
 
-.PHONY: help setup demo browser test coverage lint bench docs clean
+.PHONY: help setup demo browser test portable newest coverage lint bench docs clean
 
 help:
 	@echo "make demo      set up, predict for people held out, compare models: tables, pictures and a page in $(DEMO)/"
 	@echo "make test      set up, lint, type-check and run the tests"
+	@echo "make portable  what trains and computes once more, as on other processors: says what fails under which"
+	@echo "make newest    the tests with the newest packages, and on Python 3.12 and 3.13 without torch"
 	@echo "make coverage  the tests with branch coverage, which takes them nearly twice as long"
 	@echo "make lint      ruff and mypy only"
 	@echo "make bench     speed and memory, side by side with peers"
@@ -42,6 +44,12 @@ lint: $(READY)
 test: lint browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
+portable: $(READY)
+	$(BIN)/python tests/portable.py
+
+newest: $(READY)
+	$(BIN)/python tests/newest.py
+
 coverage: $(READY) browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
@@ -54,5 +62,5 @@ docs: $(READY)
 	@echo "site/index.html"
 
 clean:
-	rm -rf $(VENV) $(DEMO) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-newest $(DEMO) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,12 +14,14 @@ SOURCE = Path(aldsurv.__file__).parent
 # From the ground up; rooms in one line do not know each other, but for column_reading and row_splitting, which
 # survival_data is made of.
 LAYERS = [
-    ["errors", "registry"],
+    ["errors", "quoting", "registry"],
+    ["files"],
     ["column_reading", "row_splitting", "model_file"],
     ["feature_entries"],
     ["feature_columns"],
     ["feature_plain"],
     ["survival_data", "features"],
+    ["row_copies"],
     ["distributions"],
     ["nonparametric"],
     ["metrics", "datasets"],
@@ -32,7 +34,7 @@ LAYERS = [
     ["__main__"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-WITHIN_A_LAYER = {("registry", "errors")}
+WITHIN_A_LAYER = {("registry", "errors"), ("registry", "quoting")}
 TORCH_ROOMS = {"losses", "networks", "training", "models"}
 # Only from inside a function: reached when somebody asks for what needs it.
 LAZY_ONLY = {
