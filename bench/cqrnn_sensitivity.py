@@ -48,7 +48,7 @@ def results(name: str, settings: dict[str, Any]) -> dict[str, float]:
         predicted = model.predict_distribution(test.x)
         found["C"].append(metrics.concordance_harrell(predicted, test.y, point="median"))
         found["CensDcal"].append(metrics.censored_d_calibration(predicted, test.y))
-        found["IBS"].append(metrics.integrated_brier_score(predicted, test.y, train=train.y))
+        found["IBS"].append(metrics.integrated_brier_score(predicted, test.y, train=train.y, ties="scikit-survival"))
         truth = None if test.truth is None else test.truth.mean()
         unit = 1.0 if truth is not None else float(np.std(np.concatenate([train.y.time, test.y.time])))
         found["MAE"].append(metrics.mean_absolute_error(predicted, test.y, point="median", truth=truth, unit=unit))

@@ -74,7 +74,7 @@ def measured(name: str, seeds: Any = SEEDS, makers: Any = None) -> dict[str, dic
             predicted, seconds = fit(train, test, seed)
             # By the area under the curve up to the last time of training: medians beyond it are guesses of the tail.
             area = predicted.restricted_mean(float(train.time.max()))
-            values = metrics.evaluate(predicted, data, train=learned)
+            values = metrics.evaluate(predicted, data, train=learned, ties="scikit-survival")
             values["harrell_c"] = metrics.concordance_harrell(area, data)
             own = found.setdefault(maker, {key: [] for key in (*KEYS, "seconds")})
             for key in KEYS:

@@ -82,7 +82,7 @@ def results(recipe: str, name: str) -> list[dict[str, Any]]:
                 "dataset": name,
                 "seed": seed,
                 "log_loss": float(-metrics.log_likelihood(predicted.scaled(1 / scaled), data.scaled(1 / scaled))),
-                "ibs": float(metrics.integrated_brier_score(predicted, data, train=train)),
+                "ibs": float(metrics.integrated_brier_score(predicted, data, train=train, ties="scikit-survival")),
                 "c": float(metrics.concordance_harrell(predicted, data, point="median")),
                 "c_area": float(metrics.concordance_harrell(predicted.restricted_mean(until), data)),
                 "cens_dcal": float(metrics.censored_d_calibration(predicted, data)),

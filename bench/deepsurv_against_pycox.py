@@ -28,7 +28,7 @@ METRICS = ("C", "IBS", "CensDcal")
 
 def scores(predicted: SurvivalDistribution, risk: Any, train: Dataset, test: Dataset) -> list[float]:
     """Harrell's C of the risk, IBS and CensDcal of the curves."""
-    found = metrics.evaluate(predicted, test.y, train=train.y)
+    found = metrics.evaluate(predicted, test.y, train=train.y, ties="scikit-survival")
     c = metrics.concordance_harrell(-np.asarray(risk, np.float64).reshape(-1), test.y)
     return [float(c), float(found["ibs"]), float(found["cens_dcal"])]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from aldsurv import SurvivalData, metrics
-from aldsurv.distributions import Step
+from aldsurv.distributions import ProportionalHazards
 from aldsurv.models import fit_together
 from aldsurv.models.deepsurv import DeepSurv
 from aldsurv.models.preparation import with_log_times
@@ -53,14 +53,14 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 
 
-def measured(predicted: Step, risk: Any, learn: Table, held: Table) -> dict[str, float]:
+def measured(predicted: ProportionalHazards, risk: Any, learn: Table, held: Table) -> dict[str, float]:
     """Scores on the held-out rows; the likelihood is that of the curves with straight lines between their steps."""
     data, train = SurvivalData.right(held.time, held.event), SurvivalData.right(learn.time, learn.event)
     rows = with_log_times(data)
     log_loss = -metrics.log_likelihood(predicted.smoothed(), rows) - rows.exact.mean() * np.log(np.std(learn.time))
     found = (
         log_loss,
-        metrics.integrated_brier_score(predicted, data, train=train),
+        metrics.integrated_brier_score(predicted, data, train=train, ties="scikit-survival"),
         metrics.concordance_harrell(-risk, data),
         metrics.censored_d_calibration(predicted, data),
     )

@@ -70,7 +70,7 @@ def _scores(model: Any, learn: Part, held: Part) -> dict[str, float]:
     found = {
         "log_loss": -metrics.log_likelihood(predicted, rows) - float(rows.exact.mean() * np.log(unit)),
         "c": metrics.concordance_harrell(predicted, held.y, point=model._point()),
-        "ibs": metrics.integrated_brier_score(predicted, held.y, train=learn.y),
+        "ibs": metrics.integrated_brier_score(predicted, held.y, train=learn.y, ties="scikit-survival"),
         "cens_dcal": metrics.censored_d_calibration(predicted, held.y),
         "average": average_calibration(predicted, held.y),
         "group": worst_group_calibration(predicted, held.y, held.x).distance,

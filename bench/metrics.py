@@ -50,7 +50,9 @@ def actions_for(n: int) -> dict[str, dict[str, Callable[[], object]]]:
         "with weights": {"aldsurv": lambda: metrics.concordance_harrell(estimate, weighted)},
         "CensDcal": {"aldsurv": lambda: metrics.censored_d_calibration(predicted, data)},
         "IBS": {
-            "aldsurv": lambda: metrics.integrated_brier_score(predicted, data, train=data, times=grid),
+            "aldsurv": lambda: metrics.integrated_brier_score(
+                predicted, data, train=data, times=grid, ties="scikit-survival"
+            ),
             "scikit-survival": lambda: integrated_brier_score(theirs, theirs, predicted.survival(grid), grid),
         },
     }

@@ -67,7 +67,7 @@ def truth_lines(seeds: int) -> None:
         for seed in range(seeds):
             train, test = datasets.load_split(name, seed=seed, definition="released")
             assert test.truth is not None
-            right = metrics.integrated_brier_score(test.truth, test.y, train=train.y)
+            right = metrics.integrated_brier_score(test.truth, test.y, train=train.y, ties="scikit-survival")
             rows.append([right, *(published_way(c, test.truth, test.y, train.y) for c in (survival, failure))])
         right, events, exchanged = np.mean(rows, axis=0)
         print(f"{name:>18} {right:>11.3f} {events:>12.3f} {exchanged:>12.3f}")
@@ -84,7 +84,7 @@ def model_lines(names: list[str], seeds: int) -> None:
             rows = []
             for estimator, (train, test) in zip(fitted(cell, [train for train, _ in splits]), splits, strict=True):
                 predicted = estimator.predict_distribution(test.x)
-                right = metrics.integrated_brier_score(predicted, test.y, train=train.y)
+                right = metrics.integrated_brier_score(predicted, test.y, train=train.y, ties="scikit-survival")
                 rows.append([right, published_way(curves, predicted, test.y, train.y)])
             right, theirs = np.mean(rows, axis=0)
             told = published_results()[name, model, "ibs"].mean

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv import SurvivalData
-from aldsurv.distributions import Mixture, Step, SurvivalDistribution
+from aldsurv.distributions import Mixture, ProportionalHazards, Step, SurvivalDistribution
 from aldsurv.models.aft import location_and_scale, telling_rows
 from aldsurv.models.aft_likelihood import StandardNormal
 from aldsurv.models.peers import XGBoostAFT
@@ -51,7 +51,8 @@ class FoldEnsemble:
 
     def predict_distribution(self, x: FloatArray) -> SurvivalDistribution:
         """The mean of the members' cdfs."""
-        parts = [member.predict_distribution(x) for member in self.members]
+        predicted = [member.predict_distribution(x) for member in self.members]
+        parts = [part.to_step() if isinstance(part, ProportionalHazards) else part for part in predicted]
         if all(isinstance(part, Step) and np.array_equal(part.times, parts[0].times) for part in parts):
             return Step(parts[0].times, np.mean([part.values for part in parts], axis=0))
         return Mixture(parts)

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv import SurvivalData
-from aldsurv.distributions import Mixture, QuantileKnots, Recalibrated, Step, SurvivalDistribution
+from aldsurv.distributions import (
+    Mixture,
+    ProportionalHazards,
+    QuantileKnots,
+    Recalibrated,
+    Step,
+    SurvivalDistribution,
+)
 
 __all__ = ["EVENTS_A_PIECE", "MOST_PIECES", "PiecewiseExponential", "is_table", "pieces_of"]
 
@@ -72,7 +79,7 @@ def is_table(predicted: SurvivalDistribution) -> bool:
         return any(is_table(part) for part in predicted.components)
     if isinstance(predicted, Recalibrated):
         return is_table(predicted.base)
-    return isinstance(predicted, (Step, QuantileKnots))
+    return isinstance(predicted, (ProportionalHazards, QuantileKnots, Step))
 
 
 def pieces_of(predicted: SurvivalDistribution, learn: SurvivalData) -> PiecewiseExponential:
@@ -95,4 +102,4 @@ def pieces_of(predicted: SurvivalDistribution, learn: SurvivalData) -> Piecewise
 def _joined(predicted: SurvivalDistribution) -> SurvivalDistribution:
     if isinstance(predicted, Mixture):
         return Mixture([_joined(part) for part in predicted.components], predicted.weights)
-    return predicted.smoothed() if isinstance(predicted, Step) else predicted
+    return predicted.smoothed() if isinstance(predicted, (ProportionalHazards, Step)) else predicted

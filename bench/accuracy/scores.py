@@ -29,7 +29,7 @@ def measured(model: Any, learn: Part, held: Part) -> dict[str, float]:
     found: dict[str, Any] = {
         "log_loss": log_loss(predicted, learn.y, data),
         "survival_crps": restricted_survival_crps(predicted, data, grid) / unit,
-        "ibs": metrics.integrated_brier_score(predicted, data, train=learn.y),
+        "ibs": metrics.integrated_brier_score(predicted, data, train=learn.y, ties="scikit-survival"),
         "harrell_c": metrics.concordance_harrell(earliness, data),
         "uno_c": metrics.concordance_uno(earliness, data, train=learn.y),
         "cens_dcal": levels.distance_from_uniform(_BINS),

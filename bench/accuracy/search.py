@@ -71,7 +71,7 @@ def results(label: str, name: str) -> list[dict[str, Any]]:
         predicted = model.predict_distribution(held.x)
         scores = {
             "log_loss": log_loss(predicted, learn.y, held.y),
-            "ibs": metrics.integrated_brier_score(predicted, held.y, train=learn.y),
+            "ibs": metrics.integrated_brier_score(predicted, held.y, train=learn.y, ties="scikit-survival"),
             "c": metrics.concordance_harrell(predicted, held.y, point="median"),
             "cens_dcal": metrics.censored_d_calibration(predicted, held.y),
             "seconds": seconds,

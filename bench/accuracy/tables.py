@@ -97,6 +97,7 @@ def mean_ranks(found: Found, datasets: Sequence[str] = tuple(REAL)) -> dict[str,
     by_metric = []
     for metric in RANKED_BY:
         scores = np.array([[loss(metric, found.mean(model, name, metric)) for model in models] for name in datasets])
+        scores = scores[np.isfinite(scores).all(axis=1)]  # what has no finite value neither wins nor loses
         less = (scores[:, None, :] < scores[:, :, None]).sum(axis=2)
         equal = (scores[:, None, :] == scores[:, :, None]).sum(axis=2)
         by_metric.append((less + (equal + 1) / 2).mean(axis=0))
