@@ -96,9 +96,12 @@ def test_a_pipe_that_breaks_under_the_model_is_told(capfd: pytest.CaptureFixture
 
 
 WAITING = """
-import sys, time
+import signal, sys, time
 from aldsurv.cli import prediction_files
 from aldsurv.cli.main import main
+
+# Whoever runs the tests under nohup has it ignored, and their children with them.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 write = prediction_files._CsvWriter.write
 
