@@ -106,23 +106,25 @@ class WideForSome(SurvivalEstimator):
 
 
 def test_what_is_wrong_in_one_group_is_put_right_there():
-    (x, y, _), (fresh, seen, truth) = ald_rows(1000, 2), ald_rows(600, 3)
+    (x, y, _), (fresh, seen, truth) = ald_rows(2000, 2), ald_rows(600, 3)
     given = {"validation": 0.9, "random_state": 0}
-    settings = {"likelihood_share": 0.9, "learning_rate": 0.02, "max_epochs": 20, "nodes": 8}
+    settings = {"likelihood_share": 0.9, "learning_rate": 0.02, "max_epochs": 20, "nodes": 8, "members": 3}
     model = ICALDCalibrated(WideForSome(), **settings, **given).fit(x, y)
     one_map = RecalibratedSurvival(WideForSome(), **given).fit(x, y)
     before, after, control = (each.predict_distribution(fresh) for each in (model.estimator_, model, one_map))
     distances = [metrics.individual_calibration(each, truth) for each in (before, after, control)]
     worst = [metrics.worst_group_calibration(each, seen, fresh).distance for each in (before, after, control)]
     # One map for all rows cannot tell the group apart; a network that sees the columns can.
-    assert worst[2] > 0.5 * worst[0]
-    assert worst[1] < worst[0]
-    assert distances[1] < 0.6 * distances[0]
-    assert distances[1] < 0.85 * distances[2]
+    # Five seeds of rows and of training had ratios of 0.54 to 0.74, 0.32 to 0.50, 0.29 to 0.33 and 0.44 to 0.48,
+    assert worst[2] > 0.4 * worst[0]
+    assert worst[1] < 0.8 * worst[0]
+    assert distances[1] < 0.5 * distances[0]
+    assert distances[1] < 0.7 * distances[2]
     # Those who were right stay nearly so, while one map does to them what only the others need.
     right = fresh[:, 2] < -0.3
     after_right, control_right = (metrics.individual_calibration(d[right], truth[right]) for d in (after, control))
-    assert after_right < 0.95 * control_right
+    # and here of 0.41 to 0.74.
+    assert after_right < control_right
     assert metrics.log_likelihood(after, seen) > metrics.log_likelihood(before, seen)
 
 
