@@ -147,6 +147,41 @@ def test_the_truth_gains_and_another_persons_prediction_loses(kind):
     assert lost.mean < -5 * lost.error
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ranking_is_in_units_of_what_chance_does(weighted):
+    truth, data = known_rates(400, 0.4)
+    held, train = data[200:], data[:200]
+    if weighted:
+        held = held.with_weight(np.tile([1.0, 2.0], 100))
+    rng = np.random.default_rng(0)
+    by_chance = [
+        gain_over_kaplan_meier([HeldPart(truth[200 + rng.permutation(200)], held, train)]).ranking for _ in range(400)
+    ]
+    # Standard errors are 0.05 and 0.035.
+    assert abs(np.mean(by_chance)) < 0.2
+    assert np.std(by_chance) == pytest.approx(1, abs=0.15)
+    assert gain_over_kaplan_meier([HeldPart(truth[200:], held, train)]).ranking > 3
+
+
+@pytest.mark.parametrize(
+    ("gain", "message"),
+    [
+        (Gain(0.03, 0.02, 0.0), None),
+        (Gain(0.01, 0.02, 0.0), "no better than Kaplan-Meier"),
+        # Few rows: the likelihood tells nothing yet, but the order is right.
+        (Gain(0.01, 0.02, 6.0), None),
+        (Gain(-0.01, 0.02, 6.0), "the right order, but their times no higher likelihood"),
+        (None, None),
+    ],
+)
+def test_what_is_said_of_a_gain(gain, message):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        skill_check.warn_without_skill(gain, "It")
+    assert len(caught) == (message is not None)
+    assert message is None or message in str(caught[0].message)
+
+
 def test_ten_events_are_needed():
     truth, data = known_rates(12, 1.0)
     few = SurvivalData.right(data.time, np.arange(12) < 9)
@@ -184,7 +219,7 @@ def table(path: Path, n: int = 80) -> list[str]:
 
 
 def test_the_command_line_says_so_once(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(skill_check, "gain_over_kaplan_meier", lambda parts: Gain(-0.3, 0.01))
+    monkeypatch.setattr(skill_check, "gain_over_kaplan_meier", lambda parts: Gain(-0.3, 0.01, 0.0))
     command = [*table(tmp_path / "t.csv"), "--model", "lognormal", "--members", "1"]
     assert main(command) == 0
     notes = capsys.readouterr().err

@@ -38,7 +38,7 @@ def test_learns_a_linear_problem():
         links=("identity", "exp", "exp"),
         train=[np.arange(n)],
         network={"hidden": (), "head_hidden": ()},
-        max_epochs=30,
+        max_epochs=60,
         learning_rate=0.1,
         schedule="cosine",
         batch_size=64,

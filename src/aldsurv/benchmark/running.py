@@ -25,6 +25,8 @@ __all__ = ["run", "versions"]
 
 Tell = Callable[[CellOutcome], None]
 
+_SECONDS_TO_CONNECT = 10
+
 
 def run(
     plan: Plan, folder: Path | str, *, jobs: int = 1, scheduler: str | None = None, tell: Tell | None = None
@@ -147,7 +149,7 @@ def _alone(joblib: Any, cell: Cell) -> CellOutcome:
 def _on_cluster(cells: Sequence[Cell], address: str) -> Iterator[CellOutcome]:
     distributed: Any = _module("distributed")
     try:
-        client = distributed.Client(address, timeout="10s")
+        client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError, TimeoutError) as error:
         raise ParameterError(f"no Dask scheduler answers at {address!r}: {error}.") from None
     with client:

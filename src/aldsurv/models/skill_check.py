@@ -26,6 +26,8 @@ _SPREAD = 0.002
 _MOST_ROWS = 400
 # Fewer events tell nothing.
 _LEAST_EVENTS = 10
+# Standard deviations by which early and late rows are told apart, from which on that is not chance.
+_RANKED = 2.0
 
 
 class HeldPart(NamedTuple):
@@ -37,10 +39,19 @@ class HeldPart(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """By how much the mean log-likelihood per row exceeds Kaplan-Meier's, and the standard error of that."""
+    """What rows held out say for a model.
+
+    Attributes
+    ----------
+    mean, error
+        By how much the mean log-likelihood per row exceeds Kaplan-Meier's, and the standard error of that.
+    ranking
+        How well the model tells early from late events, in standard deviations of what chance would do.
+    """
 
     mean: float
     error: float
+    ranking: float
 
 
 def sampled_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -69,6 +80,7 @@ def gain_over_kaplan_meier(parts: Iterable[HeldPart]) -> Gain | None:
         None if fewer than ten events were held out.
     """
     gains, weights, events = [], [], 0
+    covariance = variance = 0.0
     for part in parts:
         counted = part.data.weights > 0
         data, predicted = part.data[counted], part.predicted[counted]
@@ -86,18 +98,23 @@ def gain_over_kaplan_meier(parts: Iterable[HeldPart]) -> Gain | None:
         cuts = np.unique(np.quantile(times, np.arange(1, _INTERVALS) / _INTERVALS, method="lower"))
         gains.append(_scores(predicted_survival(predicted), data, cuts) - _scores(curve.survival_at, data, cuts))
         weights.append(data.weights)
+        early = -np.asarray(predicted.survival(cuts), np.float64).sum(axis=1)
+        more_covariance, more_variance = _association(early, _excess_events(curve.survival_at, data), data.weights)
+        covariance, variance = covariance + more_covariance, variance + more_variance
     if events < _LEAST_EVENTS:
         return None
     gain, weight = np.concatenate(gains), np.concatenate(weights)
     weight = weight / weight.sum()
     mean = float(weight @ gain)
-    return Gain(mean, float(np.sqrt((weight**2) @ (gain - mean) ** 2)))
+    ranking = covariance / np.sqrt(variance) if variance > 0 else 0.0
+    return Gain(mean, float(np.sqrt((weight**2) @ (gain - mean) ** 2)), float(ranking))
 
 
 def warn_without_skill(gain: Gain | None, owner: str) -> None:
     """Warn by a `NoSkillWarning` unless the rows held out were predicted better than by Kaplan-Meier.
 
-    Better is by more than one standard error: whether a gain of nothing is above 0 or below is left to chance.
+    Better is by more than one standard error: whether a gain of nothing is above 0 or below is left to chance. A
+    smaller gain is enough where early and late rows are clearly told apart: of few rows the likelihood says little.
 
     Parameters
     ----------
@@ -106,7 +123,17 @@ def warn_without_skill(gain: Gain | None, owner: str) -> None:
     owner
         The name of the model.
     """
-    if gain is not None and not gain.mean > gain.error:
+    if gain is None or gain.mean > (0 if gain.ranking > _RANKED else gain.error):
+        return
+    if gain.ranking > _RANKED:
+        warnings.warn(
+            f"{owner} gives the rows held out for validation the right order, but their times no higher likelihood "
+            "than Kaplan-Meier does, which ignores all covariates. Use its ranks, and its probabilities only after "
+            "recalibration or with more rows.",
+            NoSkillWarning,
+            stacklevel=3,
+        )
+    else:
         warnings.warn(
             f"{owner} predicts the rows held out for validation no better than Kaplan-Meier does, which ignores all "
             "covariates. Do not rely on differences between its predictions: give more rows, or only the columns that "
@@ -114,6 +141,25 @@ def warn_without_skill(gain: Gain | None, owner: str) -> None:
             NoSkillWarning,
             stacklevel=3,
         )
+
+
+def _excess_events(survival: Callable[[FloatArray], FloatArray], data: SurvivalData) -> FloatArray:
+    """Events (n,) less those that Kaplan-Meier expects while a row was followed: martingale residuals."""
+    seen = _right_censored(data)
+    expected = -np.log(np.maximum(_survival(survival, seen.time), _SPREAD))
+    if seen.entry is not None:
+        expected = expected + np.log(np.maximum(_survival(survival, seen.entry), _SPREAD))
+    return seen.event - expected
+
+
+def _association(first: FloatArray, second: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Sum of products of the ranks of the first with the second, less its mean, and its variance, by permutation."""
+    ranks = np.unique(first, return_inverse=True)[1].astype(np.float64)
+    ranks, second = (values - np.average(values, weights=weight) for values in (ranks, second))
+    largest = max(float(np.abs(ranks).max()), 1.0)
+    products = weight * ranks * second / largest
+    spread = (weight * (ranks / largest) ** 2).sum() * (weight * second**2).sum()
+    return float(products.sum()), float(spread * (weight**2).sum() / weight.sum() ** 2)
 
 
 def predicted_survival(predicted: SurvivalDistribution) -> Callable[[FloatArray], FloatArray]:
