@@ -16,6 +16,7 @@ from aldsurv.cli.option_words import in_options
 from aldsurv.distributions import Exponential, Step
 from aldsurv.errors import NoSkillWarning, TrainingError
 from aldsurv.models import skill_check, together
+from aldsurv.models.preparation import split_for_members
 from aldsurv.models.skill_check import Gain, HeldPart, gain_over_kaplan_meier
 from aldsurv.models.together import fit_together
 from aldsurv.nonparametric import kaplan_meier
@@ -166,8 +167,9 @@ def test_ranking_is_in_units_of_what_chance_does(weighted):
 @pytest.mark.parametrize(
     ("gain", "message"),
     [
-        (Gain(0.03, 0.02, 0.0), None),
-        (Gain(0.01, 0.02, 0.0), "no better than Kaplan-Meier"),
+        (Gain(0.07, 0.02, 0.0), None),
+        # As much is gained by stopping at the best epoch where covariates tell nothing.
+        (Gain(0.04, 0.02, 1.0), "no better than Kaplan-Meier"),
         # Few rows: the likelihood tells nothing yet, but the order is right.
         (Gain(0.01, 0.02, 6.0), None),
         (Gain(-0.01, 0.02, 6.0), "the right order, but their times no higher likelihood"),
@@ -180,6 +182,17 @@ def test_what_is_said_of_a_gain(gain, message):
         skill_check.warn_without_skill(gain, "It")
     assert len(caught) == (message is not None)
     assert message is None or message in str(caught[0].message)
+
+
+def test_rows_that_several_members_hold_out_tell_what_they_tell_once():
+    truth, data = known_rates(400, 0.4)
+    part = HeldPart(truth[200:], data[200:], data[:200])
+    once, twice = gain_over_kaplan_meier([part]), gain_over_kaplan_meier([part, part], repeats=2.0)
+    assert twice == pytest.approx(once)
+    rows = split_for_members(data, 0.2, 10, np.random.default_rng(0))
+    assert rows.repeats == 2
+    assert split_for_members(data, 0.2, 5, np.random.default_rng(0)).repeats == 1
+    assert split_for_members(data, 0.0, 5, np.random.default_rng(0)).repeats == 1
 
 
 def test_ten_events_are_needed():
@@ -219,7 +232,7 @@ def table(path: Path, n: int = 80) -> list[str]:
 
 
 def test_the_command_line_says_so_once(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(skill_check, "gain_over_kaplan_meier", lambda parts: Gain(-0.3, 0.01, 0.0))
+    monkeypatch.setattr(skill_check, "gain_over_kaplan_meier", lambda parts, repeats=1.0: Gain(-0.3, 0.01, 0.0))
     command = [*table(tmp_path / "t.csv"), "--model", "lognormal", "--members", "1"]
     assert main(command) == 0
     notes = capsys.readouterr().err

@@ -228,7 +228,7 @@ class BoostedALD(SurvivalEstimator):
             predicted = self.predict_members(rows_of(X, chosen))[k]
             # The constants beside the trees are fitted to these rows, too.
             parts.append(HeldPart(predicted, data[chosen], data))
-        warn_without_skill(gain_over_kaplan_meier(parts), type(self).__name__)
+        warn_without_skill(gain_over_kaplan_meier(parts, repeats=rows.repeats), type(self).__name__)
 
     def _grown(
         self, x: NDArray[np.float32], data: SurvivalData, outputs: BoostedOutputs, unit: float

@@ -424,7 +424,7 @@ class NeuralSurvival(SurvivalEstimator):
             raw = _outputs(self.network_, own, self.encoders_[k : k + 1], prepared.x[rows], self._levels())[0]
             predicted = self._member_distribution(raw, k, rows_of(prepared.given, rows)).scaled(self.time_scale_)
             parts.append(HeldPart(predicted, observed[rows], observed if self._LEARNS_FROM_ALL else observed[train]))
-        warn_without_skill(gain_over_kaplan_meier(parts), type(self).__name__)
+        warn_without_skill(gain_over_kaplan_meier(parts, repeats=prepared.rows.repeats), type(self).__name__)
 
     def _choose_points(self, prepared: Prepared) -> None:
         """Settle ``point="auto"``; without validation rows it is the median."""

@@ -44,6 +44,12 @@ class Rows:
     train: list[NDArray[np.int64]]
     validation: list[NDArray[np.int64]] | None
 
+    @property
+    def repeats(self) -> float:
+        """How many members hold out the same row, on average over rows that any holds out."""
+        held = np.concatenate(self.validation or [np.zeros(1, np.int64)])
+        return len(held) / len(np.unique(held))
+
 
 def base_seed(random_state: Any) -> int:
     """The number that stands for `random_state`: an integer itself, or one drawn from a generator.

@@ -28,6 +28,8 @@ _MOST_ROWS = 400
 _LEAST_EVENTS = 10
 # Standard deviations by which early and late rows are told apart, from which on that is not chance.
 _RANKED = 2.0
+# Standard errors of a gain in likelihood that chance does not explain.
+_CERTAIN = 3.0
 
 
 class HeldPart(NamedTuple):
@@ -62,7 +64,7 @@ def sampled_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return chosen
 
 
-def gain_over_kaplan_meier(parts: Iterable[HeldPart]) -> Gain | None:
+def gain_over_kaplan_meier(parts: Iterable[HeldPart], *, repeats: float = 1.0) -> Gain | None:
     """By how much rows held out are predicted better than by the Kaplan-Meier curve of the rows learned from.
 
     A density and a curve of steps cannot be compared by their likelihoods as such. So both are asked in which of ten
@@ -73,6 +75,8 @@ def gain_over_kaplan_meier(parts: Iterable[HeldPart]) -> Gain | None:
     ----------
     parts
         Of each member, or fold.
+    repeats
+        In how many parts a row is, on average: they tell no more than it tells once.
 
     Returns
     -------
@@ -107,14 +111,16 @@ def gain_over_kaplan_meier(parts: Iterable[HeldPart]) -> Gain | None:
     weight = weight / weight.sum()
     mean = float(weight @ gain)
     ranking = covariance / np.sqrt(variance) if variance > 0 else 0.0
-    return Gain(mean, float(np.sqrt((weight**2) @ (gain - mean) ** 2)), float(ranking))
+    error = float(np.sqrt(repeats * (weight**2) @ (gain - mean) ** 2))
+    return Gain(mean, error, float(ranking / np.sqrt(repeats)))
 
 
 def warn_without_skill(gain: Gain | None, owner: str) -> None:
     """Warn by a `NoSkillWarning` unless the rows held out were predicted better than by Kaplan-Meier.
 
-    Better is by more than one standard error: whether a gain of nothing is above 0 or below is left to chance. A
-    smaller gain is enough where early and late rows are clearly told apart: of few rows the likelihood says little.
+    Better is a higher likelihood and a clear order of early and late rows, for the likelihood alone says little: on a
+    few hundred rows of covariates that tell nothing, stopping at the best epoch gains up to two standard errors.
+    Beyond three, the order does not matter: covariates may tell how certain times are, and not which are early.
 
     Parameters
     ----------
@@ -123,24 +129,21 @@ def warn_without_skill(gain: Gain | None, owner: str) -> None:
     owner
         The name of the model.
     """
-    if gain is None or gain.mean > (0 if gain.ranking > _RANKED else gain.error):
+    if gain is None or gain.mean > (0 if gain.ranking > _RANKED else _CERTAIN * gain.error):
         return
     if gain.ranking > _RANKED:
-        warnings.warn(
-            f"{owner} gives the rows held out for validation the right order, but their times no higher likelihood "
-            "than Kaplan-Meier does, which ignores all covariates. Use its ranks, and its probabilities only after "
-            "recalibration or with more rows.",
-            NoSkillWarning,
-            stacklevel=3,
+        message = (
+            "gives the rows held out for validation the right order, but their times no higher likelihood than "
+            "Kaplan-Meier does, which ignores all covariates. Use its ranks, and its probabilities only after "
+            "recalibration or with more rows."
         )
     else:
-        warnings.warn(
-            f"{owner} predicts the rows held out for validation no better than Kaplan-Meier does, which ignores all "
-            "covariates. Do not rely on differences between its predictions: give more rows, or only the columns that "
-            "matter.",
-            NoSkillWarning,
-            stacklevel=3,
+        message = (
+            "predicts the rows held out for validation no better than Kaplan-Meier does, which ignores all covariates, "
+            "beyond what chance explains. Do not rely on differences between its predictions: give more rows, or only "
+            "the columns that matter."
         )
+    warnings.warn(f"{owner} {message}", NoSkillWarning, stacklevel=3)
 
 
 def _excess_events(survival: Callable[[FloatArray], FloatArray], data: SurvivalData) -> FloatArray:
