@@ -8,6 +8,7 @@ import io
 import os
 import re
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 
 from aldsurv.datasets import arrow_columns, csv_columns, table_format
 from aldsurv.datasets.table import Table, TableColumn
+from aldsurv.datasets.table_blocks import read_blocks
 from aldsurv.datasets.tables import read_table
 from aldsurv.errors import AldsurvError, DataError, MissingDependencyError, ParameterError, UnknownNameError
 from aldsurv.models import ALDSurvival
@@ -611,3 +613,57 @@ def test_segments_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.dtype == np.float64
     np.testing.assert_array_equal(found, expected)
     assert arrow_columns.ColumnBuilder(pa.int64(), "").finish().size == 0
+
+
+class SlowFile:
+    """A file that is long in reading, and notices when it is closed meanwhile."""
+
+    def __init__(self, path: Path, closed_under: list[str]) -> None:
+        self._file, self._path, self._reading = io.BytesIO(path.read_bytes()), path, 0
+        self._closed_under = closed_under
+
+    def read(self, size: int = -1) -> bytes:
+        self._reading += 1
+        time.sleep(0.02)
+        try:
+            return self._file.read(size)
+        finally:
+            self._reading -= 1
+
+    def close(self) -> None:
+        if self._reading:
+            self._closed_under.append(self._path.name)
+        self._file.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+
+def test_no_file_is_closed_under_a_thread_that_reads_ahead(tmp_path, monkeypatch):
+    # Else the thread goes on in the next file that the system gives the same number, and rows are lost there.
+    rows = 300_000
+    path = tmp_path / "long.csv"
+    lines = [f"{k}.5,{k % 7 + 1},{k % 2}" for k in range(rows)]
+    # Another type than the first block has: what was begun is given up, and the file is read anew.
+    lines[100_000] = "none,3,1"
+    path.write_text("\n".join(["x,t,e", *lines]) + "\n")
+    closed_under: list[str] = []
+
+    def opened(place: Path) -> pa.PythonFile:
+        return pa.PythonFile(SlowFile(place, closed_under), mode="r")
+
+    monkeypatch.setattr("aldsurv.datasets.csv_columns.open_arrow_file", opened)
+    table = read_table(path, time="t", event="e")
+    assert len(table) == rows
+    assert sum(len(block.x["t"]) for block in read_blocks(path).blocks(numbers=["t"], rows=50_000)) == rows
+    assert not closed_under

@@ -12,7 +12,7 @@ from aldsurv.datasets.table_format import TextFormat
 from aldsurv.errors import DataError
 from aldsurv.quoting import quoted
 
-__all__ = ["MISSING", "CsvColumns", "csv_columns"]
+__all__ = ["MISSING", "CsvColumns", "csv_columns", "open_text"]
 
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "null", "NULL", "Null", ".", "?")
 
@@ -68,8 +68,7 @@ def _columns(
     for block in _BLOCKS:
         try:
             # The first block tells the types.
-            with _stream(found) as stream, _csv().open_csv(stream, **_options(found, gaps, block=block)) as reader:
-                schema = reader.schema
+            schema = _csv().open_csv(open_text(found)[0], **_options(found, gaps, block=block)).schema
             types = dict(zip(schema.names, (_wider(kind) for kind in schema.types), strict=True))
             kept = choose(schema.names)
             types = {name: arrow.string() if name in as_text else types[name] for name in kept}
@@ -88,10 +87,9 @@ def _read(
         options = _options(found, gaps, block=block, types=types, columns=list(types))
         builders = {name: ColumnBuilder(kind, f"column {quoted(name)}") for name, kind in types.items()}
         try:
-            with _stream(found) as stream, _csv().open_csv(stream, **options) as reader:
-                for batch in reader:
-                    for builder, piece in zip(builders.values(), batch.columns, strict=True):
-                        builder.add(piece)
+            for batch in _csv().open_csv(open_text(found)[0], **options):
+                for builder, piece in zip(builders.values(), batch.columns, strict=True):
+                    builder.add(piece)
         except arrow.ArrowInvalid as error:
             wrong = _CONVERSION.match(str(error))
             if wrong is None or wrong[2] == "string":
@@ -106,8 +104,8 @@ def _read(
 
 def _read_at_once(found: TextFormat, types: dict[str, Any], gaps: list[str], block: int) -> dict[str, ColumnBuilder]:
     text = {name: kind for name, kind in types.items() if kind == import_arrow("pyarrow").string()}
-    with _stream(found) as stream:
-        table = _csv().read_csv(stream, **_options(found, gaps, block=block, types=text, columns=list(types)))
+    options = _options(found, gaps, block=block, types=text, columns=list(types))
+    table = _csv().read_csv(open_text(found)[0], **options)
     builders = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         builders[name] = ColumnBuilder(_wider(column.type), f"column {quoted(name)}")
@@ -120,9 +118,14 @@ def _csv() -> Any:
     return import_arrow("pyarrow.csv")
 
 
-def _stream(found: TextFormat) -> Any:
+def open_text(found: TextFormat) -> tuple[Any, Any]:
+    """The text for Arrow to read, and the file below it, which knows how far it has been read.
+
+    Neither is to be closed: Arrow reads ahead in threads of its own, which would then go on with the next file that
+    gets the number of the closed one, and rows of that would be missing. Arrow closes it when nothing reads any more.
+    """
     raw = open_arrow_file(found.path)
-    return import_arrow("pyarrow").CompressedInputStream(raw, "gzip") if found.compressed else raw
+    return (import_arrow("pyarrow").CompressedInputStream(raw, "gzip") if found.compressed else raw), raw
 
 
 def _options(

@@ -18,21 +18,19 @@ def parquet_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> Ite
     parquet = import_arrow("pyarrow.parquet")
     try:
         # Read ahead, all columns would be in memory as they are in the file, too.
-        raw = open_arrow_file(path)
-        file = parquet.ParquetFile(raw, pre_buffer=False)
+        file = parquet.ParquetFile(open_arrow_file(path), pre_buffer=False)
         schema = file.schema_arrow
     except (arrow.ArrowException, OSError) as error:
         raise _damaged(path, error) from None
-    with raw, file:
-        for name in choose(schema.names):
-            builder = ColumnBuilder(schema.field(name).type, f"column {quoted(name)}")
-            try:
-                for batch in file.iter_batches(columns=[name]):
-                    # Arrow takes a name for the beginning of a path, too: "a" also asks for "a.b".
-                    builder.add(batch.column(batch.schema.get_field_index(name)))
-            except (arrow.ArrowException, OSError) as error:
-                raise _damaged(path, error) from None
-            yield name, builder
+    for name in choose(schema.names):
+        builder = ColumnBuilder(schema.field(name).type, f"column {quoted(name)}")
+        try:
+            for batch in file.iter_batches(columns=[name]):
+                # Arrow takes a name for the beginning of a path, too: "a" also asks for "a.b".
+                builder.add(batch.column(batch.schema.get_field_index(name)))
+        except (arrow.ArrowException, OSError) as error:
+            raise _damaged(path, error) from None
+        yield name, builder
 
 
 def _damaged(path: Path, error: Exception) -> DataError:

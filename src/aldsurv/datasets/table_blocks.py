@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aldsurv.column_reading import frame_column
 from aldsurv.datasets.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
-from aldsurv.datasets.csv_columns import _BLOCKS, MISSING, _csv, _NotUtf8Error, _options, _refuse
+from aldsurv.datasets.csv_columns import _BLOCKS, MISSING, _csv, _NotUtf8Error, _options, _refuse, open_text
 from aldsurv.datasets.parquet_columns import _damaged
 from aldsurv.datasets.table_format import TextFormat, _open, is_parquet, text_format
 from aldsurv.datasets.text_numbers import text_numbers
@@ -184,9 +184,8 @@ class _TextBlocks(TableBlocks):
         arrow = import_arrow("pyarrow")
         for block in _BLOCKS:
             try:
-                with self._stream()[0] as stream:
-                    options = _options(self._found, self._gaps, block=block)
-                    self.names = list(_csv().open_csv(stream, **options).schema.names)
+                options = _options(self._found, self._gaps, block=block)
+                self.names = list(_csv().open_csv(open_text(self._found)[0], **options).schema.names)
                 return
             except (arrow.ArrowException, UnicodeError, OSError) as error:  # noqa: PERF203
                 if "straddling" not in str(error) or block == _BLOCKS[-1]:
@@ -215,12 +214,11 @@ class _TextBlocks(TableBlocks):
         options = _options(self._found, self._gaps, block=block, types=types, columns=columns)
         # Gaps are found later: what is handed through stays as it stands.
         options["convert_options"].strings_can_be_null = False
-        stream, raw = self._stream()
-        with stream, _csv().open_csv(stream, **options) as reader:
-            for batch in reader:
-                first, skip = min(skip, batch.num_rows), max(0, skip - batch.num_rows)
-                for start in range(first, batch.num_rows, rows):
-                    yield batch.slice(start, rows), raw.tell()
+        stream, raw = open_text(self._found)
+        for batch in _csv().open_csv(stream, **options):
+            first, skip = min(skip, batch.num_rows), max(0, skip - batch.num_rows)
+            for start in range(first, batch.num_rows, rows):
+                yield batch.slice(start, rows), raw.tell()
 
     def _values(self, piece: Any, name: str, start: int, *, number: bool) -> NDArray[Any]:
         label = f"column {quoted(name)}"
@@ -232,12 +230,6 @@ class _TextBlocks(TableBlocks):
         builder = ColumnBuilder(piece.type, label)
         builder.add(compute.if_else(gaps, arrow.scalar(None, piece.type), piece))
         return builder.finish()
-
-    def _stream(self) -> tuple[Any, Any]:
-        """The text, and the file below it, which knows how far it has been read."""
-        arrow = import_arrow("pyarrow")
-        raw = open_arrow_file(self.path)
-        return (arrow.CompressedInputStream(raw, "gzip") if self._found.compressed else raw), raw
 
     def _fail(self, error: Exception) -> None:
         try:
