@@ -42,7 +42,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 test: lint browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 portable: $(READY)
 	$(BIN)/python tests/portable.py
@@ -51,7 +51,7 @@ newest: $(READY)
 	$(BIN)/python tests/newest.py
 
 coverage: $(READY) browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[bench]"

@@ -91,7 +91,7 @@ def main(words: Sequence[str] | None = None) -> int:
         python = set_up(version, source)
         subprocess.run([str(python), "-c", _VERSIONS, *SHOWN], check=True)
         start = time.monotonic()
-        command = [str(python), "-m", "pytest", "-q", "-n", "2", "--tb=short", *chosen.paths]
+        command = [str(python), "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "--tb=short", *chosen.paths]
         # A cache of bytecode and of what failed belongs to one interpreter.
         command += ["-o", f"cache_dir={FOLDER / version / 'cache'}"]
         failed = subprocess.run(command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False).returncode

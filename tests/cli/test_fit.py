@@ -155,7 +155,7 @@ def test_networks_and_options(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", ["boosted_ald", "icald", "icald_calibrated", "recalibrated"])
 def test_from_a_table_to_a_page(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    write("people.csv", people(100))
+    write("people.csv", people(60))
     given = [*OUTCOME, "--event-value", "dead", "--drop", "id,country", "--model", name, "--held-out", "0"]
     assert main(["fit", "people.csv", *given, "--quiet", "--out", "m.aldsurv"]) == 0
     assert main(["info", "m.aldsurv"]) == 0

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -167,6 +167,7 @@ def test_truncation_at_zero_leaves_nothing_below(name, data):
 
 
 @every_family
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data(), factor=st.floats(1e-3, 1e3), offset=st.floats(-20, 20))
 def test_change_of_unit_and_origin(name, data, factor, offset):
     d = data.draw(members(name))
@@ -269,6 +270,7 @@ def test_rows_are_independent_of_their_company(name, data):
 
 
 @every_family
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data())
 def test_shapes(name, data):
     d = data.draw(members(name, rows=3))
