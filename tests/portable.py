@@ -130,7 +130,8 @@ def run_pytest(variables: Mapping[str, str], arguments: Sequence[str], cache: Pa
     """Exit code of pytest with some variables set, and the tests that failed."""
     unset = {name for environment in ENVIRONMENTS for name in environment.variables(["X"])} | set(SEARCH)
     inherited = {name: value for name, value in os.environ.items() if name not in unset}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-o", f"cache_dir={cache}", "--tb=short", *arguments]
+    workers = ["-n", "2", "--dist", "worksteal"]
+    command = [sys.executable, "-m", "pytest", "-q", *workers, "-o", f"cache_dir={cache}", "--tb=short", *arguments]
     code = subprocess.run(
         command, cwd=ROOT, env={**inherited, "OMP_NUM_THREADS": "1", **variables}, check=False
     ).returncode
