@@ -46,7 +46,7 @@ def test_several_processes(undisturbed, tmp_path):
 
 def test_killed_again_and_again(undisturbed, tmp_path):
     delays, kills = random.Random(7), 0
-    while kills < 3:
+    while kills < 2:
         before, process = done_in(tmp_path), started(tmp_path, "--jobs", "2")
         # At any moment, but not before something was done: otherwise a slow machine would never come to an end.
         while process.poll() is None and done_in(tmp_path) == before:
