@@ -34,7 +34,7 @@ OPTIONAL = {
     "xgboost": "trees",
 }
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'|import of ([\w.]+) halted")
-_EXTRA = re.compile(r"aldsurv\[(\w+)\]")
+_EXTRAS = re.compile(r"aldsurv\[([\w,]+)\]")
 # Files that could not be imported, each with the package it needs; what imports from them fails in another way.
 _UNIMPORTED: dict[str, str] = {}
 # What aldsurv said of absent packages in the test that runs, whatever the test then made of it.
@@ -50,7 +50,7 @@ def is_absent(name: str) -> bool:
 def absent_package(text: str) -> str | None:
     """The package that is not installed and of which a failure's text says that it is needed."""
     named = [(first or second).partition(".")[0] for first, second in _NO_MODULE.findall(text)]
-    extras = set(_EXTRA.findall(text))
+    extras = {extra for found in _EXTRAS.findall(text) for extra in found.split(",")}
     named += [name for name, extra in OPTIONAL.items() if extra in extras or (extra == "trees" and "peers" in extras)]
     named += [name for path, name in _UNIMPORTED.items() if f"({path})" in text]
     return next(filter(is_absent, named), None)

@@ -17,6 +17,7 @@ def without_torch(monkeypatch):
         "ModuleNotFoundError: No module named 'torch.nn'",
         "import of torch halted; None in sys.modules",
         "aldsurv: error: training needs torch: pip install 'aldsurv[torch]'",
+        "the models ald are trained by torch: pip install 'aldsurv[benchmark,torch]'",
     ],
 )
 def test_the_package_is_named(text, without_torch):

@@ -50,6 +50,8 @@ def test_every_public_name_exists():
     ],
 )
 def test_every_room_says_what_it_offers(room):
+    if room in ("losses", "training"):
+        pytest.importorskip("torch")
     module = importlib.import_module(f"aldsurv.{room}")
     # Their order is ruff's business.
     assert len(module.__all__) == len(set(module.__all__))

@@ -60,11 +60,13 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 def _warm_up(model: str, learn: Part) -> None:
     """What a process does once, such as importing a library, is no part of the time of a fit."""
-    import torch
     from threadpoolctl import threadpool_limits
 
     # As fast for networks as small as these, and the same bits on any number of cores.
-    torch.set_num_threads(1)
+    with suppress(ImportError):
+        import torch
+
+        torch.set_num_threads(1)
     threadpool_limits(1)
     if model not in _WARM:
         _WARM.add(model)

@@ -155,6 +155,7 @@ def children(process: int) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs the tree of processes")
 def test_a_signal_ends_the_workers_of_a_benchmark(environment: dict[str, str]) -> None:
+    pytest.importorskip("torch")
     words = ["--datasets", "norm_linear,weibull", "--models", "ald", "--seeds", "10", "--jobs", "2", "--out", "results"]
     with subprocess.Popen(
         [*ALDSURV, "benchmark", "run", *words], stderr=subprocess.PIPE, env=environment, text=True
