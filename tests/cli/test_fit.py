@@ -153,7 +153,7 @@ def test_networks_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert model.unit == "days"
 
 
-@pytest.mark.parametrize("name", ["boosted_ald", "icald", "recalibrated"])
+@pytest.mark.parametrize("name", ["boosted_ald", "icald", "icald_calibrated", "recalibrated"])
 def test_from_a_table_to_a_page(capsys: pytest.CaptureFixture[str], name: str) -> None:
     write("people.csv", people(60))
     given = [*OUTCOME, "--event-value", "dead", "--drop", "id,country", "--model", name, "--held-out", "0"]

@@ -115,16 +115,16 @@ def test_what_is_wrong_in_one_group_is_put_right_there():
     distances = [metrics.individual_calibration(each, truth) for each in (before, after, control)]
     worst = [metrics.worst_group_calibration(each, seen, fresh).distance for each in (before, after, control)]
     # One map for all rows cannot tell the group apart; a network that sees the columns can.
-    # Five seeds of rows and of training had ratios of 0.54 to 0.74, 0.32 to 0.50, 0.29 to 0.33 and 0.44 to 0.48,
-    assert worst[2] > 0.4 * worst[0]
-    assert worst[1] < 0.8 * worst[0]
+    # Six seeds of training had ratios of 0.60 to 0.64, 0.39 to 0.54, 0.29 to 0.35 and 0.44 to 0.54,
+    assert worst[2] > 0.5 * worst[0]
+    assert worst[1] < 0.6 * worst[0]
     assert distances[1] < 0.5 * distances[0]
     assert distances[1] < 0.7 * distances[2]
     # Those who were right stay nearly so, while one map does to them what only the others need.
     right = fresh[:, 2] < -0.3
     after_right, control_right = (metrics.individual_calibration(d[right], truth[right]) for d in (after, control))
-    # and here of 0.41 to 0.74.
-    assert after_right < control_right
+    # and here of 0.39 to 0.48.
+    assert after_right < 0.7 * control_right
     assert metrics.log_likelihood(after, seen) > metrics.log_likelihood(before, seen)
 
 
