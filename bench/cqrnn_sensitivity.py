@@ -14,7 +14,7 @@ import numpy as np
 
 from aldsurv import datasets, metrics
 from aldsurv.models import fit_together
-from aldsurv.models.cqrnn import CQRNN
+from aldsurv.models.neural.cqrnn import CQRNN
 from aldsurv.models.paper_settings import paper_settings
 
 SEEDS = range(3)

@@ -16,7 +16,7 @@ import numpy as np
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.models.deephit import DeepHit
+from aldsurv.models.neural.deephit import DeepHit
 from bench.paper_data import Table, available, split
 
 SEEDS = range(5)

@@ -17,7 +17,7 @@ import numpy as np
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.models import fit_together
-from aldsurv.models.deephit import DeepHit
+from aldsurv.models.neural.deephit import DeepHit
 from bench.paper_data import available
 from bench.recipes import parts
 

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from aldsurv import datasets, metrics
+from aldsurv.columns.features import Features
 from aldsurv.datasets import Dataset
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.features import Features
-from aldsurv.models.deepsurv import DeepSurv
+from aldsurv.models.neural.deepsurv import DeepSurv
 
 SEEDS = 10
 DATASETS = ("metabric", "whas", "support", "gbsg")

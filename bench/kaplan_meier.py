@@ -10,8 +10,8 @@ import numpy as np
 from lifelines import KaplanMeierFitter
 from sksurv.nonparametric import kaplan_meier_estimator
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 
 ROWS = (10_000, 100_000, 1_000_000)
 REPEATS = 5

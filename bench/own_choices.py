@@ -16,7 +16,7 @@ from aldsurv import ALDSurvival, SurvivalData, datasets, metrics
 from aldsurv.distributions import Exponential, LogNormal
 from aldsurv.models import fit_together
 from aldsurv.models.base import POINTS, summarised
-from aldsurv.models.point_choice import HeldRows, chosen_points
+from aldsurv.models.neural.fitting.point_choice import HeldRows, chosen_points
 from bench.paper_data import SYNTHETIC
 
 SEEDS = {"bands": range(5), "supports": range(3), "points": range(3)}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from aldsurv import SurvivalData, datasets, metrics
 from aldsurv.benchmark import Cell, Series
 from aldsurv.benchmark.cells import fitted, split_of
-from aldsurv.benchmark.published import published_results
+from aldsurv.benchmark.paper.published import published_results
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.nonparametric import kaplan_meier
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.models import ALDSurvival, fit_together
-from aldsurv.models.preparation import with_log_times
+from aldsurv.models.neural.fitting.preparation import with_log_times
 from bench.paper_data import REAL, SYNTHETIC, Table, available, split
 
 SEEDS = range(3)

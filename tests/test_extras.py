@@ -71,12 +71,12 @@ if __name__ == "__main__":
         assert run(plan, "results", scheduler=cluster.scheduler_address).results().series[0].model == "weibull_aft"
 """,
     "tune": """
-from aldsurv.models.tuning import tune
+from aldsurv.tuning.search import tune
 assert len(tune(WeibullAFT, x, y, trials=2, folds=2).trials) == 2
 """,
     "trees": "aldsurv.BoostedALD(members=1, max_rounds=3, validation=0).fit(x, y).predict_distribution(x).median()",
     "peers": """
-from aldsurv.models.peers import ForestPeer
+from aldsurv.models.adapters import ForestPeer
 ForestPeer(5, random_state=0).fit(x, y).predict_distribution(x).median()
 """,
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from aldsurv.columns.features import Features
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import AldsurvError
-from aldsurv.features import Features
 from aldsurv.quoting import printable, quoted, shortened
-from aldsurv.survival_data import SurvivalData
 
 LONG = "column " * 10_000
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from aldsurv import SurvivalData
 from aldsurv.distributions import Mixture, ProportionalHazards, Step, SurvivalDistribution
-from aldsurv.models.aft import location_and_scale, telling_rows
-from aldsurv.models.aft_likelihood import StandardNormal
-from aldsurv.models.peers import XGBoostAFT
+from aldsurv.models.adapters import XGBoostAFT
+from aldsurv.models.linear.aft import location_and_scale, telling_rows
+from aldsurv.models.linear.aft_likelihood import StandardNormal
 from aldsurv.nonparametric import kaplan_meier
 
 if TYPE_CHECKING:

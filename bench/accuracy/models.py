@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aldsurv.models import ALDSurvival
-from aldsurv.models.neural import NeuralSurvival
+from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.registry import MODELS, PEERS
 from bench.accuracy.composed import FoldEnsemble, ScaledAFT, WithoutCovariates
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aldsurv import benchmark, datasets, distributions, metrics, models, nonparametric, plots, reports
+    from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions import SurvivalDistribution
     from aldsurv.errors import AldsurvError
     from aldsurv.models import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         WeibullAFT,
         load,
     )
-    from aldsurv.survival_data import SurvivalData
 
 __version__ = "0.1.0"
 
@@ -61,23 +61,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ALDSurvival": "aldsurv.models.ald",
+    "ALDSurvival": "aldsurv.models.neural.ald",
     "AldsurvError": "aldsurv.errors",
-    "BoostedALD": "aldsurv.models.boosted",
-    "CQRNN": "aldsurv.models.cqrnn",
-    "ConformalLowerBound": "aldsurv.models.conformal",
-    "CoxRegression": "aldsurv.models.cox",
-    "DeepHit": "aldsurv.models.deephit",
-    "DeepSurv": "aldsurv.models.deepsurv",
-    "ICALDCalibrated": "aldsurv.models.icald_calibrated",
-    "ICALDSurvival": "aldsurv.models.icald",
-    "LogNormalAFT": "aldsurv.models.aft",
-    "LogNormalSurvival": "aldsurv.models.log_normal",
-    "RecalibratedSurvival": "aldsurv.models.recalibrated",
-    "SurvivalData": "aldsurv.survival_data",
+    "BoostedALD": "aldsurv.models.trees.boosted_ald",
+    "CQRNN": "aldsurv.models.neural.cqrnn",
+    "ConformalLowerBound": "aldsurv.models.wrappers.conformal",
+    "CoxRegression": "aldsurv.models.linear.cox",
+    "DeepHit": "aldsurv.models.neural.deephit",
+    "DeepSurv": "aldsurv.models.neural.deepsurv",
+    "ICALDCalibrated": "aldsurv.models.wrappers.icald_calibrated",
+    "ICALDSurvival": "aldsurv.models.neural.icald",
+    "LogNormalAFT": "aldsurv.models.linear.aft",
+    "LogNormalSurvival": "aldsurv.models.neural.log_normal_survival",
+    "RecalibratedSurvival": "aldsurv.models.wrappers.recalibrated_survival",
+    "SurvivalData": "aldsurv.data.survival_data",
     "SurvivalDistribution": "aldsurv.distributions",
-    "WeibullAFT": "aldsurv.models.aft",
-    "load": "aldsurv.models.saving",
+    "WeibullAFT": "aldsurv.models.linear.aft",
+    "load": "aldsurv.models.persistence",
 }
 
 

@@ -9,7 +9,7 @@ from aldsurv import ALDSurvival, datasets, metrics
 from aldsurv.benchmark import Cell, Series
 from aldsurv.benchmark.cells import run_cell, split_of
 from aldsurv.errors import DataError
-from aldsurv.models.cox import CoxRegression
+from aldsurv.models.linear.cox import CoxRegression
 
 
 def found_in(outcome, seed):

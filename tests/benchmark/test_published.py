@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from aldsurv.benchmark.calibration_bounds import calibration_bounds, least_cens_dcal
-from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.published import (
+from aldsurv.benchmark.paper.calibration_bounds import calibration_bounds, least_cens_dcal
+from aldsurv.benchmark.paper.published import (
     count_agreement,
     published_at_zero,
     published_by_summary,
@@ -19,6 +18,7 @@ from aldsurv.benchmark.published import (
     published_results,
     recomputed_verdicts,
 )
+from aldsurv.benchmark.plan import PAPER_MODELS
 from aldsurv.benchmark.results import METRICS
 from aldsurv.benchmark.verdicts import Counts, count_verdicts
 from aldsurv.datasets import names

@@ -10,13 +10,12 @@ import re
 import numpy as np
 import pytest
 
+from aldsurv.benchmark.display_names import dataset_title, drawn_title, metric_title, model_title
 from aldsurv.benchmark.figure_data import difference_grid, figure_curves, figure_values, published_figure_values
-from aldsurv.benchmark.names_in_print import dataset_title, drawn_title, metric_title, model_title
+from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.published import published_results
 from aldsurv.benchmark.results import METRICS, POINT_METRICS, Curve, Result, Results, Series
-from aldsurv.benchmark.table_text import to_csv, to_latex, to_markdown
-from aldsurv.benchmark.tables import (
+from aldsurv.benchmark.tables.all_tables import (
     Number,
     Table,
     at_zero_table,
@@ -33,6 +32,7 @@ from aldsurv.benchmark.tables import (
     summary_table,
     verdict_table,
 )
+from aldsurv.benchmark.tables.table_text import to_csv, to_latex, to_markdown
 from aldsurv.benchmark.view import View
 from aldsurv.datasets import names
 from aldsurv.errors import ParameterError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aldsurv import CoxRegression, SurvivalData, WeibullAFT
-from aldsurv.cli.outcome import OutcomeColumns, remember_outcome
+from aldsurv.cli.shared.outcome import OutcomeColumns, remember_outcome
 
 COLUMNS = OutcomeColumns(time="months", event="status")
 

@@ -13,9 +13,9 @@ from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv import metrics
-from aldsurv.cli.comparison import best_of
+from aldsurv.cli.compare.comparison import best_of
 from aldsurv.cli.main import main
-from aldsurv.cli.outcome import OutcomeColumns
+from aldsurv.cli.shared.outcome import OutcomeColumns
 
 from .evaluation_tables import CoxRegression, covariates, note_on_late_rows, outcome, people, save_model, write
 

@@ -14,10 +14,10 @@ from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv import SurvivalData, metrics
-from aldsurv.cli import fit_steps
+from aldsurv.cli.fit import fit_steps
 from aldsurv.cli.main import main
 from aldsurv.datasets import load, read_table
-from aldsurv.models import tuning
+from aldsurv.tuning import search as tuning
 
 OUTCOME = ["--time", "months", "--event", "status"]
 

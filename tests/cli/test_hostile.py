@@ -83,8 +83,8 @@ def test_file_names_that_are_not_utf_8(tmp_path: Path, monkeypatch, capsys, form
 
 def test_a_page_about_file_names_that_are_not_utf_8(tmp_path: Path, monkeypatch, capsys) -> None:
     pytest.importorskip("jinja2")
-    from aldsurv.reports import model_page
-    from aldsurv.reports.page import Page, Section
+    from aldsurv.reports.model import model_page
+    from aldsurv.reports.page.page import Page, Section
 
     section = Section("one", "One", ())
 
@@ -166,7 +166,7 @@ def test_a_link_to_itself(tmp_path: Path, monkeypatch, capsys) -> None:
     ],
 )
 def test_memory_that_is_not_there(tmp_path: Path, monkeypatch, capsys, error: Exception, told: str) -> None:
-    from aldsurv.models.cox import CoxRegression
+    from aldsurv.models.linear.cox import CoxRegression
 
     def fails(*arguments, **named):
         raise error

@@ -11,8 +11,8 @@ from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv.cli.main import main
-from aldsurv.cli.outcome import OutcomeColumns, remember_outcome
-from aldsurv.model_file import read_model_file, write_model_file
+from aldsurv.cli.shared.outcome import OutcomeColumns, remember_outcome
+from aldsurv.files.model_file import read_model_file, write_model_file
 from aldsurv.registry import MODELS
 
 

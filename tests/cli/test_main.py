@@ -13,7 +13,7 @@ import pytest
 from child_process import without_machine_warnings
 
 import aldsurv
-from aldsurv.cli import demo as demo_module
+from aldsurv.cli import demo_command as demo_module
 from aldsurv.cli.main import aldsurv as group
 from aldsurv.cli.main import main
 from aldsurv.errors import DataError

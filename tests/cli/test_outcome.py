@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import aldsurv
-from aldsurv.cli.notes import warnings_as_notes
-from aldsurv.cli.outcome import (
+from aldsurv.cli.shared.notes import warnings_as_notes
+from aldsurv.cli.shared.outcome import (
     OutcomeColumns,
     load_model,
     outcome_of,

@@ -13,9 +13,9 @@ import pytest
 
 import aldsurv
 from aldsurv.cli.main import main
-from aldsurv.cli.outputs import MODEL, PAGE, PICTURE, PREDICTIONS, checked_folder, checked_output
+from aldsurv.cli.shared.outputs import MODEL, PAGE, PICTURE, PREDICTIONS, checked_folder, checked_output
 from aldsurv.errors import ParameterError
-from aldsurv.files import write_text
+from aldsurv.files.writing import write_text
 from aldsurv.models import ALDSurvival, WeibullAFT
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
@@ -184,7 +184,7 @@ def test_what_counts_as_the_same_kind(model: WeibullAFT) -> None:
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    from aldsurv.model_file import write_model_file
+    from aldsurv.files.model_file import write_model_file
 
     model.save("a.aldsurv")
     Path("a.csv").write_text("a,b\n")
@@ -208,7 +208,7 @@ def test_what_counts_as_the_same_kind(model: WeibullAFT) -> None:
 
 
 def test_a_page_may_be_written_again(model: WeibullAFT, capsys: pytest.CaptureFixture[str]) -> None:
-    from aldsurv.reports.page import Page, Section, Text, render_page
+    from aldsurv.reports.page.page import Page, Section, Text, render_page
 
     write_text("r.html", render_page(Page("Title", "Lead", (Section("a", "A", (Text("text"),)),), "")))
     assert checked_output(Path("r.html"), PAGE) == Path("r.html")

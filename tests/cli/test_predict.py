@@ -17,12 +17,12 @@ from child_process import without_machine_warnings
 from exact_csv import read_exact_csv
 
 import aldsurv
-from aldsurv.cli import prediction_stream
 from aldsurv.cli.main import main
-from aldsurv.datasets import table_blocks
+from aldsurv.cli.predict.predict_command import prediction_stream
 from aldsurv.models import ALDSurvival, CoxRegression, DeepSurv, WeibullAFT
-from aldsurv.models.recalibrated import RecalibratedSurvival
+from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
 from aldsurv.registry import MODELS
+from aldsurv.tables import table_blocks
 
 ROWS = 83
 NAMES = ["age", "grade", "marker", "smoker"]

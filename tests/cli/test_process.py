@@ -81,7 +81,7 @@ def test_a_pipe_that_breaks_under_the_model_is_told(capfd: pytest.CaptureFixture
     reader = threading.Thread(target=lambda: os.close(os.open("pipe", os.O_RDONLY)), daemon=True)
 
     def save(self: WeibullAFT, path: Path) -> Path:
-        from aldsurv.files import whole_file
+        from aldsurv.files.writing import whole_file
 
         reader.start()
         with whole_file(path) as file:
@@ -97,7 +97,7 @@ def test_a_pipe_that_breaks_under_the_model_is_told(capfd: pytest.CaptureFixture
 
 WAITING = """
 import signal, sys, time
-from aldsurv.cli import prediction_files
+from aldsurv.cli.predict.predict_command import prediction_files
 from aldsurv.cli.main import main
 
 # Whoever runs the tests under nohup has it ignored, and their children with them.

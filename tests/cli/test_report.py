@@ -12,7 +12,7 @@ from reports.parsed import ParsedPage
 from aldsurv import SurvivalData, metrics
 from aldsurv.cli.main import main
 from aldsurv.models import WeibullAFT
-from aldsurv.reports.figures import Picture
+from aldsurv.reports.page.page_figures import Picture
 
 EVIL = "<script>x</script>"
 

@@ -24,8 +24,8 @@ from aldsurv.distributions import (
     Step,
     Weibull,
 )
-from aldsurv.distributions.level_map import LevelMap
-from aldsurv.distributions.parametric import Parametric
+from aldsurv.distributions.families.parametric import Parametric
+from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.registry import FAMILIES
 
 NAMES = list(FAMILIES)

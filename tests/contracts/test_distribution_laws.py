@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from aldsurv import SurvivalData
 from aldsurv.distributions import Mixture, SurvivalDistribution
-from aldsurv.distributions.parametric import Parametric
+from aldsurv.distributions.families.parametric import Parametric
 from aldsurv.registry import FAMILIES
 from contracts.families import BUILDERS, CONDITIONED, DISCRETE, NAMES, members
 from contracts.quadrature import edges, integral, panels

@@ -20,7 +20,7 @@ from aldsurv import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, NotFittedError
 from aldsurv.models import ALDSurvival, SurvivalEstimator, WeibullAFT, fit_together
-from aldsurv.models.neural import NeuralSurvival
+from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.registry import MODELS
 
 NAMES = list(MODELS)

@@ -29,7 +29,7 @@ from aldsurv.distributions import (
     Step,
     Weibull,
 )
-from aldsurv.distributions.parametric import Parametric
+from aldsurv.distributions.families.parametric import Parametric
 from aldsurv.registry import FAMILIES
 from contracts.families import DISCRETE, NAMES, members
 

@@ -18,7 +18,7 @@ from aldsurv.datasets.clinical import read_deepsurv_file, read_study_table
 from aldsurv.errors import DataError, MissingDependencyError
 
 REAL = [name for name in datasets.names() if datasets.describe(name).kind == "clinical"]
-GBSG = Path(aldsurv.__file__).parent / "data" / "gbsg.csv"
+GBSG = Path(aldsurv.__file__).parent / "datasets" / "files" / "gbsg.csv"
 CENSORED = {
     "metabric": 801,
     "whas": 948,

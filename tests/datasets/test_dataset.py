@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aldsurv import datasets
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.datasets import Dataset
 from aldsurv.datasets.splitting import generator_for, group_test_rows
 from aldsurv.errors import DataError, MissingDependencyError, ParameterError, UnknownNameError
-from aldsurv.survival_data import SurvivalData
 
 # The paper's table: features, rows for training and testing, censored share.
 PAPER = """

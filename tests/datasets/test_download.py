@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import aldsurv
 from aldsurv.datasets import catalogue, download, loading, part_file, transfer
+from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.datasets.download import DownloadError, fetch, fetch_file, with_files
-from aldsurv.datasets.info import DatasetInfo
 from aldsurv.errors import AldsurvError, ParameterError, UnknownNameError
 from datasets.loopback import Reply, Server, honest
 

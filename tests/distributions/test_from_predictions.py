@@ -14,10 +14,10 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 from sksurv.metrics import brier_score as sksurv_brier_score
 
 from aldsurv import metrics
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, QuantileKnots, Step, SurvivalDistribution, Weibull
 from aldsurv.errors import ParameterError
 from aldsurv.models.survival_function import row_functions
-from aldsurv.survival_data import SurvivalData
 
 from_survival = SurvivalDistribution.from_survival
 TIMES = np.array([1.0, 2.0, 5.0])

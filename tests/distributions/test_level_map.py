@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from aldsurv.distributions import AsymmetricLaplace, Exponential, LogNormal, Recalibrated, Step, SurvivalDistribution
-from aldsurv.distributions.level_map import LevelMap
-from aldsurv.distributions.recalibrated import recalibrated
+from aldsurv.distributions.wrappers.level_map import LevelMap
+from aldsurv.distributions.wrappers.recalibrated import recalibrated
 from aldsurv.errors import ParameterError
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose, assert_array_equal
 
-from aldsurv.distributions import log_space
+from aldsurv.distributions.numerics import log_space
 
 LOG2 = math.log(2.0)
 

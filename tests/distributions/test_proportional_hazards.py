@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import LeftTruncated, Mixture, ProportionalHazards, Step, SurvivalDistribution, Weibull
-from aldsurv.distributions.level_map import LevelMap
-from aldsurv.distributions.recalibrated import recalibrated
+from aldsurv.distributions.wrappers.level_map import LevelMap
+from aldsurv.distributions.wrappers.recalibrated import recalibrated
 from aldsurv.errors import ParameterError
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 

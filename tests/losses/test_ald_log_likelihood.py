@@ -10,7 +10,7 @@ from distributions.ald_oracle import ExactALD
 from scipy import stats
 
 from aldsurv.distributions import AsymmetricLaplace
-from aldsurv.losses.asymmetric_laplace import _value_and_slopes, ald_log_likelihood
+from aldsurv.losses.likelihood.ald_likelihood import _value_and_slopes, ald_log_likelihood
 
 DISTANCES = [-1e4, -30.0, -1.0, -1e-6, 0.0, 1e-6, 1.0, 30.0, 1e4]
 KAPPAS = [1e-4, 0.03, 0.7, 1.0, 1.4, 30.0, 1e4]

@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import laplace_asymmetric
 
 from aldsurv import SurvivalData
-from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
-from aldsurv.losses.ald_information import ald_information
-from aldsurv.losses.ald_slopes import between_value_and_slopes
-from aldsurv.losses.boosting import AldRows, MixtureRows
+from aldsurv.distributions.numerics.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.losses.likelihood.ald_information import ald_information
+from aldsurv.losses.likelihood.ald_slopes import between_value_and_slopes
+from aldsurv.losses.likelihood.boosting_slopes import AldRows, MixtureRows
 
 
 def laplace(theta, log_sigma, log_kappa):

@@ -6,8 +6,9 @@ import torch
 from scipy import stats
 from scipy.special import expit
 
-from aldsurv.distributions.ordered_quantiles import ordered_quantiles
-from aldsurv.distributions.quantile_knots import QuantileKnots
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.families.quantile_knots import QuantileKnots
+from aldsurv.distributions.numerics.ordered_quantiles import ordered_quantiles
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.losses.censored_quantile import (
     censored_levels,
@@ -17,7 +18,6 @@ from aldsurv.losses.censored_quantile import (
 )
 from aldsurv.losses.quantile_objective import QuantileObjective
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 rules = pytest.mark.parametrize("rule", ["nearest", "interpolated"])

@@ -11,10 +11,10 @@ import torch
 from lifelines import CoxPHFitter
 from pycox.models.loss import cox_ph_loss
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import CensoringError
-from aldsurv.losses.cox import cox_losses, cox_objective
+from aldsurv.losses.cox_loss import cox_losses, cox_objective
 from aldsurv.losses.cox_slopes import cox_losses_and_slopes
-from aldsurv.survival_data import SurvivalData
 
 BOTH = pytest.mark.parametrize("ties", ["efron", "breslow"])
 OPTIONS = [

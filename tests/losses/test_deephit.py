@@ -8,7 +8,7 @@ import torch
 from pycox.models import loss as pycox_loss
 from pycox.models.data import pair_rank_mat
 
-from aldsurv.losses.deephit import deephit_log_likelihood, deephit_loss, deephit_objective, deephit_ranking
+from aldsurv.losses.deephit_loss import deephit_log_likelihood, deephit_loss, deephit_objective, deephit_ranking
 from aldsurv.losses.deephit_slopes import deephit_losses, deephit_losses_and_slopes
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import (
     AsymmetricLaplace,
     LogAsymmetricLaplace,
@@ -18,7 +19,6 @@ from aldsurv.distributions import (
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.losses import likelihood_objective
 from aldsurv.losses.objective import ClosedFormObjective, weighted_mean
-from aldsurv.survival_data import SurvivalData
 
 EXP = ("exp", "exp", "exp")
 FREE = ("identity", "exp", "exp")

@@ -9,15 +9,15 @@ import pytest
 import torch
 from scipy import stats
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import LogNormal
 from aldsurv.errors import DataError
 from aldsurv.losses import likelihood_objective
-from aldsurv.losses.log_normal import (
+from aldsurv.losses.likelihood.log_normal_likelihood import (
     _value_and_slopes,
     log_normal_log_likelihood,
     log_normal_log_likelihood_and_slopes,
 )
-from aldsurv.survival_data import SurvivalData
 from aldsurv.training.marginal_start import best_constant
 
 LINKS = ("identity", "softplus")

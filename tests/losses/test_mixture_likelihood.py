@@ -10,12 +10,12 @@ import torch
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import MixedAsymmetricLaplace
-from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
 from aldsurv.errors import DataError
-from aldsurv.losses.mixture_likelihood import mixture_objective
+from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
 from aldsurv.losses.objective import ClosedFormObjective
-from aldsurv.survival_data import SurvivalData
 
 SUPPORTS = ("real", "positive", "log")
 LAYOUTS = {

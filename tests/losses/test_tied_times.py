@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aldsurv.losses.tied_times import least_component_scale
+from aldsurv.losses.likelihood.tied_times import least_component_scale
 
 
 @pytest.mark.parametrize("step", [0.1, 1.0, 5.0])

@@ -10,14 +10,14 @@ import torch
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
 from aldsurv.errors import DataError
 from aldsurv.losses import likelihood_objective
 from aldsurv.losses.calibration_term import calibration_penalties
-from aldsurv.losses.mixture_likelihood import mixture_objective
+from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
 from aldsurv.losses.objective import ClosedFormObjective
 from aldsurv.losses.training_terms import one_component, with_terms
-from aldsurv.survival_data import SurvivalData
 
 FAMILIES = {
     "real": "asymmetric_laplace",

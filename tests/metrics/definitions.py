@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from aldsurv.survival_data import SurvivalData
+from aldsurv.data.survival_data import SurvivalData
 
 Row = tuple[Fraction, bool, Fraction]
 

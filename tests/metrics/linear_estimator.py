@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace
-from aldsurv.survival_data import SurvivalData
 
 
 class LinearEstimator(BaseEstimator):

@@ -11,11 +11,11 @@ from scipy import stats
 from sksurv.metrics import concordance_index_censored
 
 from aldsurv import metrics
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, Step, Weibull
 from aldsurv.errors import ParameterError, UnknownNameError
-from aldsurv.metrics.named import NAMED
-from aldsurv.metrics.row_counts import by_counts
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics.catalogue import NAMED
+from aldsurv.metrics.resampling.row_counts import by_counts
 from metrics.definitions import right_censored, simulated
 
 TRAIN = simulated(9)
@@ -208,7 +208,7 @@ def test_the_number_of_rows_held_at_once_does_not_matter(monkeypatch):
     predicted, data = weighted_rows()
     settings = {"samples": 50, "random_state": 1, "method": "bca"}
     expected = metrics.bootstrap("mae", predicted, data, **settings)
-    monkeypatch.setattr("aldsurv.metrics.resampling._BLOCK_VALUES", 700)
+    monkeypatch.setattr("aldsurv.metrics.resampling.bootstrap._BLOCK_VALUES", 700)
     assert dataclasses.astuple(metrics.bootstrap("mae", predicted, data, **settings)) == pytest.approx(
         dataclasses.astuple(expected), rel=1e-12
     )

@@ -9,11 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sksurv import metrics as reference
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Normal, Weibull
 from aldsurv.errors import CensoringError, DataError, ParameterError
-from aldsurv.metrics import brier, brier_score, integrated_brier_score
-from aldsurv.metrics.horizons import weighted_quantiles
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics import brier_score, integrated_brier_score
+from aldsurv.metrics.calibration.horizons import weighted_quantiles
+from aldsurv.metrics.error import brier
 from metrics import definitions
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_until
 

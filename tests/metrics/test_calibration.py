@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, LogNormal, Normal, Step, Weibull
 from aldsurv.errors import ParameterError
 from aldsurv.metrics import (
@@ -17,11 +18,10 @@ from aldsurv.metrics import (
     censored_d_calibration_by_chance,
     density_calibration,
     density_calibration_points,
-    event_levels,
     survival_calibration,
     survival_calibration_points,
 )
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics.calibration.event_levels import event_levels
 from metrics import definitions
 
 right = SurvivalData.right

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Weibull
 from aldsurv.errors import CensoringError
 from aldsurv.metrics import mean_absolute_error
-from aldsurv.metrics.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics.error.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
 from metrics.definitions import Row, right_censored, rows_of, simulated
 
 right = SurvivalData.right

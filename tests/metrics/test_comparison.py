@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from aldsurv import metrics
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, Weibull
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.named import NAMED
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics.catalogue import NAMED
 from metrics.definitions import simulated
 
 TRAIN = simulated(9)

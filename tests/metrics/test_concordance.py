@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from sksurv.metrics import concordance_index_censored, concordance_index_ipcw
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Step
 from aldsurv.errors import CensoringError, ParameterError
-from aldsurv.metrics import concordance_harrell, concordance_uno, pair_order
-from aldsurv.metrics.pair_order import PairOrder
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics import concordance_harrell, concordance_uno
+from aldsurv.metrics.discrimination import pair_order
+from aldsurv.metrics.discrimination.pair_order import PairOrder
 from metrics import definitions
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_until
 

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from pycox.evaluation.concordance import concordance_td
 from sksurv import metrics as reference
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
-from aldsurv.metrics import concordance_harrell, discrimination
-from aldsurv.metrics.discrimination import concordance_antolini, cumulative_dynamic_auc
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics import concordance_harrell
+from aldsurv.metrics.discrimination import over_time as discrimination
+from aldsurv.metrics.discrimination.over_time import concordance_antolini, cumulative_dynamic_auc
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_before, uncensored_until
 
 right = SurvivalData.right

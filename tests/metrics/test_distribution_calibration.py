@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
-from aldsurv.metrics.calibration import calibration_counts, censored_d_calibration
-from aldsurv.metrics.distribution_calibration import d_calibration, km_calibration
+from aldsurv.metrics.calibration.distribution_calibration import d_calibration, km_calibration
+from aldsurv.metrics.calibration.level_calibration import calibration_counts, censored_d_calibration
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 from metrics import definitions
 from metrics.definitions import right_censored, simulated
 

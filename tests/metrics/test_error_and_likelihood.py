@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, LogNormal, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.metrics import log_likelihood, mean_absolute_error, point_estimate
-from aldsurv.survival_data import SurvivalData
 
 right = SurvivalData.right
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from aldsurv import metrics
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 from metrics.definitions import simulated
 
 NINE = ["mae", "ibs", "harrell_c", "uno_c", "cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope"]

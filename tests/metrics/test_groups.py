@@ -5,14 +5,14 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.metrics import censored_d_calibration, concordance_harrell
-from aldsurv.metrics.distribution_calibration import d_calibration
-from aldsurv.metrics.groups import calibration_by_group
-from aldsurv.metrics.individual_calibration import worst_group_calibration
+from aldsurv.metrics.calibration.distribution_calibration import d_calibration
+from aldsurv.metrics.calibration.group_calibration import calibration_by_group
+from aldsurv.metrics.calibration.individual_calibration import worst_group_calibration
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 from metrics.definitions import simulated
 
 right = SurvivalData.right

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Step, Weibull
 from aldsurv.errors import ParameterError
 from aldsurv.metrics import density_calibration_points
-from aldsurv.metrics.intervals import interval_coverage
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics.calibration.prediction_intervals import interval_coverage
 from metrics.definitions import simulated
 
 right = SurvivalData.right

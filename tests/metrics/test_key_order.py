@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aldsurv.metrics.key_order import changes, float_keys, key_order
+from aldsurv.metrics.discrimination.key_order import changes, float_keys, key_order
 
 INF = float("inf")
 

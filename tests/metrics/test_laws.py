@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 import torch
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace
-from aldsurv.metrics.brier import brier_score
-from aldsurv.metrics.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
-from aldsurv.metrics.concordance import concordance_uno
-from aldsurv.metrics.discrimination import concordance_antolini, cumulative_dynamic_auc
-from aldsurv.metrics.distribution_calibration import d_calibration, km_calibration
+from aldsurv.metrics.calibration.distribution_calibration import d_calibration, km_calibration
+from aldsurv.metrics.calibration.group_calibration import calibration_by_group
+from aldsurv.metrics.calibration.individual_calibration import worst_group_calibration
+from aldsurv.metrics.calibration.prediction_intervals import interval_coverage
+from aldsurv.metrics.calibration.time_calibration import integrated_calibration_index, one_calibration
+from aldsurv.metrics.catalogue import NAMED
+from aldsurv.metrics.discrimination.concordance import concordance_uno
+from aldsurv.metrics.discrimination.over_time import concordance_antolini, cumulative_dynamic_auc
+from aldsurv.metrics.error.brier import brier_score
+from aldsurv.metrics.error.brier_skill import brier_skill_score
+from aldsurv.metrics.error.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
+from aldsurv.metrics.error.ranked_probability import crps, survival_crps
 from aldsurv.metrics.evaluation import evaluate
-from aldsurv.metrics.groups import calibration_by_group
-from aldsurv.metrics.individual_calibration import worst_group_calibration
-from aldsurv.metrics.intervals import interval_coverage
-from aldsurv.metrics.named import NAMED
-from aldsurv.metrics.ranked_probability import crps, survival_crps
-from aldsurv.metrics.skill import brier_skill_score
-from aldsurv.metrics.time_calibration import integrated_calibration_index, one_calibration
-from aldsurv.survival_data import SurvivalData
 from metrics.definitions import simulated
 
 

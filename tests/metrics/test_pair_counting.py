@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from aldsurv.metrics import pair_counting
-from aldsurv.metrics.pair_counting import sum_of_pairs
+from aldsurv.metrics.discrimination import pair_counting
+from aldsurv.metrics.discrimination.pair_counting import sum_of_pairs
 
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Normal, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
-from aldsurv.metrics.ranked_probability import crps, survival_crps
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics.error.ranked_probability import crps, survival_crps
 
 right = SurvivalData.right
 

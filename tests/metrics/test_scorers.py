@@ -9,11 +9,11 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_
 from sksurv.metrics import concordance_index_censored, integrated_brier_score
 
 from aldsurv import metrics
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.metrics import Scorer, get_scorer, harrell_c_scorer, ibs_scorer, log_likelihood_scorer
-from aldsurv.metrics.named import NAMED
+from aldsurv.metrics.catalogue import NAMED
 from aldsurv.metrics.scorers import SCORERS as SCORER_NAMES
-from aldsurv.survival_data import SurvivalData
 from metrics.linear_estimator import LinearEstimator
 
 NAMES = ["harrell_c", "uno_c", "neg_ibs", "neg_mae", "neg_cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope"]

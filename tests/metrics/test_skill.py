@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, Step, Weibull
 from aldsurv.metrics import integrated_brier_score
-from aldsurv.metrics.skill import brier_skill_score
+from aldsurv.metrics.error.brier_skill import brier_skill_score
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 from metrics.definitions import simulated
 
 right = SurvivalData.right

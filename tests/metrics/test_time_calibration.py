@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, Weibull
 from aldsurv.errors import CensoringError, ParameterError
-from aldsurv.metrics.calibration_curve import observed_probability
-from aldsurv.metrics.time_calibration import integrated_calibration_index, one_calibration
+from aldsurv.metrics.calibration.calibration_curve import observed_probability
+from aldsurv.metrics.calibration.time_calibration import integrated_calibration_index, one_calibration
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 from metrics.definitions import simulated
 
 right = SurvivalData.right

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from aldsurv import metrics
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, LogNormal, Step, Weibull
 from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.metrics.named import NAMED
-from aldsurv.survival_data import SurvivalData
+from aldsurv.metrics.catalogue import NAMED
 
 right = SurvivalData.right
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import aldsurv
 from aldsurv.errors import DataError, ModelFileError
-from aldsurv.model_file import write_model_file
+from aldsurv.files.model_file import write_model_file
 
 NUMBERS = (1e308, -1e308, 5e-324, 1e30, -1e30, 1e-30, 0, -1, 0.5, 3, 10**18, 10**400)
 OTHERS = ("1", None, True, [], {})

@@ -10,9 +10,9 @@ import pytest
 
 import aldsurv
 from aldsurv import ALDSurvival, CoxRegression, SurvivalData, WeibullAFT
-from aldsurv.distributions.level_map import LevelMap
+from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.errors import ModelFileError, ParameterError
-from aldsurv.model_file import read_model_file, write_model_file
+from aldsurv.files.model_file import read_model_file, write_model_file
 from aldsurv.models import RecalibratedSurvival
 from models.mutated_files import flaw, mutations
 
@@ -123,7 +123,7 @@ def test_a_document_that_is_deeper_than_any_that_is_written(tmp_path, monkeypatc
         document = {"inner": document}
     path = tmp_path / "deep.aldsurv"
     with monkeypatch.context() as patch:
-        patch.setattr("aldsurv.model_file._MOST_LEVELS", 1000)
+        patch.setattr("aldsurv.files.model_file._MOST_LEVELS", 1000)
         write_model_file(path, document, {})
         assert json.dumps(read_model_file(path)[0]) == json.dumps(document)
     with pytest.raises(ModelFileError, match="nested more than 100 levels deep"):

@@ -17,7 +17,7 @@ from child_process import WARNING_OPTIONS, machine_variables
 import aldsurv
 from aldsurv import SurvivalData
 from aldsurv.errors import AldsurvError
-from aldsurv.model_file import ModelFileError, read_model_file, write_model_file
+from aldsurv.files.model_file import ModelFileError, read_model_file, write_model_file
 from aldsurv.registry import MODELS
 from models.rows import draw, quick
 
@@ -272,7 +272,7 @@ def only_a_model_file_error(target, document, arrays, rows):
 
 def without_sync(monkeypatch):
     # Thousands of files that need not outlive a power failure.
-    monkeypatch.setattr("aldsurv.model_file.os.fsync", lambda number: None)
+    monkeypatch.setattr("aldsurv.files.model_file.os.fsync", lambda number: None)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from aldsurv.networks import Architecture
-from aldsurv.networks.hand_passes import HandPasses
+from aldsurv.networks.closed_form_passes import HandPasses
 from aldsurv.networks.torch_forward import forward_on_torch
 
 MEMBERS, DROPOUT = 3, 0.25

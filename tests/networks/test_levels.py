@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from aldsurv.errors import ParameterError
 from aldsurv.networks import Architecture, forward, numpy_forward
-from aldsurv.networks.levels import level_nodes
+from aldsurv.networks.level_grid import level_nodes
 from aldsurv.networks.torch_forward import forward_on_torch
 
 NETWORKS = {

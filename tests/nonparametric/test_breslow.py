@@ -8,9 +8,9 @@ import pytest
 from lifelines import CoxPHFitter, NelsonAalenFitter
 from sksurv.linear_model.coxph import BreslowEstimator
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.nonparametric.breslow import BaselineHazard, baseline_hazard
-from aldsurv.survival_data import SurvivalData
 
 EXACT = {"rtol": 1e-12, "atol": 0}
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sksurv.nonparametric import CensoringDistributionEstimator, kaplan_meier_estimator
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.nonparametric import censoring_distribution, inverse_censoring_weights, kaplan_meier
-from aldsurv.survival_data import SurvivalData
 
 EXACT = {"rtol": 1e-12, "atol": 0}
 right = SurvivalData.right

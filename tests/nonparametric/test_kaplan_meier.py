@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from lifelines import KaplanMeierFitter
 from sksurv.nonparametric import kaplan_meier_estimator
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.nonparametric import KaplanMeier, kaplan_meier
-from aldsurv.survival_data import SurvivalData
 
 INF = np.inf
 EXACT = {"rtol": 1e-12, "atol": 0}

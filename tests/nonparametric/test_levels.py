@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from aldsurv import SurvivalData
 from aldsurv.distributions import Exponential, Normal
 from aldsurv.errors import CensoringError, ParameterError
-from aldsurv.nonparametric.levels import level_curve, level_map
+from aldsurv.nonparametric.observed_levels import level_curve, level_map
 
 
 def rows(n, seed, *, lost=1.5, scale=1.0, **more):

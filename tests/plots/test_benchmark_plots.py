@@ -21,7 +21,7 @@ from aldsurv.plots.benchmark import (
     plot_time_histogram,
     time_histogram_figure,
 )
-from aldsurv.plots.model_looks import model_look
+from aldsurv.plots.benchmark.model_looks import model_look
 
 NAN = math.nan
 NAMES = [f"LogNorm medium {k}" for k in range(21)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from aldsurv.models.effects import Importance, PartialDependence
-from aldsurv.plots.effects import parameter_figure, plot_importance, plot_partial_dependence
+from aldsurv.inspection import Importance, PartialDependence
+from aldsurv.plots.effect_plots import parameter_figure, plot_importance, plot_partial_dependence
 
 
 def importance(repeats=3):

@@ -24,7 +24,7 @@ from aldsurv.plots import (
     plot_time_distribution,
     save_figure,
 )
-from aldsurv.plots.message import collected_warnings
+from aldsurv.plots.drawing.message import collected_warnings
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from matplotlib.text import Annotation
 
 import aldsurv
 from aldsurv import plots
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import (
     AsymmetricLaplace,
     Exponential,
@@ -37,7 +38,6 @@ from aldsurv.plots import (
     plot_survival,
     save_figure,
 )
-from aldsurv.survival_data import SurvivalData
 
 CURVES = {plot_survival: "survival", plot_density: "density", plot_hazard: "hazard"}
 THREE = AsymmetricLaplace([60.0, 26.0, 8.0], [24.0, 18.0, 10.0], [0.7, 0.6, 0.5])

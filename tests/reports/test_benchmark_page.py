@@ -7,15 +7,15 @@ import statistics
 import numpy as np
 import pytest
 
+from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import Plan
-from aldsurv.benchmark.published import published_results
 from aldsurv.benchmark.results import METRICS, POINT_METRICS, Result, Series
 from aldsurv.benchmark.store import CellOutcome, Store
 from aldsurv.benchmark.view import View
 from aldsurv.reports import write_benchmark_report
-from aldsurv.reports.benchmark_results import results_table
-from aldsurv.reports.benchmark_summary import wins
-from aldsurv.reports.figures import Picture
+from aldsurv.reports.benchmark.benchmark_results import results_table
+from aldsurv.reports.benchmark.benchmark_summary import wins
+from aldsurv.reports.page.page_figures import Picture
 from reports.conftest import FAILED, MISSING, PLAN
 from reports.made_up import VERSIONS, made_up_store
 from reports.parsed import ParsedPage
@@ -192,7 +192,7 @@ def test_the_smallest_plan_has_a_page(tmp_path, monkeypatch):
     drawn = []
     # Drawing is tried above; here it would take most of the time.
     monkeypatch.setattr(
-        "aldsurv.reports.benchmark_figures.picture_of",
+        "aldsurv.reports.benchmark.benchmark_figures.picture_of",
         lambda figure, folder, name, *, caption, alt: drawn.append(name) or Picture(name, caption, alt, "", 1, 1),
     )
     store = made_up_store(tmp_path / "store", Plan(("exponential",), ("ald",), definitions=("printed",), seeds=1))
@@ -209,7 +209,7 @@ def test_the_smallest_plan_has_a_page(tmp_path, monkeypatch):
 
 
 def test_every_recipe_has_its_findings(tmp_path, monkeypatch):
-    monkeypatch.setattr("aldsurv.reports.benchmark_page._figure_sections", lambda *given: ())
+    monkeypatch.setattr("aldsurv.reports.benchmark.benchmark_page._figure_sections", lambda *given: ())
     plan = Plan(("exponential", "gbsg"), ("ald", "deephit", "cox"), recipes=("paper", "best"), seeds=2)
     found = ParsedPage(write_benchmark_report(made_up_store(tmp_path, plan)).read_text(encoding="utf-8"))
     assert {"wins", "wins_best", "ranks", "ranks_best", "verdicts_paper", "verdicts_best", "recipes"} <= set(
@@ -248,7 +248,7 @@ def test_means_that_are_no_numbers_or_infinite(tmp_path):
 
 
 def test_histograms_only_where_the_dataset_is_at_hand(tmp_path, monkeypatch):
-    from aldsurv.reports.benchmark_figures import time_histograms
+    from aldsurv.reports.benchmark.benchmark_figures import time_histograms
 
     monkeypatch.setenv("ALDSURV_DATA", str(tmp_path / "nothing"))
     assert time_histograms("support", tmp_path) == ()

@@ -13,9 +13,10 @@ from aldsurv.distributions import Step
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models import BoostedALD, CoxRegression, WeibullAFT
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.reports import citation, model_subject, write_model_report
-from aldsurv.reports.model_page import model_report
-from aldsurv.reports.page import render_page
+from aldsurv.reports import write_model_report
+from aldsurv.reports.model import subject as model_subject
+from aldsurv.reports.model.model_page import model_report
+from aldsurv.reports.page import citation, render_page
 from reports.browser import CHROMIUM, clicking, opened_page
 from reports.known_model import BelowZero, KnownScale, even_rows
 from reports.parsed import ParsedPage
@@ -63,7 +64,7 @@ def parsed(page):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Pages without pictures, which would take most of the time and are tried elsewhere."""
-    from aldsurv.reports.figures import Picture
+    from aldsurv.reports.page.page_figures import Picture
 
     for module in ("model_sections", "model_quality", "model_effects"):
         monkeypatch.setattr(

@@ -13,10 +13,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from aldsurv.errors import MissingDependencyError, ParameterError
-from aldsurv.files import write_text
-from aldsurv.reports.figures import Gallery, Picture, picture_of
-from aldsurv.reports.page import Facts, Page, Remarks, Section, Text, Tile, Tiles, page_templates, render_page
-from aldsurv.reports.tables import PageCell, PageColumn, PageTable, csv_text
+from aldsurv.files.writing import write_text
+from aldsurv.reports.page.page import Facts, Page, Remarks, Section, Text, Tile, Tiles, page_templates, render_page
+from aldsurv.reports.page.page_figures import Gallery, Picture, picture_of
+from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable, csv_text
 from reports.parsed import ParsedPage
 
 EVIL = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;{{ 7 * 7 }}"

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.losses import Objective, likelihood_objective
 from aldsurv.networks import Architecture
-from aldsurv.survival_data import SurvivalData
 from aldsurv.training.batches import RowSource
 from aldsurv.training.history import History
 from aldsurv.training.loop import Training

@@ -14,8 +14,8 @@ from torch import nn
 
 from aldsurv import ALDSurvival
 from aldsurv.errors import AldsurvError, DataError
+from aldsurv.files.model_file import ModelFileError, read_model_file, write_model_file
 from aldsurv.losses import likelihood_objective
-from aldsurv.model_file import ModelFileError, read_model_file, write_model_file
 from aldsurv.training import loop
 from training.runs import rows_of, same_bits, scripted, splits, training_of
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace
 from aldsurv.errors import ParameterError, TrainingError
 from aldsurv.losses import likelihood_objective
 from aldsurv.networks import Architecture, forward
-from aldsurv.survival_data import SurvivalData
 from aldsurv.training import loop
 from training.runs import fit, rows_of, same_bits, scripted, splits, training_of
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, LogAsymmetricLaplace, LogNormal
 from aldsurv.losses import likelihood_objective
 from aldsurv.losses import objective as objectives
-from aldsurv.survival_data import SurvivalData
 from aldsurv.training.marginal_start import best_constant
 
 FREE = ("identity", "exp", "exp")

@@ -17,7 +17,7 @@ from aldsurv.benchmark.store import CellOutcome
 from aldsurv.datasets import Dataset, load
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.metrics import concordance_harrell, concordance_uno, evaluate, mean_absolute_error
-from aldsurv.metrics.event_levels import event_levels
+from aldsurv.metrics.calibration.event_levels import event_levels
 from aldsurv.metrics.point_estimates import Point, point_estimate
 from aldsurv.registry import MODELS, PEERS
 
@@ -75,8 +75,8 @@ def _run(cell: Cell) -> CellOutcome:
 
 def fitted(cell: Cell, trains: list[Dataset]) -> list[Any]:
     """A fitted estimator for each seed."""
-    from aldsurv.models.neural import NeuralSurvival
-    from aldsurv.models.together import fit_together
+    from aldsurv.models.neural.fitting.joint_fit import fit_together
+    from aldsurv.models.neural.neural_survival import NeuralSurvival
 
     name, recipe = cell.series.model, cell.series.recipe
     kind = (PEERS if name in PEERS else MODELS).load(name)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.published import published_results
 from aldsurv.benchmark.results import METRICS, Results
 from aldsurv.benchmark.statistics import FloatArray, as_loss, spread
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models

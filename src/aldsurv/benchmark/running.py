@@ -88,7 +88,7 @@ def versions() -> dict[str, str]:
 
 def _require_packages(plan: Plan) -> None:
     """Raise `MissingDependencyError` before the first cell is begun, not in each of them."""
-    from aldsurv.models.neural import NeuralSurvival
+    from aldsurv.models.neural.neural_survival import NeuralSurvival
 
     _module("threadpoolctl")
     kinds = {name: MODELS.load(name) for name in plan.models if name not in PEERS}

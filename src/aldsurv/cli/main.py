@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import click
 
 from aldsurv import __version__
-from aldsurv.cli.option_words import in_options
 from aldsurv.cli.process import SignalledError, discard, ended_by_signals, word_streams
+from aldsurv.cli.shared.option_words import in_options
 from aldsurv.errors import AldsurvError
 from aldsurv.quoting import printable, quoted, shortened
 from aldsurv.registry import Registry
@@ -30,15 +30,15 @@ class _Entry(NamedTuple):
 
 
 _COMMANDS = {
-    "fit": _Entry("aldsurv.cli.fit:fit", "Learn from a table and save the model."),
-    "predict": _Entry("aldsurv.cli.predict:predict", "Predict for each row of a table."),
-    "evaluate": _Entry("aldsurv.cli.evaluate:evaluate", "How well a model predicts the rows of a table."),
-    "compare": _Entry("aldsurv.cli.compare:compare", "Several models on the same rows."),
-    "report": _Entry("aldsurv.cli.report:report", "One page about a model, for people."),
-    "info": _Entry("aldsurv.cli.info:info", "What is in a model file."),
-    "benchmark": _Entry("aldsurv.cli.benchmark:benchmark", "Compare models as the paper does."),
-    "datasets": _Entry("aldsurv.cli.datasets:datasets", "List, describe and fetch datasets."),
-    "demo": _Entry("aldsurv.cli.demo:demo", "Fit a model to a real table and predict."),
+    "fit": _Entry("aldsurv.cli.fit.fit_command:fit", "Learn from a table and save the model."),
+    "predict": _Entry("aldsurv.cli.predict.predict_command:predict", "Predict for each row of a table."),
+    "evaluate": _Entry("aldsurv.cli.evaluate.evaluate_command:evaluate", "How well a model predicts a table."),
+    "compare": _Entry("aldsurv.cli.compare.compare_command:compare", "Several models on the same rows."),
+    "report": _Entry("aldsurv.cli.report_command:report", "One page about a model, for people."),
+    "info": _Entry("aldsurv.cli.info_command:info", "What is in a model file."),
+    "benchmark": _Entry("aldsurv.cli.benchmark_command:benchmark", "Compare models as the paper does."),
+    "datasets": _Entry("aldsurv.cli.datasets_command:datasets", "List, describe and fetch datasets."),
+    "demo": _Entry("aldsurv.cli.demo_command:demo", "Fit a model to a real table and predict."),
 }
 _REGISTRY = Registry("command", {name: entry.location for name, entry in _COMMANDS.items()})
 

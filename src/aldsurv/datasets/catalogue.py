@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from aldsurv.datasets.info import DatasetInfo
+from aldsurv.datasets.dataset_info import DatasetInfo
 
 __all__ = ["CATALOGUE", "RELEASED"]
 

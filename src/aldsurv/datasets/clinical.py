@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.datasets.data_folder import raw_file
 from aldsurv.datasets.dataset import Dataset
-from aldsurv.datasets.info import DatasetInfo
+from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.errors import DataError, MissingDependencyError
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["Rows", "read_clinical", "read_deepsurv_file", "read_study_table"]
 
@@ -92,7 +92,7 @@ def read_clinical(info: DatasetInfo) -> Dataset:
 
 
 def _read_packaged(info: DatasetInfo) -> Rows:
-    text = (resources.files("aldsurv") / "data" / f"{info.name}.csv").read_text(encoding="ascii")
+    text = (resources.files("aldsurv") / "datasets" / "files" / f"{info.name}.csv").read_text(encoding="ascii")
     table = np.loadtxt(text.splitlines(), delimiter=",", skiprows=1)
     return Rows(table[:, :-2], table[:, -2] / _DAYS_PER_MONTH, table[:, -1] > 0)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from aldsurv.errors import DataError
 
 if TYPE_CHECKING:
-    from aldsurv.datasets.info import DatasetInfo
+    from aldsurv.datasets.dataset_info import DatasetInfo
 
 __all__ = ["by_hand", "data_folder", "raw_file"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.datasets.info import DatasetInfo
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.datasets.splitting import generator_for, group_test_rows, row_test_rows
 from aldsurv.errors import DataError, MissingDependencyError, ParameterError
-from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
     import pandas as pd

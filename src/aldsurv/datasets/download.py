@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aldsurv.datasets.data_folder import by_hand, data_folder
-from aldsurv.datasets.info import DatasetInfo
+from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.datasets.part_file import PartFile, owned_part
 from aldsurv.datasets.transfer import CutError, FolderError, OfflineError, RefusedError, Told, receive
 from aldsurv.errors import AldsurvError, ParameterError

@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from aldsurv.datasets.catalogue import CATALOGUE, RELEASED
 from aldsurv.datasets.dataset import Dataset
-from aldsurv.datasets.info import DatasetInfo
+from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.errors import ParameterError, UnknownNameError
 from aldsurv.quoting import quoted
 

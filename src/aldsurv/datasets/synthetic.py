@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.datasets.dataset import Dataset
-from aldsurv.datasets.info import DatasetInfo
+from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.datasets.splitting import generator_for
 from aldsurv.distributions import Exponential, LogNormal, Normal, SurvivalDistribution, Weibull
 from aldsurv.errors import ParameterError
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["SMALLEST_TIME", "draw"]
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aldsurv.distributions import numeric
-from aldsurv.distributions.backend import Array, as_like, namespace, random_exponential
-from aldsurv.distributions.likelihood import row_log_likelihood
-from aldsurv.distributions.log_space import log1mexp
+from aldsurv.distributions.censored_likelihood import row_log_likelihood
+from aldsurv.distributions.numerics import fallbacks as numeric
+from aldsurv.distributions.numerics.backend import Array, as_like, namespace, random_exponential
+from aldsurv.distributions.numerics.log_space import log1mexp
 from aldsurv.distributions.shapes import Rows
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions.from_predictions import CurveTail
-    from aldsurv.distributions.level_map import LevelMap
-    from aldsurv.survival_data import SurvivalData
+    from aldsurv.distributions.wrappers.level_map import LevelMap
 
 __all__ = ["SurvivalDistribution", "residual_anywhere"]
 
@@ -244,7 +244,7 @@ class SurvivalDistribution(Rows):
         >>> SurvivalDistribution.from_quantiles([[2.0, 4.0, 8.0]], [0.25, 0.5, 0.75]).cdf([3.0, 8.0])
         array([[0.375, 0.75 ]])
         """
-        from aldsurv.distributions.quantile_knots import QuantileKnots
+        from aldsurv.distributions.families.quantile_knots import QuantileKnots
 
         return QuantileKnots(levels, values)
 
@@ -426,13 +426,13 @@ class SurvivalDistribution(Rows):
             return self._shifted(column)
 
     def _conditional(self, since: Array) -> SurvivalDistribution:
-        from aldsurv.distributions.truncated import LeftTruncated
+        from aldsurv.distributions.wrappers.truncated import LeftTruncated
 
         return LeftTruncated(self, since)
 
     def _recalibrated(self, level_map: LevelMap) -> SurvivalDistribution:
         """The distribution after a map of its levels; where all probability sits at times, so it does afterwards."""
-        from aldsurv.distributions.recalibrated import Recalibrated
+        from aldsurv.distributions.wrappers.recalibrated import Recalibrated
 
         return Recalibrated(self, level_map)
 
@@ -440,7 +440,7 @@ class SurvivalDistribution(Rows):
     def _scaled(self, factor: Array) -> SurvivalDistribution: ...
 
     def _shifted(self, offset: Array) -> SurvivalDistribution:
-        from aldsurv.distributions.shifted import Shifted
+        from aldsurv.distributions.wrappers.shifted import Shifted
 
         return Shifted(self, offset)
 

@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.distributions.backend import without_gradient
-from aldsurv.distributions.quantile_knots import QuantileKnots
-from aldsurv.distributions.step import Step
-from aldsurv.distributions.tables import checked_curves, checked_grid
+from aldsurv.distributions.families.quantile_knots import QuantileKnots
+from aldsurv.distributions.families.step import Step
+from aldsurv.distributions.numerics.backend import without_gradient
+from aldsurv.distributions.numerics.table_checks import checked_curves, checked_grid
 from aldsurv.errors import ParameterError
 
 __all__ = ["CurveTail", "curves_of_frame", "curves_of_functions", "distribution_of_curves"]

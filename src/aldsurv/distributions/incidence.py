@@ -9,12 +9,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.column_reading import cause_number
-from aldsurv.distributions.backend import without_gradient
-from aldsurv.distributions.quantile_knots import QuantileKnots
-from aldsurv.distributions.rows import count_below, pick
+from aldsurv.data.outcome_columns import cause_number
+from aldsurv.distributions.families.quantile_knots import QuantileKnots
+from aldsurv.distributions.families.step import Step
+from aldsurv.distributions.numerics.backend import without_gradient
+from aldsurv.distributions.numerics.sorted_rows import count_below, pick
 from aldsurv.distributions.shapes import Rows
-from aldsurv.distributions.step import Step
 from aldsurv.errors import ParameterError
 
 __all__ = ["CumulativeIncidence", "linear_survival"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aldsurv.distributions.backend import Array, namespace
+from aldsurv.distributions.numerics.backend import Array, namespace
 from aldsurv.errors import ParameterError
 
 __all__ = ["LINKS", "linked_columns"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aldsurv.distributions.backend import Array, as_like, is_numpy, namespace
+from aldsurv.distributions.numerics.backend import Array, as_like, is_numpy, namespace
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aldsurv.survival_data import SurvivalData
+from aldsurv.data.survival_data import SurvivalData
 
 __all__ = ["with_zero_as_early"]
 

@@ -9,17 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aldsurv.losses.cox import cox_losses, cox_objective
-    from aldsurv.losses.likelihood import likelihood_objective
+    from aldsurv.losses.cox_loss import cox_losses, cox_objective
+    from aldsurv.losses.likelihood.family_likelihood import likelihood_objective
     from aldsurv.losses.objective import Objective
 
 __all__ = ["Objective", "cox_losses", "cox_objective", "likelihood_objective"]
 
 _HOMES = {
     "Objective": "aldsurv.losses.objective",
-    "cox_losses": "aldsurv.losses.cox",
-    "cox_objective": "aldsurv.losses.cox",
-    "likelihood_objective": "aldsurv.losses.likelihood",
+    "cox_losses": "aldsurv.losses.cox_loss",
+    "cox_objective": "aldsurv.losses.cox_loss",
+    "likelihood_objective": "aldsurv.losses.likelihood.family_likelihood",
 }
 
 

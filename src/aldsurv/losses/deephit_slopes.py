@@ -51,7 +51,7 @@ def deephit_losses(
     alpha: float,
     sigma: float,
 ) -> Array:
-    """Loss of each member (members,); the parameters are those of `aldsurv.losses.deephit.deephit_loss`."""
+    """Loss of each member (members,); the parameters are those of `aldsurv.losses.deephit_loss.deephit_loss`."""
     members, n, outputs = raw.shape
     share = _shares(weight, members, n, raw.dtype)
     others = np.zeros((members, outputs), raw.dtype)

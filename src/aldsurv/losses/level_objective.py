@@ -15,19 +15,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.corrected import corrected
-from aldsurv.distributions.likelihood import row_kinds
+from aldsurv.distributions.censored_likelihood import row_kinds
+from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.distributions.families.parametric import Parametric
 from aldsurv.distributions.links import linked_columns
-from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.parametric import Parametric
-from aldsurv.losses.asymmetric_laplace import ald_log_likelihood
+from aldsurv.distributions.wrappers.corrected import corrected
 from aldsurv.losses.first_guess import ald_guess
-from aldsurv.losses.likelihood import likelihood_objective
-from aldsurv.losses.log_times import LEAST_LOG_TIME, in_log_time
+from aldsurv.losses.likelihood.ald_likelihood import ald_log_likelihood
+from aldsurv.losses.likelihood.family_likelihood import likelihood_objective
+from aldsurv.losses.likelihood.log_times import LEAST_LOG_TIME, in_log_time
 from aldsurv.losses.objective import Objective, weighted_mean
 from aldsurv.registry import FAMILIES
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["correction_objective", "level_objective"]
 

@@ -10,12 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from aldsurv.distributions.ordered_quantiles import middle_level, ordered_quantiles
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.numerics.ordered_quantiles import middle_level, ordered_quantiles
 from aldsurv.errors import CensoringError, DataError
 from aldsurv.losses.censored_quantile import censored_quantile_loss, losses_and_slopes
 from aldsurv.losses.objective import ClosedFormObjective, FloatArray, weighted_mean
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["QuantileObjective"]
 

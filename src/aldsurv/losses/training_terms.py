@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from aldsurv.distributions.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.errors import DataError
 from aldsurv.losses.calibration_term import calibration_penalties
-from aldsurv.losses.likelihood import _float
+from aldsurv.losses.likelihood.family_likelihood import _float
 from aldsurv.losses.objective import Objective, weighted_mean
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["one_component", "with_terms"]
 

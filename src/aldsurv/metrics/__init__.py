@@ -1,7 +1,15 @@
 """Metrics: plain functions of a predicted distribution and the data; none knows a model."""
 
-from aldsurv.metrics.brier import brier_score, integrated_brier_score
-from aldsurv.metrics.calibration import (
+from aldsurv.metrics.calibration.distribution_calibration import DCalibration, d_calibration, km_calibration
+from aldsurv.metrics.calibration.event_levels import CalibrationLine, CalibrationPoints, EventLevels, event_levels
+from aldsurv.metrics.calibration.group_calibration import CalibrationByGroup, GroupCalibration, calibration_by_group
+from aldsurv.metrics.calibration.individual_calibration import (
+    WorstGroup,
+    average_calibration,
+    individual_calibration,
+    worst_group_calibration,
+)
+from aldsurv.metrics.calibration.level_calibration import (
     calibration_counts,
     censored_d_calibration,
     censored_d_calibration_by_chance,
@@ -10,34 +18,26 @@ from aldsurv.metrics.calibration import (
     survival_calibration,
     survival_calibration_points,
 )
-from aldsurv.metrics.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
-from aldsurv.metrics.comparison import Comparison, compare
-from aldsurv.metrics.concordance import concordance_harrell, concordance_uno
-from aldsurv.metrics.discrimination import DynamicAuc, concordance_antolini, cumulative_dynamic_auc
-from aldsurv.metrics.distribution_calibration import DCalibration, d_calibration, km_calibration
-from aldsurv.metrics.error import mean_absolute_error
-from aldsurv.metrics.evaluation import evaluate
-from aldsurv.metrics.event_levels import CalibrationLine, CalibrationPoints, EventLevels, event_levels
-from aldsurv.metrics.groups import CalibrationByGroup, GroupCalibration, calibration_by_group
-from aldsurv.metrics.individual_calibration import (
-    WorstGroup,
-    average_calibration,
-    individual_calibration,
-    worst_group_calibration,
-)
-from aldsurv.metrics.intervals import IntervalCoverage, interval_coverage
-from aldsurv.metrics.likelihood import bounded_log_likelihood, log_likelihood
-from aldsurv.metrics.point_estimates import point_estimate
-from aldsurv.metrics.ranked_probability import crps, survival_crps
-from aldsurv.metrics.resampling import BootstrapResult, bootstrap
-from aldsurv.metrics.scorers import Scorer, get_scorer, harrell_c_scorer, ibs_scorer, log_likelihood_scorer
-from aldsurv.metrics.skill import brier_skill_score
-from aldsurv.metrics.time_calibration import (
+from aldsurv.metrics.calibration.prediction_intervals import IntervalCoverage, interval_coverage
+from aldsurv.metrics.calibration.time_calibration import (
     CalibrationIndex,
     OneCalibration,
     integrated_calibration_index,
     one_calibration,
 )
+from aldsurv.metrics.discrimination.concordance import concordance_harrell, concordance_uno
+from aldsurv.metrics.discrimination.over_time import DynamicAuc, concordance_antolini, cumulative_dynamic_auc
+from aldsurv.metrics.error.absolute_error import mean_absolute_error
+from aldsurv.metrics.error.brier import brier_score, integrated_brier_score
+from aldsurv.metrics.error.brier_skill import brier_skill_score
+from aldsurv.metrics.error.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
+from aldsurv.metrics.error.log_likelihood import bounded_log_likelihood, log_likelihood
+from aldsurv.metrics.error.ranked_probability import crps, survival_crps
+from aldsurv.metrics.evaluation import evaluate
+from aldsurv.metrics.point_estimates import point_estimate
+from aldsurv.metrics.resampling.bootstrap import BootstrapResult, bootstrap
+from aldsurv.metrics.resampling.paired_comparison import Comparison, compare
+from aldsurv.metrics.scorers import Scorer, get_scorer, harrell_c_scorer, ibs_scorer, log_likelihood_scorer
 
 __all__ = [
     "BootstrapResult",

@@ -7,21 +7,25 @@ from typing import Any, overload
 
 import numpy as np
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.brier import integrated_brier_score
-from aldsurv.metrics.calibration import censored_d_calibration, density_calibration, survival_calibration
-from aldsurv.metrics.concordance import concordance_harrell, concordance_uno
-from aldsurv.metrics.error import mean_absolute_error
-from aldsurv.metrics.event_levels import event_levels
-from aldsurv.metrics.likelihood import bounded_log_likelihood, log_likelihood, log_likelihood_rows
-from aldsurv.metrics.named import NAMED, NamedMetric
+from aldsurv.metrics.calibration.event_levels import event_levels
+from aldsurv.metrics.calibration.level_calibration import (
+    censored_d_calibration,
+    density_calibration,
+    survival_calibration,
+)
+from aldsurv.metrics.catalogue import NAMED, NamedMetric
+from aldsurv.metrics.discrimination.concordance import concordance_harrell, concordance_uno
+from aldsurv.metrics.error.absolute_error import mean_absolute_error
+from aldsurv.metrics.error.brier import integrated_brier_score
+from aldsurv.metrics.error.log_likelihood import bounded_log_likelihood, log_likelihood, log_likelihood_rows
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.resampling import BootstrapResult, all_replicates, left_out, summary
-from aldsurv.metrics.row_counts import ByCounts, by_counts
+from aldsurv.metrics.resampling.bootstrap import BootstrapResult, all_replicates, left_out, summary
+from aldsurv.metrics.resampling.row_counts import ByCounts, by_counts
 from aldsurv.metrics.row_matching import FloatArray, matched_data
 from aldsurv.nonparametric.censoring_weights import Ties
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["evaluate"]
 

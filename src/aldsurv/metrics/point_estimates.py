@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from aldsurv.distributions.backend import Array
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.numerics.backend import Array
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, number_column
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["Point", "point_estimate"]
 

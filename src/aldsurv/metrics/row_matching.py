@@ -9,10 +9,10 @@ import numpy as np
 from array_api_compat import to_device
 from numpy.typing import NDArray
 
-from aldsurv.distributions.backend import Array, without_gradient
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.numerics.backend import Array, without_gradient
 from aldsurv.errors import CensoringError, ParameterError
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["FloatArray", "as_numbers", "matched_data", "number_column", "undefined", "without_delayed_entry"]
 

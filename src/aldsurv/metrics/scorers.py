@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Protocol, final
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.named import NAMED
+from aldsurv.metrics.catalogue import NAMED
 from aldsurv.metrics.row_matching import number_column
 from aldsurv.registry import Registry
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["SCORERS", "Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likelihood_scorer"]
 

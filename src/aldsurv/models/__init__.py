@@ -1,21 +1,21 @@
 """Estimators: covariates in, a `SurvivalDistribution` out."""
 
-from aldsurv.models.aft import LogNormalAFT, WeibullAFT
-from aldsurv.models.ald import ALDSurvival
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.boosted import BoostedALD
-from aldsurv.models.conformal import ConformalLowerBound
-from aldsurv.models.cox import CoxRegression
-from aldsurv.models.cqrnn import CQRNN
-from aldsurv.models.deephit import DeepHit
-from aldsurv.models.deepsurv import DeepSurv
-from aldsurv.models.icald import ICALDSurvival
-from aldsurv.models.icald_calibrated import ICALDCalibrated
-from aldsurv.models.log_normal import LogNormalSurvival
+from aldsurv.models.linear.aft import LogNormalAFT, WeibullAFT
+from aldsurv.models.linear.cox import CoxRegression
+from aldsurv.models.neural.ald import ALDSurvival
+from aldsurv.models.neural.cqrnn import CQRNN
+from aldsurv.models.neural.deephit import DeepHit
+from aldsurv.models.neural.deepsurv import DeepSurv
+from aldsurv.models.neural.fitting.joint_fit import fit_together
+from aldsurv.models.neural.icald import ICALDSurvival
+from aldsurv.models.neural.log_normal_survival import LogNormalSurvival
 from aldsurv.models.paper_settings import paper_settings
-from aldsurv.models.recalibrated import RecalibratedSurvival
-from aldsurv.models.saving import load
-from aldsurv.models.together import fit_together
+from aldsurv.models.persistence import load
+from aldsurv.models.trees.boosted_ald import BoostedALD
+from aldsurv.models.wrappers.conformal import ConformalLowerBound
+from aldsurv.models.wrappers.icald_calibrated import ICALDCalibrated
+from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
 
 __all__ = [
     "CQRNN",

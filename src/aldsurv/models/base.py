@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
-from aldsurv.models.habits import EstimatorHabits
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
+from aldsurv.models.sklearn_mixin import EstimatorHabits
 from aldsurv.models.survival_function import row_functions
 from aldsurv.quoting import quoted, shortened
-from aldsurv.survival_data import SurvivalData
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -96,7 +96,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
         Nothing in the file is code. An encoder is written as its weights; loading needs the module again.
         """
-        from aldsurv.models.saving import save
+        from aldsurv.models.persistence import save
 
         self._require_fitted()
         return save(self, path)

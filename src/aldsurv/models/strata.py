@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.column_reading import frame_column, listed
+from aldsurv.columns.column_entries import distinct_levels, level_order, told
+from aldsurv.columns.features import _table
+from aldsurv.data.outcome_columns import frame_column, listed
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.feature_entries import distinct_levels, level_order, told
-from aldsurv.features import _table
 from aldsurv.quoting import quoted
 
 __all__ = ["covariates", "has_names", "strata_from_array", "strata_numbers", "strata_of", "strata_to_array"]

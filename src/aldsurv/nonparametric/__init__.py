@@ -4,7 +4,7 @@ from aldsurv.nonparametric.aalen_johansen import AalenJohansen, aalen_johansen
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline, baseline_hazard
 from aldsurv.nonparametric.censoring_weights import censoring_distribution, inverse_censoring_weights
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
-from aldsurv.nonparametric.levels import level_curve, level_map
+from aldsurv.nonparametric.observed_levels import level_curve, level_map
 
 __all__ = [
     "AalenJohansen",

@@ -8,11 +8,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aldsurv.column_reading import cause_number
+from aldsurv.data.outcome_columns import cause_number
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.incidence import CumulativeIncidence
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["AalenJohansen", "aalen_johansen"]
 

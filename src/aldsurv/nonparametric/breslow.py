@@ -8,9 +8,9 @@ from typing import Any, Literal, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aldsurv.distributions.proportional_hazards import ProportionalHazards
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["BaselineHazard", "StratifiedBaseline", "Ties", "baseline_hazard"]
 

@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, departures, product_limit
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["TIES", "Ties", "censoring_distribution", "inverse_censoring_weights", "uncensored_share"]
 

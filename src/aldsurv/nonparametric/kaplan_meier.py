@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aldsurv.distributions.step import Step
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.families.step import Step
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.survival_data import SurvivalData
 
 __all__ = ["Departures", "KaplanMeier", "departures", "kaplan_meier", "product_limit"]
 

@@ -16,16 +16,16 @@ except ModuleNotFoundError as _error:
         'plots need matplotlib, which is not installed. Install it with: pip install "aldsurv[plots]"'
     ) from None
 
-from aldsurv.plots.calibration import plot_calibration, plot_calibration_at, plot_d_calibration
+from aldsurv.plots.calibration_plots import plot_calibration, plot_calibration_at, plot_d_calibration
 from aldsurv.plots.curves import distribution_figure, plot_density, plot_hazard, plot_survival
-from aldsurv.plots.discrimination import plot_auc, plot_brier
-from aldsurv.plots.effects import plot_importance, plot_partial_dependence
+from aldsurv.plots.discrimination_plots import plot_auc, plot_brier
+from aldsurv.plots.drawing.figure_files import save_figure
+from aldsurv.plots.effect_plots import plot_importance, plot_partial_dependence
 from aldsurv.plots.individuals import plot_individuals
-from aldsurv.plots.kaplan_meier import plot_kaplan_meier
-from aldsurv.plots.observed import plot_predicted_against_observed
+from aldsurv.plots.kaplan_meier_plot import plot_kaplan_meier
+from aldsurv.plots.observed_times import plot_predicted_against_observed
 from aldsurv.plots.predictions import plot_mean_survival, prediction_figure
-from aldsurv.plots.saving import save_figure
-from aldsurv.plots.spread import plot_time_distribution
+from aldsurv.plots.time_spread import plot_time_distribution
 
 __all__ = [
     "distribution_figure",

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.plots.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes
-from aldsurv.plots.row_choice import choose_row_numbers, choose_rows
-from aldsurv.plots.time_grid import FloatArray, as_numpy, curve_times
+from aldsurv.plots.drawing.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes
+from aldsurv.plots.drawing.row_choice import choose_row_numbers, choose_rows
+from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy, curve_times
 
 __all__ = ["BandAt", "distribution_figure", "plot_density", "plot_hazard", "plot_survival"]
 

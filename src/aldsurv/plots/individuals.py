@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.plots.appearance import new_axes, show_legend
+from aldsurv.plots.benchmark.model_looks import model_look
 from aldsurv.plots.curves import BandAt, plot_survival
-from aldsurv.plots.model_looks import model_look
-from aldsurv.plots.row_choice import choose_rows
-from aldsurv.plots.time_grid import as_numpy
+from aldsurv.plots.drawing.appearance import new_axes, show_legend
+from aldsurv.plots.drawing.row_choice import choose_rows
+from aldsurv.plots.drawing.time_grid import as_numpy
 
 __all__ = ["plot_individuals"]
 

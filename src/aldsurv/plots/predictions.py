@@ -9,14 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.nonparametric import kaplan_meier
-from aldsurv.plots.appearance import line_look, show_legend
 from aldsurv.plots.curves import plot_survival
-from aldsurv.plots.kaplan_meier import plot_kaplan_meier
-from aldsurv.plots.time_grid import as_numpy
-from aldsurv.survival_data import SurvivalData
+from aldsurv.plots.drawing.appearance import line_look, show_legend
+from aldsurv.plots.drawing.time_grid import as_numpy
+from aldsurv.plots.kaplan_meier_plot import plot_kaplan_meier
 
 __all__ = ["plot_mean_survival", "prediction_figure"]
 

@@ -9,7 +9,7 @@ except MissingDependencyError:
         'reports need matplotlib, which is not installed. Install it with: pip install "aldsurv[reports]"'
     ) from None
 
-from aldsurv.reports.benchmark_page import write_benchmark_report
-from aldsurv.reports.model_page import write_model_report
+from aldsurv.reports.benchmark.benchmark_page import write_benchmark_report
+from aldsurv.reports.model.model_page import write_model_report
 
 __all__ = ["write_benchmark_report", "write_model_report"]

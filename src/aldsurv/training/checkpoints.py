@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aldsurv.errors import DataError
-from aldsurv.model_file import read_model_file, write_model_file
+from aldsurv.files.model_file import read_model_file, write_model_file
 
 __all__ = ["read_checkpoint", "write_checkpoint"]
 

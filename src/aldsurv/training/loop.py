@@ -18,8 +18,8 @@ from torch import Tensor
 
 from aldsurv.errors import ParameterError, TrainingError
 from aldsurv.losses.objective import ClosedFormObjective, Objective
-from aldsurv.networks.hand_passes import HandPasses
-from aldsurv.networks.levels import level_nodes
+from aldsurv.networks.closed_form_passes import HandPasses
+from aldsurv.networks.level_grid import level_nodes
 from aldsurv.training.batches import Batch, RowSource
 from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
 from aldsurv.training.history import EpochReport, History

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from aldsurv.networks.architecture import Architecture
-from aldsurv.networks.hand_passes import BY_HAND, HandPasses
+from aldsurv.networks.closed_form_passes import BY_HAND, HandPasses
 from aldsurv.networks.torch_forward import forward_on_torch
 from aldsurv.training.optimizers import Optimizer, ParameterGroup
 from aldsurv.training.settings import TrainingSettings

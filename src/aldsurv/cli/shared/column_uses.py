@@ -1,0 +1,115 @@
+"""How each column of a table is used, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from aldsurv.cli.shared.outcome import OutcomeColumns, innermost
+from aldsurv.cli.shared.text_layout import printable, two_columns
+
+if TYPE_CHECKING:
+    from aldsurv.columns.column_plans import ColumnPlan
+    from aldsurv.columns.features import Features
+    from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.tables.table import Table
+
+__all__ = ["ColumnText", "column_lines", "features_of", "table_columns", "used_columns"]
+
+_MOST_LEVELS = 6
+_REASONS = {
+    "constant": "one value only",
+    "no values": "no values",
+    "identifier": "text that differs in every row, as an identifier does",
+}
+
+
+class ColumnText(NamedTuple):
+    """A column and how it is used."""
+
+    name: str
+    use: str
+
+
+def table_columns(table: Table, features: Features, outcome: OutcomeColumns) -> list[ColumnText]:
+    """Every column of a file, in its order.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    features
+        What was learned of the covariates.
+    outcome
+        The columns of the outcome.
+    """
+    plans, gaps = {plan.name: plan for plan in features.columns}, _gaps(table)
+    role = {name: role for role, name in outcome.given.items() if role != "event_value"}
+    value = f", seen where {printable(outcome.event_value)}" if outcome.event_value else ""
+    found = []
+    for column in table.columns:
+        if column.name in plans:
+            use = _use(plans[column.name], gaps.get(column.name, 0))
+        elif column.use == "left out":
+            use = "left out"
+        else:
+            use = f"outcome: {role.get(column.name, column.use)}{value if column.use == 'event' else ''}"
+        found.append(ColumnText(printable(column.name.strip() or "(no name)"), use))
+    return found
+
+
+def used_columns(features: Features) -> list[ColumnText]:
+    """The columns that a model wants."""
+    return [ColumnText(printable(plan.name), _use(plan, 0)) for plan in features.columns]
+
+
+def features_of(model: SurvivalEstimator) -> Features | None:
+    """How a fitted model turns columns into numbers; None if an encoder does."""
+    from aldsurv.models.linear.linear_survival import LinearSurvival
+
+    inner = innermost(model)
+    if isinstance(inner, LinearSurvival):
+        return inner.design_.features
+    found: Features | None = vars(inner).get("features_")
+    return found
+
+
+def column_lines(columns: Sequence[ColumnText], width: int, *, most: int = 30) -> list[str]:
+    """Lines for the first `most` of them, and how many more there are."""
+    lines = two_columns(columns[:most], width)
+    left = len(columns) - most
+    return [*lines, f"  … and {left} more"] if left > 0 else lines
+
+
+def _use(plan: ColumnPlan, gaps: int) -> str:
+    from aldsurv.columns.column_entries import told
+    from aldsurv.columns.column_plans import LeftOut, Levels, Number
+
+    if isinstance(plan, LeftOut):
+        return f"left out: {_REASONS[plan.reason]}"
+    if isinstance(plan, Number):
+        text, filled = f"number, {plan.low:.4g} to {plan.high:.4g}", f"filled with {plan.median:.4g}"
+        has_gaps = plan.gaps
+    elif isinstance(plan, Levels):
+        levels = [printable(told(level)) for level in plan.levels]
+        shown = ", ".join(levels[:_MOST_LEVELS]) + (
+            f", … and {len(levels) - _MOST_LEVELS} more" if len(levels) > _MOST_LEVELS else ""
+        )
+        text, filled = f"category: {shown}" + (", and all others as one" if plan.other else ""), "a level of their own"
+        has_gaps = plan.gaps
+    else:
+        return plan.use
+    if gaps:
+        return f"{text}; {gaps} gap{'s' * (gaps != 1)} {filled}"
+    return f"{text}; gaps {filled}" if has_gaps else text
+
+
+def _gaps(table: Table) -> Mapping[str, int]:
+    import numpy as np
+
+    def count(values: Any) -> int:
+        if values.dtype == object:
+            return sum(value is None for value in values.tolist())
+        return int(np.count_nonzero(values != values)) if values.dtype.kind in "fMm" else 0
+
+    return {name: count(values) for name, values in table.x.items()}

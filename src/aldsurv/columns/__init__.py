@@ -1,0 +1,1 @@
+"""Columns of covariates as users have them, turned into numbers; what was learned of them is plain data."""

@@ -1,0 +1,155 @@
+"""Rows that a table holds more than once: the same covariates and the same outcome.
+
+A copy on the other side of a split tells what the split was to find out. Here copies are noticed, for everything that
+holds rows out; `aldsurv.data.row_splitting.keep_together` then has them on one side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.columns.features import raw_columns
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import AldsurvError
+
+__all__ = ["count_extra", "find_copies"]
+
+IntArray = NDArray[np.int64]
+
+# Pairs of equal rows are copies if there are more than so many times those expected by chance, and so many standard
+# deviations of their (Poisson) number.
+_TIMES, _DEVIATIONS = 2.0, 3.0
+# A group with a larger share of the rows could not be held out as a whole.
+_LARGEST_SHARE = 10
+
+
+def find_copies(X: Any, data: SurvivalData) -> IntArray | None:
+    """A number for each row (n,), equal for exact copies of one row and -1 for a row that is there once.
+
+    Copies have equal covariates, times, events and entries; weights do not matter, nor does a column of text that
+    differs in every row, as identifiers do. Equal rows are no copies where chance explains them: of few covariates with
+    few values and times in whole years many people are alike. They count as copies if there are more than twice as many
+    pairs of them as expected if outcomes were independent of covariates, and three standard deviations more. A group of
+    more than a tenth of the rows is left alone: a part that holds it whole would hold little else.
+
+    Parameters
+    ----------
+    X
+        Covariates, as `fit` takes them.
+    data
+        Outcomes of the same rows.
+
+    Returns
+    -------
+    array or None
+        None if no row is there twice, or `X` cannot be read: whoever learns from it says why.
+
+    Examples
+    --------
+    >>> age, time = [[40], [50], [40], [63], [58], [71], [66], [49]], [5, 3, 5, 8, 9, 2, 4, 7]
+    >>> find_copies(age, SurvivalData.right(time, [1] * 8)).tolist()
+    [0, -1, 0, -1, -1, -1, -1, -1]
+    """
+    n = len(data)
+    if n < 2:
+        return None
+    outcomes = _grouped(_outcome_columns(data), np.arange(n), n)
+    if not outcomes.rows.size:
+        return None
+    try:
+        both = _grouped(_covariates(X), outcomes.rows, n, outcomes.numbers)
+        if not both.rows.size:
+            return None
+        covariates = _grouped(_covariates(X), np.arange(n), n)
+    except AldsurvError:
+        return None
+    expected = covariates.pairs * outcomes.pairs / (n * (n - 1) / 2)
+    if both.pairs <= _TIMES * expected + _DEVIATIONS * math.sqrt(expected):
+        return None
+    sizes = np.bincount(both.numbers)
+    kept = sizes[both.numbers] <= max(n // _LARGEST_SHARE, 2)
+    if not kept.any():
+        return None
+    found = np.full(n, -1, np.int64)
+    found[both.rows[kept]] = both.numbers[kept]
+    return found
+
+
+def count_extra(groups: IntArray) -> int:
+    """How many rows are copies of one before them."""
+    inside = groups[groups >= 0]
+    return int(inside.size - np.unique(inside).size)
+
+
+@final
+class _Groups(NamedTuple):
+    """Rows that are equal to another one, and which of them are equal."""
+
+    rows: IntArray
+    numbers: IntArray
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of equal rows."""
+        return sum(count * (count - 1) // 2 for count in np.bincount(self.numbers).tolist())
+
+
+def _grouped(columns: Iterator[NDArray[Any]], rows: IntArray, n: int, numbers: IntArray | None = None) -> _Groups:
+    """Rows equal in all columns, of those that were equal so far; whoever is alone is looked at no more."""
+    numbers = np.zeros(len(rows), np.int64) if numbers is None else numbers
+    for column in columns:
+        if len(column) != n:
+            return _Groups(rows[:0], numbers[:0])
+        codes = _codes(column[rows])
+        _, numbers, counts = np.unique(
+            numbers * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True, return_counts=True
+        )
+        shared = counts[numbers] > 1
+        if not shared.all():
+            rows, numbers = rows[shared], np.unique(numbers[shared], return_inverse=True)[1]
+        if not rows.size:
+            break
+    return _Groups(rows, numbers.astype(np.int64))
+
+
+def _outcome_columns(data: SurvivalData) -> Iterator[NDArray[Any]]:
+    yield from (column for column in (data.lower, data.upper, data.entry, data.cause) if column is not None)
+
+
+def _covariates(X: Any) -> Iterator[NDArray[Any]]:
+    for column in raw_columns(X):
+        if column.dtype.kind in "OUS":
+            codes = _codes(column)
+            if len(column) > 1 and codes.max() + 1 == len(column) and _is_text(column):
+                continue
+            yield codes
+        else:
+            yield column
+
+
+def _is_text(column: NDArray[Any]) -> bool:
+    return column.dtype.kind in "US" or all(isinstance(value, str) for value in column.tolist())
+
+
+def _codes(column: NDArray[Any]) -> IntArray:
+    """A number for each value, equal for equal values and for gaps."""
+    if column.dtype.kind == "O":
+        numbers: dict[Any, int] = {}
+        return np.array([numbers.setdefault(_plain(value), len(numbers)) for value in column.tolist()], np.int64)
+    return np.unique(column, return_inverse=True)[1].astype(np.int64)
+
+
+def _plain(value: Any) -> Any:
+    """What tells a value from others: gaps are alike, whatever they are written as."""
+    if isinstance(value, float) and value != value:
+        return None
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value

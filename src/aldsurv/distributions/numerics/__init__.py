@@ -1,0 +1,1 @@
+"""Array backends, log space, root search and integrals."""

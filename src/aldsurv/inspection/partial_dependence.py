@@ -1,0 +1,212 @@
+"""What a model predicts on average as one column changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
+from aldsurv.inspection.covariate_table import CovariateTable
+from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.neural.parametric_survival import ParametricSurvival
+from aldsurv.models.trees.boosted_ald import BoostedALD
+
+__all__ = ["PartialDependence", "partial_dependence"]
+
+FloatArray = NDArray[np.float64]
+Summary: TypeAlias = "str | Callable[[SurvivalDistribution], ArrayLike]"
+
+_SUMMARIES = ("median", "mean", "mode")
+# A numeric column of so few values is drawn value by value.
+_FEW = 5
+# Rows predicted at once: curves of many steps take memory.
+_BLOCK = 1000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PartialDependence:
+    """What the predictions are on average when one column has each of some values in all rows.
+
+    Attributes
+    ----------
+    name
+        The column.
+    values
+        Values that it was given (m,): numbers in ascending order, or levels.
+    individual
+        Summary of each row's prediction at each value (rows, m).
+    summary
+        What was predicted: its name.
+    numeric
+        Whether the values are points on an axis, and not levels.
+    found
+        Known values of the column in the table.
+    level
+        Share of the rows between `lower` and `upper`.
+    """
+
+    name: str
+    values: NDArray[Any]
+    individual: FloatArray
+    summary: str
+    numeric: bool
+    found: NDArray[Any]
+    level: float = 0.8
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean over the rows (m,): the partial dependence."""
+        return np.asarray(self.individual.mean(axis=0))
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower end (m,) of the central share of the rows."""
+        return np.asarray(np.quantile(self.individual, (1 - self.level) / 2, axis=0))
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper end (m,) of the central share of the rows."""
+        return np.asarray(np.quantile(self.individual, (1 + self.level) / 2, axis=0))
+
+    @property
+    def span(self) -> float:
+        """Largest mean less the smallest: how far the column moves the average prediction."""
+        return float(np.ptp(self.mean))
+
+
+def partial_dependence(
+    model: SurvivalEstimator,
+    X: Any,
+    column: str | int,
+    *,
+    grid: ArrayLike | int = 20,
+    summary: Summary = "median",
+    sample: int | None = 200,
+    level: float = 0.8,
+    random_state: Any = 0,
+) -> PartialDependence:
+    """What is predicted on average if `column` had one value in all rows, for each of several values (Friedman 2001).
+
+    The other columns stay as they are, so that some combinations may not occur in reality. The curves of the single
+    rows, of which this is the mean, show how much the effect differs between rows.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    X
+        Rows to take the other columns from.
+    column
+        Name or position of the column.
+    grid
+        The values, or how many: quantiles from 5 to 95 % of a numeric column, all values if there are no more than
+        that; of a column of levels (text, yes/no, or listed in `categorical` of the model) the most frequent ones.
+    summary
+        ``"median"``, ``"mean"``, ``"mode"``, one of the parameters that the model predicts (`predict_parameters`), or
+        a function that gives one number a row of a distribution.
+    sample
+        Number of rows, drawn at random, that are used; None for all.
+    level
+        Share of the rows between ``lower`` and ``upper``.
+    random_state
+        Seed or generator of the rows drawn.
+
+    Examples
+    --------
+    >>> from aldsurv.models import WeibullAFT
+    >>> rng = np.random.default_rng(0)
+    >>> x = {"age": rng.normal(size=300)}
+    >>> y = np.exp(x["age"]) * rng.weibull(2.0, 300), np.ones(300, bool)
+    >>> found = partial_dependence(WeibullAFT().fit(x, y), x, "age", grid=[-1.0, 0.0, 1.0])
+    >>> (found.mean / found.mean[1]).round(1)
+    array([0.4, 1. , 2.8])
+    """
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        raise ParameterError(f"level must be a number between 0 and 1, but is {level!r}.")
+    table = CovariateTable.of(X)
+    place = table.place(column)
+    found = _known(table.columns[place])
+    numeric, values = _grid(model, table, place, found, grid)
+    rows = np.arange(len(table))
+    if sample is not None and sample < len(table):
+        rows = np.sort(np.random.default_rng(random_state).choice(len(table), sample, replace=False))
+    repeated = table.rows(np.repeat(rows, len(values))).replaced(place, np.tile(values, len(rows)))
+    predict = _prediction(model, summary)
+    blocks = [
+        predict(repeated.rows(np.arange(start, min(start + _BLOCK, len(repeated)))).given)
+        for start in range(0, len(repeated), _BLOCK)
+    ]
+    told = summary if isinstance(summary, str) else getattr(summary, "__name__", "prediction")
+    individual = np.concatenate(blocks).reshape(len(rows), len(values))
+    return PartialDependence(table.names[place], values, individual, told, numeric, found, level)
+
+
+def _known(column: NDArray[Any]) -> NDArray[Any]:
+    """Values that are there."""
+    if column.dtype.kind in "biu":
+        return column
+    if column.dtype.kind == "f":
+        return np.asarray(column[~np.isnan(column)])
+    there = np.array([value is not None and value == value for value in column.tolist()], np.bool_)
+    return np.asarray(column[there])
+
+
+def _grid(
+    model: SurvivalEstimator, table: CovariateTable, place: int, found: NDArray[Any], grid: ArrayLike | int
+) -> tuple[bool, NDArray[Any]]:
+    """Whether the column is one of numbers, and the values to give it."""
+    given = model.get_params().items()
+    # Also of an estimator within another.
+    listed = next((value for name, value in given if name.split("__")[-1] == "categorical" and value), ())
+    numeric = found.dtype.kind in "iuf" and not {table.keys[place], place} & set(listed)
+    if not isinstance(grid, (int, np.integer)):
+        values = np.asarray(grid, None if numeric else found.dtype)
+        if values.ndim != 1 or not values.size:
+            raise ParameterError(f"grid must be a number or a list of values, but is {grid!r:.60}.")
+        return numeric, values
+    if isinstance(grid, bool) or grid < 2:
+        raise ParameterError(f"grid must be 2 values or more, but is {grid!r}.")
+    if not found.size:
+        raise ParameterError(f"column {table.names[place]!r} holds no values. Choose another column.")
+    levels, counts = _levels(found)
+    if not numeric:
+        keep = np.sort(np.argsort(-counts, kind="stable")[:grid])
+        return False, levels[keep]
+    if len(levels) <= grid:
+        return len(levels) > _FEW, levels
+    return True, np.unique(np.quantile(found, np.linspace(0.05, 0.95, int(grid))))
+
+
+def _levels(found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Distinct values in order, with how often each is there."""
+    if found.dtype != object:
+        return np.unique(found, return_counts=True)
+    counts: dict[Any, int] = {}
+    for value in found.tolist():
+        counts[value] = counts.get(value, 0) + 1
+    ordered = sorted(counts, key=str)
+    levels = np.empty(len(ordered), object)
+    levels[:] = ordered
+    return levels, np.array([counts[value] for value in ordered], np.intp)
+
+
+def _prediction(model: SurvivalEstimator, summary: Summary) -> Callable[[Any], FloatArray]:
+    if callable(summary):
+        return lambda X: np.asarray(summary(model.predict_distribution(X)), np.float64)
+    if summary in _SUMMARIES:
+        return lambda X: np.asarray(getattr(model.predict_distribution(X), summary)(), np.float64)
+    known: tuple[str, ...] = ()
+    if isinstance(model, (ParametricSurvival, BoostedALD)):
+        known = model.parameter_names
+        if summary in known:
+            return lambda X: model.predict_parameters(X)[summary]
+    raise ParameterError(
+        f"summary must be one of {', '.join((*_SUMMARIES, *known))} or a function of a distribution, "
+        f"but is {summary!r:.60}."
+    )

@@ -1,0 +1,1 @@
+"""Censored likelihoods and their slopes."""

@@ -1,0 +1,262 @@
+"""What boosted trees ask of a likelihood: of each row its loss, slopes and information, on numpy and in float64."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.censored_likelihood import EXACT, RIGHT, row_kinds
+from aldsurv.distributions.families.asymmetric_laplace import AsymmetricLaplace
+from aldsurv.distributions.families.log_asymmetric_laplace import LogAsymmetricLaplace
+from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.distributions.families.parametric import Parametric
+from aldsurv.distributions.numerics.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.wrappers.truncated import PositiveAsymmetricLaplace
+from aldsurv.losses.first_guess import ald_guess, mixture_guess
+from aldsurv.losses.likelihood import ald_slopes, mixture_slopes
+from aldsurv.losses.likelihood.ald_information import ald_information
+from aldsurv.losses.likelihood.log_times import in_log_time
+
+__all__ = ["AldRows", "MixtureRows", "RowLosses", "ald_columns"]
+
+FloatArray = NDArray[np.float64]
+
+_FAMILIES: dict[str, type[Parametric]] = {
+    "real": AsymmetricLaplace,
+    "positive": PositiveAsymmetricLaplace,
+    "log": LogAsymmetricLaplace,
+}
+# Beyond e^80 nothing is known any more, and squares must stay finite.
+_LARGEST_LOG = 80.0
+
+
+class RowLosses(ABC):
+    """Negative log-likelihood of rows of any kind of censoring.
+
+    All have slopes in closed form: exact and right-censored rows one, left- and interval-censored ones another.
+
+    Parameters
+    ----------
+    support
+        ``"real"``, ``"positive"`` or ``"log"``.
+    data
+        The rows; those of support log without an event at 0.
+    unit
+        How many of the user's units of time one unit of `data` has. The loss is that of the user's times: a density is
+        per unit of time.
+
+    Attributes
+    ----------
+    outputs
+        How many numbers a row the likelihood needs.
+    boosted
+        How many of them, the first ones, depend on covariates; the others are constants.
+    """
+
+    outputs: int
+    boosted: int
+
+    def __init__(self, support: str, data: SurvivalData, unit: float) -> None:
+        self._support = support
+        kinds, since = row_kinds(data)
+        self._closed = (kinds == EXACT) | (kinds == RIGHT)
+        self._event = kinds == EXACT
+        # Where an event is not exactly known, something near it: what the row tells is reckoned there.
+        known = np.where(np.isfinite(data.upper), data.upper, data.lower)
+        time, entry = np.where(self._closed, data.lower, known), data.entry
+        offset = np.where(self._event, np.log(unit), 0.0)
+        if support == "log":
+            time, entry, offset = in_log_time(time, entry, self._event, offset)
+        elif support == "positive" and entry is not None:
+            # To be event-free at 0 is no news.
+            entry = np.where(entry > 0, entry, -np.inf)
+        self._time, self._entry, self._offset = time, entry, offset
+        self._one_sided, self._bounded = np.flatnonzero(self._closed), np.flatnonzero(~self._closed)
+        lower, upper = since[self._bounded], data.upper[self._bounded]
+        if support == "log":
+            with np.errstate(divide="ignore"):
+                lower, upper = np.log(np.maximum(lower, 0.0)), np.log(upper)
+        elif support == "positive":
+            lower = np.maximum(lower, 0.0)
+        self._bounds = lower, upper
+
+    @abstractmethod
+    def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Outputs (outputs,) from which to look for those that suit all rows best, and how far each may be off."""
+
+    @abstractmethod
+    def distribution(self, raw: FloatArray) -> Any:
+        """What outputs (n, outputs) stand for."""
+
+    @abstractmethod
+    def information(self, raw: FloatArray) -> FloatArray:
+        """How much each row is expected to tell of each boosted output (n, boosted), the others being known."""
+
+    @abstractmethod
+    def _value_and_slopes(
+        self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Log-likelihood of rows and, if wanted, its slopes.
+
+        Parameters
+        ----------
+        raw
+            Their outputs (rows, outputs).
+        rows
+            Which of all rows they are.
+        bounds
+            Where their events lie between; None for rows that are exact or right-censored.
+        wanted
+            Whether slopes are.
+        """
+
+    def losses(self, raw: FloatArray) -> FloatArray:
+        """Loss (n,) of each row for outputs (n, outputs), or (1, outputs) if they are the same for all."""
+        return self._offset - self._all_rows(raw, False)[0]
+
+    def losses_and_slopes(self, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Loss (n,) of each row, and its slopes (n, outputs)."""
+        value, slopes = self._all_rows(raw, True)
+        return self._offset - value, -slopes
+
+    def _all_rows(self, raw: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray]:
+        n = len(self._time)
+        # What overflows shows in the loss, which the search and the rounds look at.
+        with np.errstate(all="ignore"):
+            if not self._bounded.size:
+                value, slopes = self._value_and_slopes(raw, slice(None), None, wanted)
+                return np.asarray(value), np.asarray(slopes)
+            found, found_slopes = np.empty(n), np.empty((n, self.outputs))
+            raw = np.broadcast_to(raw, (n, self.outputs))
+            for rows, bounds in ((self._one_sided, None), (self._bounded, self._bounds)):
+                value, slopes = self._value_and_slopes(raw[rows], rows, bounds, wanted)
+                found[rows] = value
+                if slopes is not None:
+                    found_slopes[rows] = slopes
+        return found, found_slopes
+
+
+@final
+class AldRows(RowLosses):
+    """One asymmetric Laplace distribution a row: θ, log σ and log κ, all of which depend on covariates.
+
+    Parameters
+    ----------
+    support, data, unit
+        As of `RowLosses`.
+    exp_theta
+        Whether θ is the exponential of its output.
+    """
+
+    outputs = boosted = 3
+
+    def __init__(self, support: str, data: SurvivalData, *, unit: float = 1.0, exp_theta: bool) -> None:
+        super().__init__(support, data, unit)
+        self._exp_theta = exp_theta
+        self._since = self._entry
+        if support == "positive":
+            self._since = np.zeros(len(data)) if self._entry is None else np.maximum(self._entry, 0.0)
+
+    def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """As of `RowLosses`: a symmetric distribution in the middle of the times."""
+        start, reach = ald_guess(self._time, self._exp_theta, weight)
+        return start, reach
+
+    def distribution(self, raw: FloatArray) -> Any:
+        """As of `RowLosses`."""
+        return _FAMILIES[self._support]._trusted(**ald_columns(raw, self._exp_theta))
+
+    def information(self, raw: FloatArray) -> FloatArray:
+        """As of `RowLosses`; what delayed entry takes from it is not reckoned."""
+        with np.errstate(all="ignore"):
+            theta = np.exp(raw[:, 0]) if self._exp_theta else raw[:, 0]
+            seen = self._event | ~self._closed
+            parts = ald_information(self._time - theta, raw[:, 1], raw[:, 2], seen)
+        found = np.column_stack(parts)
+        if self._exp_theta:
+            found[:, 0] *= theta**2
+        return found
+
+    def _value_and_slopes(
+        self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
+    ) -> tuple[FloatArray, FloatArray | None]:
+        since = () if self._since is None else (self._since[rows],)
+        exp_theta = self._exp_theta
+        if bounds is not None:
+            return ald_slopes.between_value_and_slopes(np, raw, *bounds, *since, exp_theta=exp_theta, wanted=wanted)
+        time, event = self._time[rows], self._event[rows]
+        value, slopes = ald_slopes.value_and_slopes(np, raw, time, event, *since, exp_theta, wanted)
+        return value, slopes
+
+
+@final
+class MixtureRows(RowLosses):
+    """A mixture of tied shapes: location, log scale and the weights' logits depend on covariates, shapes do not.
+
+    Parameters
+    ----------
+    support, data, unit
+        As of `RowLosses`.
+    layout
+        What the outputs are; shapes must be tied.
+    least_scale
+        What the scale of every component is above.
+    """
+
+    def __init__(
+        self, support: str, data: SurvivalData, *, unit: float = 1.0, layout: MixtureOutputs, least_scale: float
+    ) -> None:
+        super().__init__(support, data, unit)
+        self._layout, self._least = layout, least_scale
+        self.outputs, self.boosted = layout.outputs, layout.outputs - layout.constants
+
+    def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """As of `RowLosses`: symmetric components at evenly spread quantiles of the times."""
+        start, reach = mixture_guess(self._layout, self._time, np.array([self._least]), weight)
+        return start, reach
+
+    def distribution(self, raw: FloatArray) -> Any:
+        """As of `RowLosses`."""
+        return MixedAsymmetricLaplace._trusted(**self._layout.columns(raw, self._least), support=self._support)
+
+    def information(self, raw: FloatArray) -> FloatArray:
+        """That of the row if the component were known that it comes from, which is more than it tells without."""
+        layout = self._layout
+        with np.errstate(all="ignore"):
+            columns = {name: np.asarray(column) for name, column in layout.columns(raw, self._least).items()}
+            theta, sigma, weights = columns["theta"], columns["sigma"], columns["weights"]
+            seen = (self._event | ~self._closed)[:, None]
+            z = self._time[:, None] - theta
+            on_theta, on_log_sigma, _ = ald_information(z, np.log(sigma), np.log(columns["kappa"]), seen)
+        by_location = theta if layout.exp_theta else np.ones_like(theta)
+        by_scale = np.zeros_like(theta) if layout.exp_theta else theta - raw[:, :1]
+        on_log_scale = by_scale**2 * on_theta + (1 - self._least / sigma) ** 2 * on_log_sigma
+        on_logits = ((1 - SHARED_OUT) * weights * (1 - weights)) if layout.components > 1 else weights
+        location = (weights * by_location**2 * on_theta).sum(1)
+        return np.column_stack([location, (weights * on_log_scale).sum(1), on_logits])
+
+    def _value_and_slopes(
+        self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
+    ) -> tuple[FloatArray, FloatArray | None]:
+        layout, positive = self._layout, self._support == "positive"
+        entry = None if self._entry is None else self._entry[rows]
+        if bounds is not None:
+            return mixture_slopes.between_value_and_slopes(
+                np, raw, *bounds, self._least, entry, layout, positive, wanted
+            )
+        time, event = self._time[rows], self._event[rows]
+        return mixture_slopes.value_and_slopes(np, raw, time, event, self._least, entry, None, layout, positive, wanted)
+
+
+def ald_columns(raw: FloatArray, exp_theta: bool) -> dict[str, FloatArray]:
+    """θ, σ and κ (n, 1) by name from outputs (n, 3)."""
+    theta, log_sigma, log_kappa = raw[:, :1], raw[:, 1:2], raw[:, 2:]
+    return {
+        "theta": np.exp(np.clip(theta, -_LARGEST_LOG, _LARGEST_LOG)) if exp_theta else theta,
+        "sigma": np.exp(np.clip(log_sigma, -_LARGEST_LOG, _LARGEST_LOG)),
+        "kappa": np.exp(np.clip(log_kappa, -_LARGEST_LOG, _LARGEST_LOG)),
+    }

@@ -1,0 +1,194 @@
+"""Maximum likelihood for any parametric family, under every kind of censoring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.censored_likelihood import EXACT, INTERVAL, RIGHT, log_likelihood_of_bounds, row_kinds
+from aldsurv.distributions.families.parametric import Parametric
+from aldsurv.distributions.links import linked_columns
+from aldsurv.errors import DataError
+from aldsurv.losses.first_guess import ald_guess as _ald_guess
+from aldsurv.losses.likelihood.ald_likelihood import ald_log_likelihood, ald_log_likelihood_and_slopes
+from aldsurv.losses.likelihood.log_normal_likelihood import (
+    log_normal_log_likelihood,
+    log_normal_log_likelihood_and_slopes,
+)
+from aldsurv.losses.likelihood.log_times import in_log_time as _in_log_time
+from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
+from aldsurv.registry import FAMILIES
+
+__all__ = ["likelihood_objective"]
+
+_LOG_FAMILIES = ("log_asymmetric_laplace", "log_normal")
+_ALD_FAMILIES = ("asymmetric_laplace", "positive_asymmetric_laplace", "log_asymmetric_laplace")
+
+
+def likelihood_objective(
+    family: str, links: Sequence[str], data: SurvivalData, *, unit: Any = 1.0, device: torch.device | str = "cpu"
+) -> Objective:
+    """Mean negative censored log-likelihood of `data` under a registered family.
+
+    Parameters
+    ----------
+    family
+        Name of a parametric family.
+    links
+        For each of its parameters the link from the network's output.
+    data
+        The rows; their weights are the loop's business.
+    unit
+        How many of the user's units of time one unit of `data` has, a number or one a row. The loss is that of the
+        user's times: a density is per unit of time.
+    device
+        Where the tensors live.
+    """
+    kinds, since = row_kinds(data)
+    if family in _LOG_FAMILIES and bool(((kinds == EXACT) & (data.lower <= 0)).any()):
+        raise DataError("an event at time 0 has no logarithm. Give it as left-censored: (-inf, the first later time].")
+    simple = bool(((kinds == EXACT) | (kinds == RIGHT)).all())
+    if simple and family in _ALD_FAMILIES and links[0] in ("exp", "identity") and list(links[1:]) == ["exp", "exp"]:
+        return _AldLikelihood(family, links[0] == "exp", data, kinds == EXACT, np.log(unit), device)
+    if simple and family == "log_normal" and list(links) == ["identity", "softplus"]:
+        return _LogNormalLikelihood(data, kinds == EXACT, np.log(unit), device)
+    return _FamilyLikelihood(family, links, data, kinds, since, np.log(unit), device)
+
+
+@final
+class _AldLikelihood(ClosedFormObjective):
+    """Exact and right-censored rows of the three ALD families, by the closed form."""
+
+    outputs = 3
+
+    def __init__(
+        self, family: str, exp_theta: bool, data: SurvivalData, event: Any, log_unit: Any, device: Any
+    ) -> None:
+        self._exp_theta = exp_theta
+        time, entry = data.lower, data.entry
+        offset = np.where(event, log_unit, 0.0)
+        if family == "log_asymmetric_laplace":
+            time, entry, offset = _in_log_time(time, entry, event, offset)
+        elif family == "positive_asymmetric_laplace":
+            entry = np.zeros(len(data)) if entry is None else np.maximum(entry, 0.0)
+        self._delayed = entry is not None
+        self._middle = time
+        columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
+        self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
+
+    def guess(self, rows: Any) -> tuple[Any, Any]:
+        return _ald_guess(self._middle[rows], self._exp_theta)
+
+    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+        time, event, offset = fields[:3]
+        since = fields[3] if self._delayed else None
+        rows = ald_log_likelihood(raw, time, event, since, exp_theta=self._exp_theta)
+        return weighted_mean(offset - rows, weight)
+
+    def losses_and_slopes(
+        self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        rows, slopes = ald_log_likelihood_and_slopes(raw, *fields[:2], *fields[3:], exp_theta=self._exp_theta)
+        return _means_and_slopes(fields[2] - rows, slopes, weight)
+
+
+@final
+class _LogNormalLikelihood(ClosedFormObjective):
+    """Exact and right-censored rows of the log-normal, by the closed form."""
+
+    outputs = 2
+
+    def __init__(self, data: SurvivalData, event: Any, log_unit: Any, device: Any) -> None:
+        offset = np.where(event, log_unit, 0.0)
+        time, entry, offset = _in_log_time(data.lower, data.entry, event, offset)
+        self._middle = time
+        columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
+        self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
+
+    def guess(self, rows: Any) -> tuple[Any, Any]:
+        middle, log_spread, _ = _ald_guess(self._middle[rows], exp_theta=False)[0]
+        spread = np.exp(log_spread)
+        return np.array([middle, np.log(np.expm1(spread))]), np.array([spread, 1.0])
+
+    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+        rows = log_normal_log_likelihood(raw, *fields[:2], *fields[3:])
+        return weighted_mean(fields[2] - rows, weight)
+
+    def losses_and_slopes(
+        self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        rows, slopes = log_normal_log_likelihood_and_slopes(raw, *fields[:2], *fields[3:])
+        return _means_and_slopes(fields[2] - rows, slopes, weight)
+
+
+@final
+class _FamilyLikelihood(Objective):
+    """Any family and any kind of row, by automatic differentiation of the family's own formulas."""
+
+    def __init__(
+        self,
+        family: str,
+        links: Sequence[str],
+        data: SurvivalData,
+        kinds: Any,
+        since: Any,
+        log_unit: Any,
+        device: Any,
+    ) -> None:
+        self._family: type[Parametric] = FAMILIES.load(family)
+        self._links, self._names = list(links), list(self._family.parameters())
+        self.outputs = len(self._names)
+        self._middle = None
+        if family in _ALD_FAMILIES:
+            middle = np.where(
+                np.isfinite(since + data.upper), (since + data.upper) / 2, np.fmin(data.upper, data.lower)
+            )
+            middle = np.where(np.isfinite(middle), middle, np.where(np.isfinite(data.upper), data.upper, data.lower))
+            if family == "log_asymmetric_laplace":
+                middle = np.log(np.maximum(middle, np.finfo(np.float64).tiny))
+            self._middle = middle
+        kinds, offset = kinds.copy(), np.where(kinds == EXACT, log_unit, 0.0)
+        # An interval too narrow for float32 holds its density times its width.
+        narrow = (kinds == INTERVAL) & (data.upper - since < _NARROW * data.upper)
+        kinds[narrow] = EXACT
+        offset[narrow] = -np.log((data.upper - since)[narrow])
+        bounds = [_float(column, device) for column in (since, data.upper, offset)]
+        self._delayed = data.entry is not None
+        entry = [_float(data.entry, device)] if data.entry is not None else []
+        self.fields = (*bounds, torch.from_numpy(np.array(kinds)).to(device), *entry)
+
+    def guess(self, rows: Any) -> tuple[Any, Any]:
+        return super().guess(rows) if self._middle is None else _ald_guess(self._middle[rows], self._links[0] == "exp")
+
+    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+        lower, upper, offset, kinds = (field.reshape(-1) for field in fields[:4])
+        entry = fields[4].reshape(-1) if self._delayed else None
+        columns = linked_columns(raw.reshape(-1, self.outputs), self._names, self._links)
+        rows = log_likelihood_of_bounds(self._family._trusted(**columns), lower, upper, kinds, entry)
+        return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
+
+
+_LEAST_WEIGHT = np.float32(1e-30)
+# Share of a time that float32 still resolves well.
+_NARROW = 1e-5
+
+
+def _means_and_slopes(
+    losses: FloatArray, slopes: FloatArray, weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Mean of each member's losses, and its slopes from those of the rows' log-likelihoods."""
+    if weight is None:
+        slopes *= -1 / losses.shape[1]
+        return losses.mean(axis=1), slopes
+    share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
+    slopes *= -share[..., None]
+    return (losses * share).sum(axis=1), slopes
+
+
+def _float(column: Any, device: Any) -> Tensor:
+    return torch.from_numpy(np.array(column, np.float32)).to(device)

@@ -1,0 +1,1 @@
+"""Whether predicted probabilities come true as often as they say."""

@@ -1,0 +1,125 @@
+"""Whether whole predicted distributions agree with what was observed: one by one, and on average."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.metrics.calibration.event_levels import event_levels
+from aldsurv.metrics.calibration.horizons import checked_time, mean_survival
+from aldsurv.metrics.row_matching import FloatArray, matched_data, undefined, without_delayed_entry
+from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
+
+__all__ = ["DCalibration", "d_calibration", "km_calibration"]
+
+# Times at which the two curves are compared: of each kind, evenly spaced and those of events, at most so many.
+_PLACES = 512
+
+
+class DCalibration(NamedTuple):
+    """Test of uniform ``u = F(y|x)``: the statistic, its p-value and the counts (bins,) it compares."""
+
+    statistic: float
+    p_value: float
+    counts: FloatArray
+
+
+def d_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> DCalibration:
+    """D-calibration of Haider et al. (2020): chi-square test that the `calibration_counts` are all alike.
+
+    ``Σ_j (ζ_j - N/bins)²/(N/bins)``, ζ the counts and N their sum, against chi-square with ``bins - 1`` degrees of
+    freedom. A small p-value speaks against the prediction. Without censoring the p-values of a right prediction
+    are uniform. Censored rows are spread, which takes scatter out of the counts: then they tend to be larger, the
+    test is conservative, and a large one is weak evidence.
+
+    Parameters
+    ----------
+    predicted
+        Distribution of each row.
+    data
+        The same rows as observed, censored in any way; delayed entry as in `event_levels`. A weight counts as that
+        many rows, so weights on another scale change the p-value.
+    bins
+        Number of bins, 2 or more. The p-value wants some five rows or more a bin.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([0.1, 0.2, 1.0, 2.0], [True] * 4)
+    >>> d_calibration(Exponential([1.0] * 4), data, bins=4)
+    DCalibration(statistic=2.0, p_value=0.5724, counts=array([2., 0., 1., 1.]))
+    """
+    counts = event_levels(predicted, data).counts(bins)
+    total = float(counts.sum())
+    if total == 0:
+        return DCalibration(undefined("d_calibration", "no row has a positive weight"), float("nan"), counts)
+    # A tenth of the time that importing scipy.stats takes.
+    from scipy.special import chdtrc
+
+    expected = total / bins
+    statistic = float(((counts - expected) ** 2).sum() / expected)
+    return DCalibration(statistic, float(chdtrc(bins - 1, statistic)), counts)
+
+
+def km_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, horizon: float | None = None) -> float:
+    """Mean squared distance over time of the mean predicted survival from the Kaplan-Meier curve; 0 is best.
+
+    ``1/τ·∫ (mean S(t|x) - KM(t))² dt`` over ``(0, τ)``. The difference is computed at 512 evenly spaced times and just
+    before and at each time of an event (of more than 512 of these, at 512 spread like them), and is linear in between.
+    All predictions being the Kaplan-Meier curve is enough for a 0: it says nothing about single rows.
+
+    Parameters
+    ----------
+    predicted
+        Distribution of each row.
+    data
+        The same rows as observed, exact or right-censored. Weights count in both curves.
+    horizon
+        τ; None: the last event time. One after the last row is cut to the last time, with a warning.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([1, 2, 3, 5], [True, False, True, True])
+    >>> round(km_calibration(Exponential([1.0, 2.0, 3.0, 6.0]), data), 4)
+    0.0589
+    """
+    rows = without_delayed_entry(matched_data(predicted, data), "km_calibration")
+    if horizon is not None:
+        checked_time(horizon, "horizon")
+    _ = rows.time  # raises for rows that have no such time, of whatever weight
+    if rows.total_weight == 0:
+        return undefined("km_calibration", "no row has a positive weight")
+    curve = kaplan_meier(rows)
+    last = float(curve.times[-1])
+    if horizon is None:
+        if not (curve.events[curve.times > 0] > 0).any():
+            return undefined("km_calibration", "no row has an event after time 0")
+        horizon = float(curve.times[curve.events > 0][-1])
+    elif last == 0:
+        return undefined("km_calibration", "all rows end at time 0")
+    if horizon > last:
+        warnings.warn(
+            f"km_calibration: the rows end at {last:g}, before the horizon {horizon:g}; the horizon used is {last:g}.",
+            UserWarning,
+            stacklevel=2,
+        )
+    until = min(float(horizon), last)
+    return _squared_distance(predicted, rows.weights, curve, until) / until
+
+
+def _squared_distance(predicted: SurvivalDistribution, weights: FloatArray, curve: KaplanMeier, until: float) -> float:
+    """``∫ (mean S - KM)²`` from 0 to `until`, exact for a difference that is linear between its places."""
+    falls = curve.times[(curve.events > 0) & (curve.times > 0) & (curve.times <= until)]
+    if falls.size > _PLACES:
+        falls = falls[np.linspace(0, falls.size - 1, _PLACES).astype(np.intp)]
+    # Both curves may fall at the times of events: what holds up to one is their value just before it.
+    before = np.nextafter(falls, 0.0)
+    places = np.unique(np.concatenate([np.linspace(0.0, until, _PLACES), falls, before]))
+    apart = mean_survival(predicted, weights, places) - curve.survival_at(places)
+    left, right = apart[:-1], apart[1:]
+    return float((np.diff(places) * (left**2 + left * right + right**2)).sum() / 3)

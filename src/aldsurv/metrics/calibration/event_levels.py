@@ -1,0 +1,153 @@
+"""Where an event lies in its predicted distribution, ``u = F(y|x)`` as far as it is known, and how uniform that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.numerics.backend import Array
+from aldsurv.distributions.time_zero import with_zero_as_early
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined
+
+__all__ = ["CalibrationLine", "CalibrationPoints", "EventLevels", "event_levels"]
+
+
+class CalibrationLine(NamedTuple):
+    """Least-squares line through calibration points: slope 1 and intercept 0 if all is well."""
+
+    slope: float
+    intercept: float
+
+
+class CalibrationPoints(NamedTuple):
+    """Predicted probabilities and how often they came true, each (k,)."""
+
+    predicted: FloatArray
+    observed: FloatArray
+
+    @property
+    def line(self) -> CalibrationLine:
+        """Least-squares line of the observed on the predicted."""
+        centred = self.predicted - self.predicted.mean()
+        slope = float((centred * self.observed).sum() / (centred**2).sum())
+        return CalibrationLine(slope, float(self.observed.mean() - slope * self.predicted.mean()))
+
+
+class EventLevels(NamedTuple):
+    """One unit of mass a row, times its weight: spread evenly over (low, high], or at low where both are equal."""
+
+    low: FloatArray
+    high: FloatArray
+    weight: FloatArray
+
+    @property
+    def middle(self) -> FloatArray:
+        """Middle of what is known of each row (n,): of an event at a known time its level."""
+        return (self.low + self.high) / 2
+
+    def mass_until(self, level: float, *, inclusive: bool = True) -> float:
+        """Mass at or below `level`; below it, if not inclusive."""
+        return float((self.weight * self.share_until(level, inclusive=inclusive)).sum())
+
+    def share_until(self, level: float, *, inclusive: bool = True) -> FloatArray:
+        """Share of the mass of each row (n,) at or below `level`; below it, if not inclusive."""
+        # A width next to 0 does no harm: inside it the quotient is below 1, outside it is cut, even if infinite.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            share = np.clip((level - self.low) / (self.high - self.low), 0.0, 1.0)
+        reached = self.low <= level if inclusive else self.low < level
+        return np.where(self.low == self.high, reached, share)
+
+    def counts(self, bins: int) -> FloatArray:
+        """Mass in each of `bins` equal bins (a, b]; what is at 0 counts in the first."""
+        _check_bins(bins, 2)
+        inner = [self.mass_until(j / bins) for j in range(1, bins)]
+        return np.diff([0.0, *inner, float(self.weight.sum())])
+
+    def distance_from_uniform(self, bins: int) -> float:
+        """``100·Σ (1/bins - share of the mass in a bin)²``."""
+        return float(100 * ((1 / bins - self._shares(self.counts(bins))) ** 2).sum())
+
+    def expected_distance(self, bins: int) -> float:
+        """What `distance_from_uniform` comes to by chance if the levels are uniform.
+
+        Each row's mass in a bin has mean 1/bins then, so that its squared distance from there is the variance.
+        """
+        _check_bins(bins, 2)
+        until = [np.zeros(len(self.low)), *(self.share_until(j / bins) for j in range(1, bins)), np.ones(len(self.low))]
+        squared = sum((after - before - 1 / bins) ** 2 for before, after in pairwise(until))
+        return float(100 * (self._shares(self.weight) ** 2 * squared).sum())
+
+    def survival_points(self, bins: int) -> CalibrationPoints:
+        """Share of the mass at or below j/bins, j = 1 … bins."""
+        counts = self.counts(bins)
+        return CalibrationPoints(np.arange(1, bins + 1) / bins, self._shares(np.cumsum(counts)))
+
+    def density_points(self, bins: int) -> CalibrationPoints:
+        """Share of the mass in [0.5 - w/2, 0.5 + w/2], w = j/bins, j = 1 … bins - 1."""
+        _check_bins(bins, 3)
+        # Ends of the interval as quotients of integers: 0.5 - 0.7/2 is not the float 0.15.
+        within = [
+            self.mass_until((bins + j) / (2 * bins)) - self.mass_until((bins - j) / (2 * bins), inclusive=False)
+            for j in range(1, bins)
+        ]
+        return CalibrationPoints(np.arange(1, bins) / bins, self._shares(np.array(within)))
+
+    def _shares(self, mass: FloatArray) -> FloatArray:
+        total = float(self.weight.sum())
+        if total == 0:
+            return np.full(mass.shape, undefined("calibration", "no row has a positive weight", stacklevel=5))
+        return mass / total
+
+
+def event_levels(predicted: SurvivalDistribution, data: SurvivalData) -> EventLevels:
+    """What is known of ``u = F(y|x)`` of each row.
+
+    If the predictions are right, the u of the event times are uniform on (0, 1). An event has its u. Of a censored
+    row an interval is known: right-censored at y ``(F(y), 1]``, left-censored ``(0, F(y)]``, in between
+    ``(F(lower), F(upper)]``; if the prediction is right, u is uniform in there. An event at 0 is one at or before the
+    smallest time above 0 of these rows, as in training. With delayed entry at a, F is that of those event-free at a:
+    ``1 - S(y)/S(a)``.
+
+    Parameters
+    ----------
+    predicted
+        Distribution of each row.
+    data
+        The same rows as observed, censored in any way.
+    """
+    rows = with_zero_as_early(matched_data(predicted, data))
+    low = _level(predicted, rows.lower, rows.entry)
+    high = np.where(rows.right_censored, 1.0, low)
+    between = np.flatnonzero(rows.left_censored | rows.interval_censored)
+    if between.size:
+        entry = None if rows.entry is None else rows.entry[between]
+        high[between] = _level(predicted[between], rows.upper[between], entry)
+    return EventLevels(low, np.maximum(low, high), rows.weights)
+
+
+def _level(predicted: SurvivalDistribution, time: FloatArray, entry: FloatArray | None) -> FloatArray:
+    """``F(time)``, or that of those event-free at `entry`."""
+    if entry is None:
+        return _at(predicted.cdf, time)
+    since = _at(predicted.log_survival, entry)
+    # Where by the prediction nobody was left to enter, the event comes after all of the probability.
+    left = since > -np.inf
+    until = np.where(left, _at(predicted.log_survival, np.maximum(time, entry)), -np.inf)
+    return np.asarray(-np.expm1(until - np.where(left, since, 0.0)))
+
+
+def _at(method: Callable[[FloatArray], Array], time: FloatArray) -> FloatArray:
+    """The cdf or the log survival at one time a row: both are 0 at -inf."""
+    known = np.isfinite(time)
+    return np.where(known, as_numbers(method(np.where(known, time, 0.0)[:, None]))[:, 0], 0.0)
+
+
+def _check_bins(bins: int, least: int) -> None:
+    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < least:
+        raise ParameterError(f"bins must be an integer of {least} or more, but is {bins!r}.")

@@ -1,0 +1,1 @@
+"""Whether predictions put rows in the order of their events."""

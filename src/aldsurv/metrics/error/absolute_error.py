@@ -1,0 +1,64 @@
+"""How far predicted times are from true ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.point_estimates import Point, point_estimate
+from aldsurv.metrics.row_matching import number_column, undefined, without_delayed_entry
+
+__all__ = ["mean_absolute_error"]
+
+
+def mean_absolute_error(
+    predicted: SurvivalDistribution | Any,
+    data: SurvivalData,
+    *,
+    point: Point = "median",
+    truth: Any = None,
+    unit: float = 1.0,
+) -> float:
+    """Weighted mean distance of the predicted from the true time; lower is better.
+
+    Parameters
+    ----------
+    predicted
+        A distribution, or predicted times (n,). Infinite ones make the error infinite.
+    data
+        The same rows as observed.
+    point
+        What stands for a distribution, as in `point_estimate`.
+    truth
+        True times (n,) to compare with, such as the mean of each row where the data were simulated. None: the
+        observed times of the uncensored rows, which are earlier than those of all rows: the more censoring,
+        the more the error favours predictions that are too early.
+    unit
+        What the error is divided by, such as the standard deviation of the times.
+
+    Examples
+    --------
+    >>> data = SurvivalData.right([1, 2, 5], [True, False, True])
+    >>> mean_absolute_error([2.0, 7.0, 3.0], data)
+    1.5
+    """
+    if not (isinstance(unit, (int, float, np.number)) and 0 < unit < np.inf):
+        raise ParameterError(f"unit must be positive and finite, but is {unit!r}.")
+    rows = SurvivalData.of(data)
+    counted, kind = rows.weights > 0, "row"
+    if truth is None:
+        # The predicted times are those of everybody, the observed ones of late entrants are the longer ones.
+        without_delayed_entry(rows, "mean_absolute_error without truth")
+        truth, counted, kind = rows.time, counted & rows.event, "uncensored row"
+    target = number_column(truth, "truth", len(rows))
+    if not np.isfinite(target).all():
+        raise ParameterError("truth must be finite, but some of it is infinite. Leave those rows out.")
+    estimate = point_estimate(predicted, rows, point=point)
+    if not counted.any():
+        return undefined("mean_absolute_error", f"no {kind} has a positive weight")
+    weight = rows.weights[counted]
+    return float((weight * np.abs(estimate[counted] - target[counted])).sum() / weight.sum() / unit)

@@ -1,0 +1,169 @@
+"""The Brier score of predicted survival, at times and over a range of times."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.calibration.horizons import training_range
+from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, uncensored_share
+from aldsurv.nonparametric.kaplan_meier import KaplanMeier
+
+__all__ = ["brier_score", "default_times", "event_weights", "integrated_brier_score"]
+
+# Survival probabilities held at once: few enough for the cache, whatever the number of rows and times.
+_BLOCK_VALUES = 1 << 16
+
+
+def brier_score(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    times: Any,
+    *,
+    train: SurvivalData,
+    ties: Ties = "events_first",
+) -> FloatArray:
+    """Squared error of the predicted survival at `times` (m,), weighted for censoring; lower is better.
+
+    ``BS(t) = mean[S(t|x)²·1(y ≤ t, event)/G(y-) + (1 - S(t|x))²·1(y > t)/G(t)]`` after Graf et al. (1999), where G is
+    the Kaplan-Meier estimate of the censoring time on the training rows and ``G(y-)`` its value just before y. At a
+    time that no training row reaches, or at which G is 0, there is no estimate: NaN, with a warning.
+
+    Parameters
+    ----------
+    predicted
+        Distribution of each row.
+    data
+        The same rows as observed, exact or right-censored. The mean is weighted if they are.
+    times
+        Times (m,), in any order.
+    train
+        Rows to estimate the censoring from; their weights and delayed entries are heeded.
+    ties
+        What an event is weighted by where others are censored at its time. ``"events_first"``: ``1/G(y-)``, by which
+        no prediction beats the true one on average. ``"scikit-survival"``: ``1/G(y)``, the number that
+        scikit-survival gives. Without such ties both are the same.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([1, 2, 3, 5], [True, False, True, True])
+    >>> brier_score(Exponential([1.0, 2.0, 3.0, 6.0]), data, [1, 2.5], train=data).round(4)
+    array([0.0985, 0.1651])
+    """
+    rows = without_delayed_entry(matched_data(predicted, data), "brier_score")
+    asked = _checked_times(times)
+    if rows.total_weight == 0:
+        return np.full(asked.shape, undefined("brier_score", "no row has a positive weight"))
+    censoring = censoring_distribution(train)
+    known = _within(censoring, asked)
+    score = np.full(asked.shape, np.nan)
+    score[known] = _score(predicted, rows, asked[known], censoring, ties)
+    return score
+
+
+def integrated_brier_score(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    times: Any = None,
+    ties: Ties = "events_first",
+) -> float:
+    """Mean of the Brier score over a range of times by the trapezoid rule; lower is better.
+
+    Parameters
+    ----------
+    predicted, data, train, ties
+        As in `brier_score`.
+    times
+        Grid (m,), strictly increasing. None: 100 points from the 0.1 to the 0.9 quantile of the training times, of
+        which each counts with its weight.
+        A grid that runs beyond what `brier_score` can estimate is cut off there, and a warning says where.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([1, 2, 3, 5], [True, False, True, True])
+    >>> round(integrated_brier_score(Exponential([1.0, 2.0, 3.0, 6.0]), data, train=data), 4)
+    0.138
+    """
+    rows = without_delayed_entry(matched_data(predicted, data), "integrated_brier_score")
+    training = SurvivalData.of(train)
+    if rows.total_weight == 0:
+        return undefined("integrated_brier_score", "no row has a positive weight")
+    censoring = censoring_distribution(training)
+    if times is None:
+        times = default_times(training)
+        if times[0] == times[-1]:
+            return undefined("integrated_brier_score", f"most training times are {times[0]:g}, which leaves no range")
+    grid = _checked_times(times)
+    if grid.size < 2 or not (np.diff(grid) > 0).all():
+        raise ParameterError("times must be two or more in strictly increasing order; for one time use brier_score.")
+    grid = grid[_within(censoring, grid)]
+    if grid.size < 2:
+        return undefined("integrated_brier_score", "fewer than two times have an estimate of the censoring")
+    return float(np.trapezoid(_score(predicted, rows, grid, censoring, ties), grid) / (grid[-1] - grid[0]))
+
+
+def default_times(train: SurvivalData) -> FloatArray:
+    """The times of the integrated Brier score: 100 from the 0.1 to the 0.9 quantile of the training times."""
+    return np.linspace(*training_range(train), 100)
+
+
+def event_weights(data: SurvivalData, censoring: KaplanMeier, ties: Ties) -> FloatArray:
+    """What the event of each row (n,) stands for, itself and those hidden by censoring; 0 for censored rows."""
+    uncensored = uncensored_share(censoring, data.time, ties)
+    # An event that counts at any of the times of a score has a positive G; the others may not, and do not matter.
+    return np.divide(1.0, uncensored, out=np.zeros(len(data)), where=data.event & (uncensored > 0))
+
+
+def _checked_times(times: Any) -> FloatArray:
+    try:
+        asked = np.asarray(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"times must be numbers, but {times!r:.60} was given.") from None
+    if asked.ndim != 1 or not np.isfinite(asked).all():
+        raise ParameterError(f"times must be a vector of finite numbers, but {times!r:.60} was given.")
+    return asked
+
+
+def _within(censoring: KaplanMeier, times: FloatArray) -> Any:
+    """Times up to which the censoring curve is known and positive; a warning if not all are."""
+    known = (times <= censoring.times[-1]) & (censoring.survival_at(times) > 0)
+    if not known.all():
+        horizon = f"the horizon used is {times[known].max():g}" if known.any() else "no time is left"
+        warnings.warn(
+            f"{np.count_nonzero(~known)} of {times.size} times have no estimate of the censoring: the training "
+            f"rows end at {censoring.times[-1]:g}, and by their estimate nobody is uncensored once the curve is 0. "
+            f"They are left out; {horizon}.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return known
+
+
+def _score(
+    predicted: SurvivalDistribution, data: SurvivalData, times: FloatArray, censoring: KaplanMeier, ties: Ties
+) -> FloatArray:
+    """Brier score at times at which the censoring curve is positive."""
+    time, weight = data.time[:, None], data.weights
+    seen = weight * event_weights(data, censoring, ties)
+    past, present = np.zeros(times.shape), np.zeros(times.shape)
+    step = max(1, _BLOCK_VALUES // max(1, times.size))
+    for start in range(0, len(data), step):
+        rows = slice(start, start + step)
+        waiting = (time[rows] > times).astype(np.float64)
+        error = (as_numbers(predicted[rows].survival(times)) - waiting) ** 2
+        waiting *= error
+        # What is left is exactly 0 where a row is still waiting.
+        error -= waiting
+        present += weight[rows] @ waiting
+        past += seen[rows] @ error
+    return (past + present / censoring.survival_at(times)) / data.total_weight

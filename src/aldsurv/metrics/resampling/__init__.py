@@ -1,0 +1,1 @@
+"""Uncertainty of metrics: bootstrap and paired comparison."""

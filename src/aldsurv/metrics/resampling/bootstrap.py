@@ -1,0 +1,272 @@
+"""How far a metric would move on other rows of the same kind: the bootstrap."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Literal, TypeAlias, final
+
+import numpy as np
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.catalogue import find_metric
+from aldsurv.metrics.resampling.row_counts import ByCounts, Counts, by_counts, numbers
+from aldsurv.metrics.row_matching import FloatArray
+
+__all__ = [
+    "BootstrapResult",
+    "IntervalMethod",
+    "all_replicates",
+    "as_given",
+    "bootstrap",
+    "checked_settings",
+    "interval",
+    "jackknife",
+    "left_out",
+    "replicates",
+    "spread",
+    "summary",
+    "unbiased",
+]
+
+IntervalMethod: TypeAlias = Literal["percentile", "bca"]
+
+# Counts of rows held at once.
+_BLOCK_VALUES = 1 << 20
+
+
+@final
+@dataclass(frozen=True)
+class BootstrapResult:
+    """A metric with its uncertainty; arrays (k,) in place of numbers if the metric gives k of them.
+
+    Attributes
+    ----------
+    value
+        The metric on the rows as they are.
+    lower, upper
+        Confidence limits.
+    standard_error
+        Standard deviation of the replicates.
+    samples
+        Number of replicates that had a value.
+    """
+
+    value: float | FloatArray
+    lower: float | FloatArray
+    upper: float | FloatArray
+    standard_error: float | FloatArray
+    samples: int
+
+
+def bootstrap(
+    metric: str | Callable[..., Any],
+    predicted: Any,
+    data: SurvivalData,
+    *,
+    train: SurvivalData | None = None,
+    samples: int = 1000,
+    level: float = 0.95,
+    method: IntervalMethod = "percentile",
+    random_state: int | np.random.Generator | None = None,
+    **options: Any,
+) -> BootstrapResult:
+    """A metric with a confidence interval, by drawing the rows again with replacement.
+
+    The interval says how the metric of *this* prediction would vary over other rows from the same population. The
+    model is not fitted again, and the training rows stay as they are. The metrics of `evaluate`, by name or as
+    functions, evaluate the prediction once and count rows; any other function is called on the drawn rows.
+
+    A resample is further from any ideal than the rows are: replicates of a distance that cannot be negative, like
+    CensDcal, lie mostly above the value. For the distances of calibration among the named metrics (and for p-values,
+    which move down) the replicates are therefore shifted by their bias, their mean less the value, and limits
+    beyond what is possible are cut. For any other metric this is done where the limits would leave the value out: an
+    interval always holds its value.
+
+    Parameters
+    ----------
+    metric
+        A key of `evaluate`, such as ``"harrell_c"``, or a function ``(predicted, data, **options)`` that gives a
+        number or a tuple of numbers.
+    predicted
+        Distribution of each row; predicted times (n,) where the metric takes them.
+    data
+        The same rows as observed; a row is drawn with its weight.
+    train
+        Training rows, for the metrics that take them.
+    samples
+        Number of replicates. Those that are NaN, as without a comparable pair, are left out with a warning.
+    level
+        Confidence of the interval.
+    method
+        ``"percentile"``: quantiles of the replicates. ``"bca"``: the same, corrected for bias and skewness
+        (Efron 1987), for which the metric is computed once more without each of the rows.
+    random_state
+        Seed or generator. The same seed draws the same rows for every metric.
+    **options
+        Options of the metric, the same for all draws; of those only `truth` of the error goes with the rows. The
+        restricted mean as the point of a metric of `evaluate` is restricted to the largest time of all rows.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> rng = np.random.default_rng(0)
+    >>> truth = Exponential(rng.uniform(1, 20, 200))
+    >>> data = SurvivalData.right(truth.sample(random_state=1), np.ones(200, bool))
+    >>> found = bootstrap("harrell_c", truth, data, samples=200, random_state=0)
+    >>> found.lower < found.value < found.upper
+    True
+    """
+    checked_settings(samples, level, method)
+    rows, named = SurvivalData.of(data), find_metric(metric)
+    given = named.options_with(train, options, rows)
+    value = named(predicted, rows, **given)
+    form = by_counts(named, predicted, rows, given)
+    drawn = replicates(form, len(rows), samples, random_state)
+    without_each = jackknife(form, len(rows)) if method == "bca" else None
+    return summary(value, drawn, level, without_each, bounds=named.bounds)
+
+
+def summary(
+    value: Any,
+    drawn: FloatArray,
+    level: float,
+    without_each: FloatArray | None = None,
+    *,
+    bounds: tuple[float, float] | None = None,
+) -> BootstrapResult:
+    """The value of a metric with what its replicates (b, k) and its jackknife say of it; bounds as in `interval`."""
+    lower, upper = interval(drawn, numbers(value), level, without_each, bounds=bounds)
+    shape = np.shape(value)
+    return BootstrapResult(
+        as_given(numbers(value), shape),
+        as_given(lower, shape),
+        as_given(upper, shape),
+        as_given(spread(drawn), shape),
+        len(drawn),
+    )
+
+
+def checked_settings(samples: int, level: float, method: str) -> None:
+    """Refuse what is no number of replicates, no confidence or no method."""
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
+        raise ParameterError(f"samples must be an integer of 2 or more, but is {samples!r}.")
+    if not (isinstance(level, (int, float, np.number)) and 0 < level < 1):
+        raise ParameterError(f"level must lie between 0 and 1, but is {level!r}.")
+    if method not in ("percentile", "bca"):
+        raise ParameterError(f"method must be 'percentile' or 'bca', but is {method!r}.")
+
+
+def as_given(vector: FloatArray, shape: tuple[int, ...]) -> float | FloatArray:
+    """A number where the metric gives one."""
+    return float(vector[0]) if shape == () else vector
+
+
+def replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> FloatArray:
+    """Values (b, k) on resamples of the rows, without those that are NaN in any of the k."""
+    found = all_replicates(form, n, samples, random_state)
+    known = ~np.isnan(found).any(axis=1)
+    if not known.all():
+        warnings.warn(left_out(int(np.count_nonzero(~known)), samples, "the metric"), UserWarning, stacklevel=3)
+    return np.asarray(found[known])
+
+
+def all_replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> FloatArray:
+    """Values (samples, k) on resamples of the rows, NaN where there is none."""
+    if n == 0:
+        raise ParameterError("data must have rows to draw from, but has none.")
+    generator = np.random.default_rng(random_state)
+    with warnings.catch_warnings():
+        # What has no value is counted, and told once.
+        warnings.simplefilter("ignore", UserWarning)
+        return np.concatenate([form(counts) for counts in _resamples(n, samples, generator)])
+
+
+def left_out(count: int, samples: int, metric: str) -> str:
+    """What to say of resamples without a value."""
+    return f"{count} of {samples} resamples have no value of {metric} (no comparable pair, no event) and are left out."
+
+
+def _resamples(n: int, samples: int, generator: np.random.Generator) -> Iterator[Counts]:
+    step = max(1, _BLOCK_VALUES // n)
+    for start in range(0, samples, step):
+        draws = (generator.integers(0, n, n) for _ in range(min(step, samples - start)))
+        yield np.stack([np.bincount(rows, minlength=n) for rows in draws])
+
+
+def jackknife(form: ByCounts, n: int) -> FloatArray:
+    """Values (n, k) without each of the rows."""
+    step = max(1, _BLOCK_VALUES // n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        rows = (np.arange(start, min(start + step, n)) for start in range(0, n, step))
+        return np.concatenate([form((some[:, None] != np.arange(n)).astype(np.int64)) for some in rows])
+
+
+def interval(
+    drawn: FloatArray,
+    value: FloatArray,
+    level: float,
+    without_each: FloatArray | None = None,
+    *,
+    bounds: tuple[float, float] | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Confidence limits (k,) each from replicates (b, k); bias-corrected and accelerated with a jackknife.
+
+    With the `bounds` of a metric that is biased on resamples, replicates are shifted by their bias and limits cut to
+    the bounds. Without, they are shifted only where the limits would leave a finite value out.
+    """
+    limits = np.full((2, value.size), np.nan)
+    for k in range(value.size if len(drawn) else 0):
+        column, point = drawn[:, k], float(value[k])
+        left_out = None if without_each is None else without_each[:, k]
+        found = _quantiles(column if bounds is None else unbiased(column, point), point, level, left_out)
+        if np.isfinite(point) and not found[0] <= point <= found[1]:
+            found = _quantiles(unbiased(column, point), point, level, left_out)
+            # Of very skew replicates the mean, which the value is now, may be outside.
+            found = np.array([min(found[0], point), max(found[1], point)])
+        limits[:, k] = found if bounds is None else np.clip(found, *bounds)
+    return limits[0], limits[1]
+
+
+def unbiased(column: FloatArray, value: float) -> FloatArray:
+    """Replicates (b,) less their bias: with the value as their mean, if all of it is finite."""
+    if not (np.isfinite(column).all() and np.isfinite(value)):
+        return column
+    return np.asarray(column - (column.mean() - value))
+
+
+def _quantiles(column: FloatArray, value: float, level: float, without_each: FloatArray | None) -> FloatArray:
+    shares = np.array([(1 - level) / 2, (1 + level) / 2])
+    if without_each is not None:
+        shares = _corrected(shares, column, value, without_each)
+    # Between a finite and an infinite replicate there is nothing to interpolate.
+    found = np.quantile(column, shares, method="linear" if np.isfinite(column).all() else "inverted_cdf")
+    return np.asarray(found)
+
+
+def _corrected(tails: FloatArray, column: FloatArray, value: float, without_each: FloatArray) -> FloatArray:
+    """Shares of the replicates that stand in for the tails (Efron 1987); the tails where there is no correction."""
+    normal = NormalDist()
+    below = float(((column < value).mean() + (column <= value).mean()) / 2)
+    influence = without_each[np.isfinite(without_each)]
+    influence = influence.mean() - influence if influence.size else influence
+    power = float((influence**2).sum())
+    if not (0 < below < 1 and power > 0):
+        return tails
+    acceleration = float((influence**3).sum()) / (6 * power**1.5)
+    bias = normal.inv_cdf(below)
+    moved = [bias + normal.inv_cdf(tail) for tail in tails.tolist()]
+    return np.array([normal.cdf(bias + z / (1 - acceleration * z)) for z in moved])
+
+
+def spread(drawn: FloatArray) -> FloatArray:
+    """Standard deviation (k,) of replicates (b, k)."""
+    if len(drawn) < 2:
+        return np.full(drawn.shape[1], np.nan)
+    with np.errstate(invalid="ignore"):
+        deviation = drawn.std(axis=0, ddof=1)
+    return np.where(np.isinf(drawn).any(axis=0), np.inf, deviation)

@@ -1,0 +1,160 @@
+"""Two predictions of the same rows, side by side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.catalogue import find_metric
+from aldsurv.metrics.resampling.bootstrap import (
+    IntervalMethod,
+    as_given,
+    checked_settings,
+    interval,
+    jackknife,
+    replicates,
+    spread,
+    unbiased,
+)
+from aldsurv.metrics.resampling.row_counts import Counts, by_counts, numbers
+from aldsurv.metrics.row_matching import FloatArray
+
+__all__ = ["Comparison", "compare"]
+
+
+@final
+@dataclass(frozen=True)
+class Comparison:
+    """The difference of a metric between two predictions; arrays (k,) if the metric gives k numbers.
+
+    Attributes
+    ----------
+    first, second
+        The metric of each prediction.
+    difference
+        The first less the second.
+    lower, upper
+        Confidence limits of the difference.
+    standard_error
+        Standard deviation of the replicates of the difference.
+    p_value
+        Two-sided: twice the share of replicates on the less frequent side of 0, those at 0 on both, each share as
+        ``(count + 1)/(samples + 1)`` and at most 1. It is below ``1 - level`` about where the percentile
+        interval leaves 0 out, and never below ``2/(samples + 1)``.
+    samples
+        Number of replicates that had a value.
+    """
+
+    first: float | FloatArray
+    second: float | FloatArray
+    difference: float | FloatArray
+    lower: float | FloatArray
+    upper: float | FloatArray
+    standard_error: float | FloatArray
+    p_value: float | FloatArray
+    samples: int
+
+
+def compare(
+    first: Any,
+    second: Any,
+    data: SurvivalData,
+    *,
+    metric: str | Callable[..., Any],
+    train: SurvivalData | None = None,
+    samples: int = 1000,
+    level: float = 0.95,
+    method: IntervalMethod = "percentile",
+    random_state: int | np.random.Generator | None = None,
+    **options: Any,
+) -> Comparison:
+    """Whether one prediction is better than another, judged on the same rows.
+
+    Both are evaluated on the same draws of rows. What makes rows easy or hard for both cancels in the
+    difference, which is therefore known far better than the two values would suggest. An infinite value, as of an error
+    whose predicted time is never, neither wins nor loses: the difference, its limits and its p-value are NaN, and a
+    warning says why.
+
+    Parameters
+    ----------
+    first, second
+        Predictions of the rows of `data`, as in `bootstrap`.
+    data
+        The rows as observed.
+    metric, train, samples, level, method, random_state, **options
+        As in `bootstrap`.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> mean = np.random.default_rng(0).uniform(1, 20, 200)
+    >>> truth = Exponential(mean)
+    >>> data = SurvivalData.right(truth.sample(random_state=1), np.ones(200, bool))
+    >>> marginal = Exponential(np.full(200, 10.0))
+    >>> found = compare(truth, marginal, data, metric="log_likelihood", samples=200, random_state=0)
+    >>> found.difference > 0, found.p_value < 0.05
+    (True, True)
+    """
+    checked_settings(samples, level, method)
+    rows, named = SurvivalData.of(data), find_metric(metric)
+    given = named.options_with(train, options, rows)
+    found = [named(predicted, rows, **given) for predicted in (first, second)]
+    one, other = (numbers(value) for value in found)
+    if one.shape != other.shape:
+        raise ParameterError(
+            f"metric must give as many numbers for both predictions, but gave {one.size} and {other.size}."
+        )
+    forms = [by_counts(named, predicted, rows, given) for predicted in (first, second)]
+
+    endless = np.isinf(one) | np.isinf(other)
+
+    def gap(counts: Counts) -> FloatArray:
+        # Of draws without the rows that make a value infinite the difference would be that of easier rows.
+        with np.errstate(invalid="ignore"):
+            found = np.asarray(forms[0](counts) - forms[1](counts))
+        return np.where(endless | np.isinf(found), np.nan, found)
+
+    if endless.any():
+        named_metric = metric if isinstance(metric, str) else getattr(metric, "__name__", "the metric")
+        whose = " and ".join(place for place, values in (("first", one), ("second", other)) if np.isinf(values).any())
+        warnings.warn(
+            f"{named_metric} of the {whose} prediction is infinite: it neither wins nor loses, and the comparison "
+            "has no result.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if endless.all():
+        nothing = as_given(np.full(one.shape, np.nan), np.shape(found[0]))
+        first_value, second_value = (as_given(value, np.shape(found[0])) for value in (one, other))
+        return Comparison(first_value, second_value, nothing, nothing, nothing, nothing, nothing, 0)
+    drawn = replicates(gap, len(rows), samples, random_state)
+    with np.errstate(invalid="ignore"):
+        difference = np.where(endless, np.nan, one - other)
+    if named.bounds is not None:
+        drawn = np.stack([unbiased(drawn[:, k], float(difference[k])) for k in range(difference.size)], axis=1)
+    without_each = jackknife(gap, len(rows)) if method == "bca" else None
+    lower, upper = interval(drawn, difference, level, without_each)
+    shape = np.shape(found[0])
+    return Comparison(
+        as_given(one, shape),
+        as_given(other, shape),
+        as_given(difference, shape),
+        as_given(lower, shape),
+        as_given(upper, shape),
+        as_given(spread(drawn), shape),
+        as_given(_p_value(drawn), shape),
+        len(drawn),
+    )
+
+
+def _p_value(drawn: FloatArray) -> FloatArray:
+    if len(drawn) == 0:
+        return np.full(drawn.shape[1], np.nan)
+    fewer = np.minimum((drawn <= 0).sum(axis=0), (drawn >= 0).sum(axis=0))
+    return np.asarray(np.minimum(1.0, 2 * (fewer + 1) / (len(drawn) + 1)))

@@ -1,0 +1,236 @@
+"""Metrics as functions of how often each row counts: a resample of rows is a vector of counts.
+
+To count a row k times and to give it k times its weight is the same for a metric that heeds weights. So what depends
+on the prediction is computed once, and a replicate is left with sums over the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.calibration.event_levels import CalibrationLine, CalibrationPoints, EventLevels, event_levels
+from aldsurv.metrics.calibration.level_calibration import (
+    censored_d_calibration,
+    density_calibration,
+    survival_calibration,
+)
+from aldsurv.metrics.catalogue import NamedMetric
+from aldsurv.metrics.discrimination.concordance import (
+    concordance_harrell,
+    concordance_uno,
+    event_importance,
+    last_uncensored,
+    uno_importance,
+)
+from aldsurv.metrics.discrimination.pair_order import PairOrder
+from aldsurv.metrics.error.absolute_error import mean_absolute_error
+from aldsurv.metrics.error.brier import default_times, event_weights, integrated_brier_score
+from aldsurv.metrics.error.log_likelihood import (
+    bounded_log_likelihood,
+    bounded_rows,
+    log_likelihood,
+    log_likelihood_rows,
+)
+from aldsurv.metrics.point_estimates import point_estimate
+from aldsurv.metrics.row_matching import FloatArray, as_numbers, number_column
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
+
+__all__ = ["ByCounts", "Counts", "by_counts", "numbers"]
+
+Counts: TypeAlias = NDArray[np.int64]
+# Counts (b, n) of the rows in b resamples to the k numbers of the metric on each (b, k).
+ByCounts: TypeAlias = Callable[[Counts], FloatArray]
+
+# Survival probabilities held at once.
+_BLOCK_VALUES = 1 << 16
+
+
+def by_counts(metric: NamedMetric, predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
+    """The metric as a function of counts; `options` are those of its function, and known to be right."""
+    build = next((build for function, build in _BUILDERS if function is metric.function), None)
+    if build is None:
+        return _repeated(metric, predicted, data, options)
+    form = build(predicted, data, **options)
+    if metric.part is None:
+        return form
+    part = slice(metric.part, metric.part + 1)
+    return lambda counts: form(counts)[:, part]
+
+
+def numbers(found: Any) -> FloatArray:
+    """What a metric gave as a vector."""
+    try:
+        vector = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        vector = np.empty((0, 0))
+    if vector.ndim > 1:
+        raise ParameterError(f"metric must give a number or a tuple of numbers, but gave {type(found).__name__}.")
+    return np.atleast_1d(vector)
+
+
+def _repeated(function: Callable[..., Any], predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
+    """A function nothing is known of: it gets the rows as often as they count."""
+    if not isinstance(predicted, SurvivalDistribution):
+        predicted = number_column(predicted, "predicted", len(data))
+    place = np.arange(len(data))
+
+    def form(counts: Counts) -> FloatArray:
+        picks = (np.repeat(place, row) for row in counts)
+        return np.array([numbers(function(predicted[rows], data[rows], **options)) for rows in picks])
+
+    return form
+
+
+def _mean(values: FloatArray, weight: FloatArray) -> ByCounts:
+    """Weighted mean of one number a row; NaN where no row counts."""
+    finite = np.isfinite(values)
+    usual, odd = np.where(finite, values, 0.0), values[~finite]
+
+    def form(counts: Counts) -> FloatArray:
+        weights = counts * weight
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = (weights @ usual) / weights.sum(axis=1)
+            if odd.size:
+                # An infinite value makes the mean infinite where its row counts, and does nothing where not.
+                mean += np.where(weights[:, ~finite] > 0, odd, 0.0).sum(axis=1)
+        return np.asarray(mean[:, None])
+
+    return form
+
+
+def _by_error(
+    predicted: Any, data: SurvivalData, *, point: Any = "median", truth: Any = None, unit: float = 1.0
+) -> ByCounts:
+    counted = data.event if truth is None else np.ones(len(data), dtype=np.bool_)
+    target = data.time if truth is None else number_column(truth, "truth", len(data))
+    distance = np.abs(point_estimate(predicted, data, point=point) - target) / unit
+    return _mean(distance, data.weights * counted)
+
+
+def _by_likelihood(predicted: SurvivalDistribution, data: SurvivalData) -> ByCounts:
+    return _mean(log_likelihood_rows(predicted, data), data.weights)
+
+
+def _by_bounded_likelihood(
+    predicted: SurvivalDistribution, data: SurvivalData, *, train: SurvivalData | None = None, share: float = 0.01
+) -> ByCounts:
+    return _mean(bounded_rows(predicted, data, train, share), data.weights)
+
+
+def _by_brier(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    times: Any = None,
+    ties: Ties = "events_first",
+) -> ByCounts:
+    """The score is a mean over the rows of a row's own score, integrated by the same trapezoids."""
+    training = SurvivalData.of(train)
+    censoring = censoring_distribution(training)
+    grid = default_times(training) if times is None else np.asarray(times, dtype=np.float64)
+    grid = grid[(grid <= censoring.times[-1]) & (censoring.survival_at(grid) > 0)]
+    if grid.size < 2 or grid[0] == grid[-1]:
+        return _mean(np.full(len(data), np.nan), data.weights)
+    width = np.diff(grid, prepend=grid[0], append=grid[-1])
+    share = (width[1:] + width[:-1]) / (2 * (grid[-1] - grid[0]))
+    present = share / censoring.survival_at(grid)
+    seen = event_weights(data, censoring, ties)
+    score = np.empty(len(data))
+    step = max(1, _BLOCK_VALUES // grid.size)
+    for start in range(0, len(data), step):
+        rows = slice(start, start + step)
+        survival = as_numbers(predicted[rows].survival(grid))
+        waiting = data.time[rows, None] > grid
+        score[rows] = np.where(waiting, (1 - survival) ** 2, 0.0) @ present
+        score[rows] += seen[rows] * (np.where(waiting, 0.0, survival**2) @ share)
+    return _mean(score, data.weights)
+
+
+def _by_levels(
+    shares_of: Callable[[EventLevels, int], FloatArray], measure: Callable[[FloatArray, int], Any]
+) -> Callable[..., ByCounts]:
+    """What is measured of the shares (k,) of the mass in k places, given those of each row (n, k)."""
+
+    def build(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> ByCounts:
+        levels = event_levels(predicted, data)
+        shares = shares_of(levels, bins)
+
+        def form(counts: Counts) -> FloatArray:
+            weights = counts * levels.weight
+            with np.errstate(invalid="ignore"):
+                observed = (weights @ shares) / weights.sum(axis=1, keepdims=True)
+            return np.array([numbers(measure(row, bins)) for row in observed])
+
+        return form
+
+    return build
+
+
+def _in_bins(levels: EventLevels, bins: int) -> FloatArray:
+    until = [levels.share_until(j / bins) for j in range(1, bins)]
+    return np.diff(np.stack([np.zeros(len(levels.low)), *until, np.ones(len(levels.low))], axis=1), axis=1)
+
+
+def _in_the_middle(levels: EventLevels, bins: int) -> FloatArray:
+    ends = [((bins - j) / (2 * bins), (bins + j) / (2 * bins)) for j in range(1, bins)]
+    within = [levels.share_until(high) - levels.share_until(low, inclusive=False) for low, high in ends]
+    return np.stack(within, axis=1)
+
+
+def _distance(share: FloatArray, bins: int) -> float:
+    return float(100 * ((1 / bins - share) ** 2).sum())
+
+
+def _survival_line(share: FloatArray, bins: int) -> CalibrationLine:
+    return CalibrationPoints(np.arange(1, bins + 1) / bins, np.cumsum(share)).line
+
+
+def _density_line(share: FloatArray, bins: int) -> CalibrationLine:
+    return CalibrationPoints(np.arange(1, bins) / bins, share).line
+
+
+def _by_harrell(predicted: Any, data: SurvivalData, *, point: Any = "median") -> ByCounts:
+    pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
+    return _by_pairs(pairs, event_importance(pairs, data), data.weights)
+
+
+def _by_uno(
+    predicted: Any,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    tau: float | None = None,
+    point: Any = "median",
+    ties: Ties = "scikit-survival",
+) -> ByCounts:
+    pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
+    censoring = censoring_distribution(train)
+    end = last_uncensored(censoring) if tau is None else tau
+    importance = uno_importance(pairs, data, censoring, end, ties) if end > 0 else np.zeros(len(data))
+    return _by_pairs(pairs, importance, data.weights)
+
+
+def _by_pairs(pairs: PairOrder, importance: FloatArray, weight: FloatArray) -> ByCounts:
+    """The order of the rows stays, whatever they count."""
+    return lambda counts: pairs.shares(importance, (counts * weight)[:, pairs.rows])[:, None]
+
+
+_BUILDERS: list[tuple[Callable[..., Any], Callable[..., ByCounts]]] = [
+    (mean_absolute_error, _by_error),
+    (integrated_brier_score, _by_brier),
+    (concordance_harrell, _by_harrell),
+    (concordance_uno, _by_uno),
+    (censored_d_calibration, _by_levels(_in_bins, _distance)),
+    (survival_calibration, _by_levels(_in_bins, _survival_line)),
+    (density_calibration, _by_levels(_in_the_middle, _density_line)),
+    (log_likelihood, _by_likelihood),
+    (bounded_log_likelihood, _by_bounded_likelihood),
+]

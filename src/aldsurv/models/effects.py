@@ -1,6 +1,0 @@
-"""What each column does to the predictions of any model: how much it matters, and in which direction."""
-
-from aldsurv.models.importance import Importance, permutation_importance
-from aldsurv.models.partial_dependence import PartialDependence, partial_dependence
-
-__all__ = ["Importance", "PartialDependence", "partial_dependence", "permutation_importance"]

@@ -1,0 +1,300 @@
+"""Accelerated failure times: Weibull and log-normal regression."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.families.log_normal import LogNormal
+from aldsurv.distributions.families.weibull import Weibull
+from aldsurv.errors import DataError
+from aldsurv.models.file_entries import require
+from aldsurv.models.linear.aft_likelihood import LogTimeLikelihood, SmallestExtreme, Standard, StandardNormal
+from aldsurv.models.linear.design import Design
+from aldsurv.models.linear.linear_fit import LinearProblem, solve
+from aldsurv.models.linear.linear_survival import LinearSurvival, UserUnit, number_of_events, spreads
+from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
+from aldsurv.models.neural.fitting.preparation import with_log_times
+
+__all__ = ["AcceleratedFailureTime", "LogNormalAFT", "WeibullAFT", "location_and_scale", "telling_rows"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# A smaller spread of log time is none: the likelihood grows without end where columns explain the times exactly.
+_LEAST_LOG_SIGMA = -14.0
+# Of a file.
+_LARGEST_LOG_SIGMA = 50.0
+# With a ridge the spread of log time stays above about this share of what it is without columns.
+_LEAST_SHARE = 1e-3
+# Beyond e^300 nothing is known any more, and squares must stay finite.
+_LARGEST_LOG = 300.0
+
+
+class AcceleratedFailureTime(LinearSurvival):
+    """``log T = β0 + β·x + σ·Z``: columns multiply the time, the shape is the same for all rows."""
+
+    _RATIO: ClassVar[str] = "time ratio"
+    # Name of the last parameter, and its sign as a multiple of log σ.
+    _SPREAD: ClassVar[tuple[str, float]]
+
+    def __init__(
+        self,
+        ridge: float = 0.0,
+        *,
+        categorical: Sequence[str | int] | None = None,
+        point: str = "median",
+        unit: str | None = None,
+    ) -> None:
+        self.ridge = ridge
+        self.categorical = categorical
+        self.point = point
+        self.unit = unit
+
+    @property
+    def aic_(self) -> float:
+        """Akaike's criterion: twice the number of parameters less twice the log-likelihood."""
+        self._require_fitted()
+        return 2 * (self.standardised_.size - len(self.dropped_) - self.log_likelihood_)
+
+    @abstractmethod
+    def _standard(self) -> Standard:
+        """Distribution of ``(log T - μ)/σ``."""
+
+    def _location_and_scale(self, X: Any) -> tuple[FloatArray, float]:
+        """μ of each row, and σ."""
+        self._require_fitted()
+        intercept, *slopes, log_sigma = self.standardised_.tolist()
+        mu = intercept + self.design_.numbers(X, type(self).__name__) @ np.array(slopes, np.float64)
+        return np.clip(mu, -_LARGEST_LOG, _LARGEST_LOG), float(np.exp(log_sigma))
+
+    def _check_estimates(self, estimates: FloatArray) -> None:
+        super()._check_estimates(estimates)
+        require(abs(float(estimates[-1])) <= _LARGEST_LOG_SIGMA, "its spread of log time is none")
+
+    def _learn(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> dict[str, Any]:
+        rows, telling = telling_rows(data)
+        if telling.size < 2:
+            raise DataError(
+                f"{type(self).__name__} needs at least two rows with a time above 0 and a positive weight, "
+                f"but has n_samples={telling.size}."
+            )
+        spread = spreads(x, data.weights)
+        problem = _LogTimeProblem(x[telling], design.names, spread, rows, self._standard(), self._SPREAD[0])
+        return self._learned(solve(problem, self.ridge))
+
+    def _to_users_unit(self, design: Design) -> UserUnit:
+        name, sign = self._SPREAD
+        factors = np.concatenate([[1.0], 1 / design.scales, [sign]])
+        # The intercept is where all columns are 0, not at their means.
+        intercept = np.concatenate([[1.0], -design.centres / design.scales, [0.0]])
+        return UserUnit(["intercept", *design.names, name], factors, intercept)
+
+    def _kind(self) -> str:
+        return f"accelerated failure time, AIC {self.aic_:.2f}"
+
+
+@final
+class _LogTimeProblem(LinearProblem):
+    """The likelihood of some columns, with an intercept before and log σ after them."""
+
+    before: int = 1
+    after: int = 1
+
+    def __init__(
+        self, x: FloatArray, names: list[str], spread: FloatArray, rows: SurvivalData, standard: Standard, last: str
+    ) -> None:
+        super().__init__(x, names, spread, number_of_events(rows))
+        self._rows, self._standard, self._last = rows, standard, last
+        self._start = _start(rows, 1)
+
+    def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], Evaluation]:
+        with_ones = np.column_stack([np.ones(len(columns)), columns])
+        least = _LEAST_SHARE * float(np.exp(self._start[-1]))
+        return _guarded(LogTimeLikelihood(with_ones, self._rows, self._standard), ridge * least**2)
+
+    def start(self, columns: int) -> FloatArray:
+        return np.concatenate([self._start[:1], np.zeros(columns), self._start[-1:]])
+
+    def gram(self) -> tuple[FloatArray, FloatArray]:
+        columns = np.column_stack([np.ones(len(self.x)), self.x])
+        weights = self._rows.weights
+        return columns.T @ (weights[:, None] * columns), weights.sum() * np.append(1.0, self.spread**2)
+
+    def longest(self, columns: int) -> FloatArray:
+        return np.append(np.full(1 + columns, np.inf), 1.0)
+
+    def parameters(self, names: list[str]) -> list[str]:
+        return ["intercept", *names, self._last]
+
+
+@final
+class WeibullAFT(AcceleratedFailureTime):
+    """Weibull times whose logarithm of the scale is linear in the columns, with one shape for all rows.
+
+    Exact, right-, left- and interval-censored rows, with delayed entry and weights. It is a proportional hazards model
+    too: log hazard ratios are minus the coefficients times the shape. An event at time 0 is taken as one at or before
+    the smallest time above 0.
+
+    Parameters
+    ----------
+    ridge
+        Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column; the intercept has none. So that there always
+        is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: nothing unless σ is tiny.
+    categorical
+        Columns, by name or number, whose numbers are categories.
+    point
+        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+    unit
+        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
+
+    Attributes
+    ----------
+    coefficients_
+        Table of ``intercept``, the columns and ``log(shape)``, with standard errors and time ratios.
+    covariance_
+        Covariance matrix of these; None if there are more columns than rows.
+    dropped_
+        Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
+    penalty_
+        The ridge that was needed without being asked for, at separation or if columns outnumber events; else None.
+    log_likelihood_, aic_
+        Log-likelihood without the penalty, in the unit of the data, and Akaike's criterion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(500, 1))
+    >>> event_time, censoring = 10 * np.exp(x[:, 0]) * rng.weibull(2, 500), rng.exponential(30, 500)
+    >>> y = np.minimum(event_time, censoring), event_time <= censoring
+    >>> print(WeibullAFT().fit(x, y).coefficients_)
+                coefficient  std. error      z        p  time ratio              95 %
+    intercept         2.272     0.02814  80.71  <0.0001      9.6943  9.1740 – 10.2441
+    x0                1.065     0.02895  36.78  <0.0001      2.8999   2.7399 – 3.0692
+    log(shape)       0.6939     0.04001  17.34  <0.0001      2.0014   1.8505 – 2.1647
+    """
+
+    _NAME: ClassVar[str] = "weibull_aft"
+    _SPREAD: ClassVar[tuple[str, float]] = ("log(shape)", -1.0)
+
+    def predict_distribution(self, X: Any) -> Weibull:
+        """The Weibull distribution of each row."""
+        mu, sigma = self._location_and_scale(X)
+        return Weibull(scale=np.exp(mu), shape=np.full_like(mu, 1 / sigma))
+
+    def _standard(self) -> Standard:
+        return SmallestExtreme()
+
+
+@final
+class LogNormalAFT(AcceleratedFailureTime):
+    """Log-normal times whose mean logarithm is linear in the columns, with one standard deviation for all rows.
+
+    Exact, right-, left- and interval-censored rows, with delayed entry and weights. An event at time 0 is taken as one
+    at or before the smallest time above 0.
+
+    Parameters
+    ----------
+    ridge
+        Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column; the intercept has none. So that there always
+        is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: nothing unless σ is tiny.
+    categorical
+        Columns, by name or number, whose numbers are categories.
+    point
+        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+    unit
+        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
+
+    Attributes
+    ----------
+    coefficients_
+        Table of ``intercept``, the columns and ``log(sigma)``, with standard errors and time ratios.
+    covariance_
+        Covariance matrix of these; None if there are more columns than rows.
+    dropped_
+        Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
+    penalty_
+        The ridge that was needed without being asked for, at separation or if columns outnumber events; else None.
+    log_likelihood_, aic_
+        Log-likelihood without the penalty, in the unit of the data, and Akaike's criterion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aldsurv import SurvivalData
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(500, 1))
+    >>> seen = np.ceil(np.exp(2 + x[:, 0] + rng.normal(size=500)))      # known to the day: in (seen - 1, seen]
+    >>> model = LogNormalAFT().fit(x, SurvivalData.interval(seen - 1, seen))
+    >>> model.coefficients_["x0"].coefficient, model.coefficients_["log(sigma)"].ratio
+    (1.011, 0.939)
+    """
+
+    _NAME: ClassVar[str] = "lognormal_aft"
+    _SPREAD: ClassVar[tuple[str, float]] = ("log(sigma)", 1.0)
+
+    def predict_distribution(self, X: Any) -> LogNormal:
+        """The log-normal distribution of each row."""
+        mu, sigma = self._location_and_scale(X)
+        return LogNormal(mu=mu, sigma=np.full_like(mu, sigma))
+
+    def _standard(self) -> Standard:
+        return StandardNormal()
+
+
+def telling_rows(data: SurvivalData) -> tuple[SurvivalData, IntArray]:
+    """Rows that tell something of a positive time, as such, and their numbers."""
+    # An event at or before 0 is one at 0.
+    early = data.left_censored & (data.upper <= 0)
+    if early.any():
+        lower = np.where(early, data.upper, data.lower)
+        data = SurvivalData.interval(lower, data.upper, entry=data.entry, weight=data.weight)
+    rows = np.flatnonzero((data.weights > 0) & ~(data.right_censored & (data.lower <= 0)))
+    return (with_log_times(data[rows]) if rows.size else data[rows]), rows
+
+
+def location_and_scale(data: SurvivalData, standard: Standard) -> tuple[float, float]:
+    """μ and σ without columns, of rows that `telling_rows` gave; σ is kept off 0."""
+    start = _start(data, 1)
+    likelihood = LogTimeLikelihood(np.ones((len(data), 1)), data, standard)
+    cost = (_LEAST_SHARE * float(np.exp(start[-1]))) ** 2
+    (mu, log_sigma), _ = maximise(
+        _guarded(likelihood, cost), start, names=["location", "scale"], longest=np.array([np.inf, 1.0])
+    )
+    return float(mu), float(np.exp(log_sigma))
+
+
+def _start(data: SurvivalData, columns: int) -> FloatArray:
+    """No effect of any column; mean and spread of the logarithms of what is known of the times."""
+    low, high = data.lower, data.upper
+    known = np.log(np.where(np.isfinite(low) & (low > 0), low, high))
+    middle = float(np.average(known, weights=data.weights))
+    spread = float(np.sqrt(np.average((known - middle) ** 2, weights=data.weights)))
+    start = np.zeros(columns + 1)
+    start[0], start[-1] = middle, np.log(max(spread, 0.1))
+    return start
+
+
+def _guarded(evaluate: Callable[[FloatArray], Evaluation], cost: float) -> Callable[[FloatArray], Evaluation]:
+    """The function less ``½·cost/σ²``; without a cost, an error where σ goes to 0."""
+
+    def guarded(point: FloatArray) -> Evaluation:
+        if point[-1] < _LEAST_LOG_SIGMA:
+            raise NoMaximumError(
+                "the likelihood grows without end as the spread of log time goes to 0: all times are the same, or the "
+                "columns explain them exactly. Check the time column, or leave columns out.",
+                collapsed=True,
+            )
+        value, gradient, information = evaluate(point)
+        barrier = cost * float(np.exp(-2 * point[-1]))
+        gradient[-1] += barrier
+        information[-1, -1] += 2 * barrier
+        return Evaluation(value - barrier / 2, gradient, information)
+
+    return guarded

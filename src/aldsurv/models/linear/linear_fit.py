@@ -1,0 +1,366 @@
+"""How a linear model is fitted to the tables people have: dependent columns, separation, more columns than events."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.errors import DataError, FitWarning
+from aldsurv.models.linear.dependent_columns import independent_columns, rank_of_rows
+from aldsurv.models.linear.newton import Evaluation, NoMaximumError, listed, maximise
+from aldsurv.quoting import quoted
+
+__all__ = ["LinearFit", "LinearProblem", "Penalty", "solve"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+Function = Callable[[FloatArray], Evaluation]
+
+# With separation: a normal prior of standard deviation 2.5 for the effect of one standard deviation of a column, which
+# is weak (hazard ratios of up to about 100 are likely) and has a maximum always (Gelman et al. 2008).
+_SEPARATION_RIDGE = 1 / 2.5**2
+# After so many searches that each found further columns, all columns get the ridge.
+_MOST_ATTEMPTS = 10
+# Prior variances of the sum of all columns among which a ridge is chosen, from next to nothing to more than there is.
+_VARIANCES = np.geomspace(1e-3, 16.0, 7)
+
+
+class Penalty(NamedTuple):
+    """A ridge that a fit needed without having been given one.
+
+    Attributes
+    ----------
+    reason
+        ``"separation"`` or ``"columns outnumber events"``.
+    ridge
+        Its strength, for columns divided by their standard deviation.
+    columns
+        Names of the columns that it applies to.
+    """
+
+    reason: str
+    ridge: float
+    columns: tuple[str, ...]
+
+
+class LinearFit(NamedTuple):
+    """Parameters of all columns, 0 where a column was dropped.
+
+    Attributes
+    ----------
+    point
+        The parameters (k,): those before the slopes, the slopes, those after.
+    covariance
+        Their covariance (k, k), 0 for dropped columns; None where there are more columns than rows.
+    log_likelihood
+        At the point, without any penalty.
+    dropped
+        Why columns were dropped, by name.
+    penalty
+        A ridge that was not asked for.
+    """
+
+    point: FloatArray
+    covariance: FloatArray | None
+    log_likelihood: float
+    dropped: dict[str, str]
+    penalty: Penalty | None
+
+
+class LinearProblem(ABC):
+    """A log-likelihood of the sum of columns times slopes, and of some further parameters before and after these.
+
+    Parameters
+    ----------
+    x
+        Columns (n, d) of the rows that count.
+    names
+        Of the columns.
+    spread
+        Standard deviation of each column (d,).
+    events
+        How many rows have an event.
+    """
+
+    # Parameters before the slopes (an intercept) and after them (the logarithm of a scale).
+    before: int = 0
+    after: int = 0
+
+    def __init__(self, x: FloatArray, names: list[str], spread: FloatArray, events: int) -> None:
+        self.x, self.names, self.spread, self.events = x, names, spread, events
+
+    @abstractmethod
+    def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Function:
+        """The log-likelihood with these columns (n, k); `ridge` is what they are penalised by."""
+
+    @abstractmethod
+    def start(self, columns: int) -> FloatArray:
+        """Where a search for the maximum begins."""
+
+    @abstractmethod
+    def gram(self) -> tuple[FloatArray, FloatArray]:
+        """Products of the columns, after those `before`, and what the squares would be if a column varied freely."""
+
+    def longest(self, columns: int) -> FloatArray:
+        """Bounds on the length of a step."""
+        return np.full(self.before + columns + self.after, np.inf)
+
+    def parameters(self, names: list[str]) -> list[str]:
+        """Names of all parameters."""
+        return names
+
+
+def solve(problem: LinearProblem, ridge: float) -> LinearFit:
+    """The maximum, after leaving out columns or adding a penalty where there would be none; warnings say so.
+
+    Parameters
+    ----------
+    problem
+        The likelihood.
+    ridge
+        The penalty that was asked for; 0 for none.
+    """
+    d, dropped = len(problem.names), _without_spread(problem)
+    if dropped and len(dropped) == d:
+        _warn_of_dropped(dropped, none_left=True)
+        return _placed(problem, _search(problem, np.zeros(0, np.intp), np.zeros(0)), np.zeros(0, np.intp), dropped)
+    every = np.array([k for k, name in enumerate(problem.names) if name not in dropped], np.intp)
+    wide = not ridge and every.size > problem.events and _too_many(problem, every)
+    if wide or (ridge and every.size > len(problem.x)):
+        if dropped:
+            _warn_of_dropped(dropped)
+        fit = _placed(problem, _with_ridge(problem, every, ridge), every, dropped)
+        if fit.penalty is not None:
+            _warn_of_many(fit.penalty, problem.events)
+        return fit
+    kept = every
+    if not ridge:
+        gram, reference = problem.gram()
+        kept, dropped = independent_columns(
+            gram, problem.parameters(problem.names)[: len(gram)], reference, fixed=problem.before
+        )
+    if dropped:
+        _warn_of_dropped(dropped, none_left=not kept.size)
+    return _placed(problem, _search(problem, kept, np.full(kept.size, ridge)), kept, dropped)
+
+
+class _Found(NamedTuple):
+    """Of the columns kept: what `LinearFit` has of all."""
+
+    point: FloatArray
+    covariance: FloatArray | None
+    log_likelihood: float
+    penalty: Penalty | None = None
+
+
+def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray) -> _Found:
+    """Newton's method; columns along which the likelihood has no maximum get a ridge."""
+    columns, size = problem.x[:, kept], kept.size
+    names = problem.parameters([problem.names[k] for k in kept])
+    needed: set[int] = set()
+    collapsed = False
+    barrier = float(ridges.max(initial=0.0))
+    for attempt in range(_MOST_ATTEMPTS + 3):
+        strength = np.where(np.isin(np.arange(size), list(needed)), np.maximum(ridges, _SEPARATION_RIDGE), ridges)
+        penalty = np.zeros(problem.before + size + problem.after)
+        penalty[problem.before : problem.before + size] = strength * problem.spread[kept] ** 2
+        likelihood = problem.likelihood(columns, barrier)
+        try:
+            point, best = maximise(
+                penalised(likelihood, penalty), problem.start(size), names=names, longest=problem.longest(size)
+            )
+        except NoMaximumError as error:
+            slopes = {k - problem.before for k in error.parameters if problem.before <= k < problem.before + size}
+            # Where no slope can be blamed, or those that were blamed are not enough, all get a ridge.
+            more = (slopes if attempt < _MOST_ATTEMPTS else set()) - needed or set(range(size)) - needed
+            if not more and barrier:
+                raise
+            needed |= more
+            collapsed |= error.collapsed
+            if error.collapsed or not more:
+                needed, barrier = set(range(size)), _SEPARATION_RIDGE
+            continue
+        penalty_ = None
+        if needed or barrier > ridges.max(initial=0.0):
+            named = tuple(problem.names[kept[k]] for k in sorted(needed))
+            penalty_ = Penalty("separation", _SEPARATION_RIDGE, named)
+            _warn_of_separation(named, collapsed=collapsed)
+        return _Found(point, inverse(best.information), problem.likelihood(columns)(point).value, penalty_)
+    raise DataError("the likelihood has no maximum, with a penalty either. Look for extreme values.")
+
+
+# ---- more columns than events
+
+
+def _without_spread(problem: LinearProblem) -> dict[str, str]:
+    constant = ~(problem.spread > 0)
+    return {problem.names[k]: "it holds one value only" for k in np.flatnonzero(constant)}
+
+
+def _too_many(problem: LinearProblem, every: IntArray) -> bool:
+    """Whether the columns outnumber the events even after combinations of others were left out."""
+    rank = rank_of_rows(problem.x[:, every])
+    # As many as rows allow: which of them to leave out would be the order of the columns, and nothing else.
+    return rank > problem.events or rank >= len(problem.x) - 1
+
+
+def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float) -> _Found:
+    """A ridge on all columns, chosen by the data if it is 0, in as many dimensions as there are rows.
+
+    With a ridge the slopes are combinations of rows, so that d columns of n < d rows are n combinations of columns.
+    """
+    scaled, spread = problem.x[:, every] / problem.spread[every], problem.spread[every]
+    scores, directions = _reduced(scaled)
+    size = scores.shape[1]
+    names = problem.parameters([f"combination {k + 1} of columns" for k in range(size)])
+    strength = ridge
+    if ridge:
+        penalty = _slopes_only(problem, size, ridge)
+        likelihood = penalised(problem.likelihood(scores, ridge), penalty)
+        point, best = maximise(likelihood, problem.start(size), names=names, longest=problem.longest(size))
+    else:
+        strength, point, best = _chosen(problem, scores, every.size, names)
+    slopes = point[problem.before : problem.before + size]
+    found = np.concatenate(
+        [
+            point[: problem.before],
+            (slopes if directions is None else directions @ slopes) / spread,
+            point[problem.before + size :],
+        ]
+    )
+    covariance = None
+    if directions is None:
+        back = np.ones(found.size)
+        back[problem.before : problem.before + size] = 1 / spread
+        covariance = inverse(best.information) * back * back[:, None]
+    value = problem.likelihood(scores)(point).value
+    named = tuple(problem.names[k] for k in every)
+    return _Found(found, covariance, value, None if ridge else Penalty("columns outnumber events", strength, named))
+
+
+def _reduced(scaled: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """Scores (n, r) of the rows and directions (d, r) of which they are made; None if the columns are fewer."""
+    if scaled.shape[1] <= len(scaled):
+        return scaled, None
+    squares, vectors = np.linalg.eigh(scaled @ scaled.T)
+    some = squares > 1e-12 * squares[-1]
+    root = np.sqrt(squares[some])
+    return vectors[:, some] * root, scaled.T @ (vectors[:, some] / root)
+
+
+def _chosen(
+    problem: LinearProblem, scores: FloatArray, columns: int, names: list[str]
+) -> tuple[float, FloatArray, Evaluation]:
+    """The ridge under which the data are most likely, by Laplace's approximation, and the maximum with it.
+
+    A ridge is a normal prior of the slopes; their integral is that of a Gauss curve around the maximum. With a scale
+    σ the prior is that of slopes over σ, else a σ next to 0 and slopes that meet every time would be the likeliest.
+    """
+    size = scores.shape[1]
+    evaluate, relative = problem.likelihood(scores), problem.after > 0
+    slopes = slice(problem.before, problem.before + size)
+    start = problem.start(size)
+
+    def at(ridge: float) -> tuple[float, FloatArray, Evaluation]:
+        function = penalised(evaluate, _slopes_only(problem, size, ridge), relative=relative)
+        point, best = maximise(function, start, names=names, longest=problem.longest(size))
+        scale = 2 * float(point[-1]) if relative else 0.0
+        curvature = float(np.linalg.slogdet(best.information[slopes, slopes])[1])
+        return best.value + 0.5 * (size * (np.log(ridge) - scale) - curvature), point, best
+
+    values = []
+    for variance in _VARIANCES:
+        value, start, _ = at(columns / variance)
+        values.append(value)
+    ridge = columns / float(np.exp(_vertex(np.log(_VARIANCES), np.array(values))))
+    _, point, best = at(ridge)
+    return ridge, point, best
+
+
+def _vertex(places: FloatArray, values: FloatArray) -> float:
+    """Where the parabola through the highest value and its neighbours is highest; at an end, that end."""
+    top = int(values.argmax())
+    if top in (0, len(values) - 1):
+        return float(places[top])
+    low, middle, high = values[top - 1 : top + 2]
+    bend = low - 2 * middle + high
+    share = 0.0 if bend >= 0 else 0.5 * (low - high) / bend
+    return float(places[top] + share * (places[top + 1] - places[top]))
+
+
+def _slopes_only(problem: LinearProblem, size: int, ridge: float) -> FloatArray:
+    return np.concatenate([np.zeros(problem.before), np.full(size, ridge), np.zeros(problem.after)])
+
+
+# ---- what both have in common
+
+
+def penalised(evaluate: Function, penalty: FloatArray, *, relative: bool = False) -> Function:
+    """The function less ``½·Σ penalty·parameter²``; `relative` to ``σ²``, where log σ is the last parameter."""
+
+    def less(point: FloatArray) -> Evaluation:
+        value, gradient, information = evaluate(point)
+        weight = penalty * np.exp(-2 * point[-1]) if relative else penalty
+        cost = float(weight @ point**2)
+        gradient, information = gradient - weight * point, information + np.diag(weight)
+        if relative:
+            gradient[-1] += cost
+            information[-1] -= 2 * weight * point
+            information[:, -1] -= 2 * weight * point
+            information[-1, -1] += 2 * cost
+        return Evaluation(value - 0.5 * cost, gradient, information)
+
+    return less
+
+
+def inverse(information: FloatArray) -> FloatArray:
+    """Inverse of a positive definite matrix, symmetric to the bit."""
+    found = np.linalg.inv(information)
+    return np.asarray((found + found.T) / 2)
+
+
+def _placed(problem: LinearProblem, found: _Found, kept: IntArray, dropped: dict[str, str]) -> LinearFit:
+    """The parameters of all columns."""
+    size = problem.before + len(problem.names) + problem.after
+    last = problem.before + len(problem.names)
+    places = np.concatenate([np.arange(problem.before), problem.before + kept, np.arange(last, size)]).astype(np.intp)
+    point, covariance = np.zeros(size), found.covariance
+    point[places] = found.point
+    if covariance is not None and places.size < size:
+        covariance = np.zeros((size, size))
+        covariance[np.ix_(places, places)] = found.covariance
+    return LinearFit(point, covariance, found.log_likelihood, dropped, found.penalty)
+
+
+def _warn_of_dropped(dropped: dict[str, str], *, none_left: bool = False) -> None:
+    shown = "; ".join(f"{quoted(name)}: {reason}" for name, reason in list(dropped.items())[:8])
+    more = f"; and {len(dropped) - 8} more" if len(dropped) > 8 else ""
+    many = f"{len(dropped)} columns have" if len(dropped) > 1 else "a column has"
+    end = " No column is left, so that every row gets the same prediction." if none_left else ""
+    warnings.warn(f"{many} no coefficient ({shown}{more}).{end}", FitWarning, stacklevel=5)
+
+
+def _warn_of_separation(names: tuple[str, ...], *, collapsed: bool) -> None:
+    message = (
+        f"the coefficient{'s' * (len(names) != 1)} of {listed(names)} would be infinite: "
+        f"{'these columns separate' if len(names) != 1 else 'this column separates'} early from late times perfectly, "
+        "or a level has no event. A weak penalty keeps what is estimated finite; its size says little."
+        if not collapsed
+        else "the spread of log time would be 0: all times are the same, or the columns explain them exactly. A weak "
+        "penalty keeps it off 0."
+    )
+    warnings.warn(message, FitWarning, stacklevel=6)
+
+
+def _warn_of_many(penalty: Penalty, events: int) -> None:
+    warnings.warn(
+        f"{len(penalty.columns)} columns outnumber the {events} events: all coefficients are shrunk by a ridge of "
+        f"{penalty.ridge:.4g}, chosen by the data.",
+        FitWarning,
+        stacklevel=5,
+    )

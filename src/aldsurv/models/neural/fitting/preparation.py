@@ -1,0 +1,247 @@
+"""From what a user hands to ``fit`` to what the training loop takes: numbers, scaled times, rows of each member."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.data.row_splitting import keep_together
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.time_zero import with_zero_as_early
+from aldsurv.errors import DataError, ParameterError
+from aldsurv.losses.rounding import rounded
+
+__all__ = [
+    "Rows",
+    "base_seed",
+    "data_fingerprint",
+    "even_weights",
+    "in_unit",
+    "member_seeds",
+    "rows_of",
+    "split_for_members",
+    "time_unit",
+    "with_log_times",
+]
+
+_MOST_SEED = 2**63
+# Fewer rows have no validation part worth the name.
+_LEAST_FOR_VALIDATION = 10
+# Binary digits of times inside and of weights: those behind depend on the user's unit.
+_DIGITS = 32
+
+
+@final
+@dataclass(frozen=True)
+class Rows:
+    """Row numbers each member learns from, and those that tell it when to stop."""
+
+    train: list[NDArray[np.int64]]
+    validation: list[NDArray[np.int64]] | None
+
+    @property
+    def repeats(self) -> float:
+        """How many members hold out the same row, on average over rows that any holds out."""
+        held = np.concatenate(self.validation or [np.zeros(1, np.int64)])
+        return len(held) / len(np.unique(held))
+
+
+def base_seed(random_state: Any) -> int:
+    """The number that stands for `random_state`: an integer itself, or one drawn from a generator.
+
+    Parameters
+    ----------
+    random_state
+        An integer, a numpy Generator or RandomState, or None for fresh randomness.
+    """
+    if random_state is None:
+        return int(np.random.default_rng().integers(_MOST_SEED))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(_MOST_SEED))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise ParameterError(f"random_state must be an integer from 0, a numpy Generator or None, but is {random_state!r}.")
+
+
+def member_seeds(random_state: Any, members: int) -> list[int]:
+    """One seed a member; that of member k does not depend on how many there are.
+
+    Parameters
+    ----------
+    random_state
+        As for `base_seed`.
+    members
+        How many.
+    """
+    base = base_seed(random_state)
+    states = [np.random.SeedSequence([base, k]).generate_state(1, np.uint64) for k in range(members)]
+    return [int(state[0] >> np.uint64(1)) for state in states]
+
+
+def split_for_members(
+    data: SurvivalData,
+    share: float,
+    members: int,
+    generator: np.random.Generator,
+    copies: NDArray[np.int64] | None = None,
+) -> Rows:
+    """Training and validation rows of each member.
+
+    The rows are put into a random order in which events are spread evenly; member k holds out the k-th stretch of
+    it. With five members and a fifth of the rows, each row is held out once.
+
+    Parameters
+    ----------
+    data
+        The rows.
+    share
+        How many of them each member holds out; 0 for none.
+    members
+        How many there are.
+    generator
+        Decides the order.
+    copies
+        What `aldsurv.columns.row_copies.find_copies` gives: copies of a row are held out together.
+    """
+    # A row without weight has no say, here or there.
+    counting = np.flatnonzero(data.weights > 0).astype(np.int64)
+    n = len(counting)
+    held = round(share * n)
+    if share == 0 or n < _LEAST_FOR_VALIDATION or held == 0:
+        return Rows([counting] * members, None)
+    if held >= n:
+        raise ParameterError(f"validation={share!r} leaves no row of {n} to learn from. Choose a smaller share.")
+    place = np.empty(n)
+    exact = data.exact[counting]
+    for stratum in (exact, ~exact):
+        rows = generator.permutation(np.flatnonzero(stratum))
+        place[rows] = (np.arange(len(rows)) + 0.5) / max(len(rows), 1)
+    order = np.argsort(place, kind="stable")
+    # Stretches of the order that each member holds out either whole or not at all.
+    cuts = np.unique(np.arange(members + 1) * held % n)
+    stretch = np.empty(n, np.int64)
+    stretch[order] = np.searchsorted(cuts, np.arange(n), side="right")
+    together = keep_together(stretch, None if copies is None else copies[counting], exact, order)
+    own = [stretch[order[(np.arange(held) + k * held) % n]] for k in range(members)]
+    masks = [np.isin(together, stretches) for stretches in own]
+    if not all(0 < np.count_nonzero(out) < n for out in masks):
+        # Copies of a few rows only: there is no other way to part them.
+        masks = [np.isin(stretch, stretches) for stretches in own]
+    return Rows([counting[~out] for out in masks], [counting[out] for out in masks])
+
+
+def time_unit(data: SurvivalData, rule: Any) -> float:
+    """How much of the user's time is one unit for the network.
+
+    Parameters
+    ----------
+    data
+        The training rows.
+    rule
+        ``"median"`` or ``"std"`` of the times, ``"none"`` for 1, or a number.
+    """
+    if isinstance(rule, (int, float, np.number)) and not isinstance(rule, (bool, np.bool_)):
+        if not 0 < rule < np.inf:
+            raise ParameterError(f"time_scale must be positive and finite, but is {rule!r}.")
+        return float(rule)
+    if rule == "none":
+        return 1.0
+    if rule not in ("median", "std"):
+        raise ParameterError(f"time_scale must be 'median', 'std', 'none' or a number, but is {rule!r}.")
+    times, weight = np.where(np.isfinite(data.lower) & (data.lower > 0), data.lower, data.upper), even_weights(data)
+    counting = np.isfinite(times) & (times > 0) & (data.weights > 0)
+    times = times[counting]
+    if not times.size:
+        return 1.0
+    if weight is not None:
+        spread = _weighted_spread(times, weight[counting], rule)
+    else:
+        spread = float(np.std(times)) if rule == "std" else float(np.median(times))
+    return spread if np.isfinite(spread) and spread > 1e-9 * times.max() else float(times.max())
+
+
+def _weighted_spread(times: NDArray[np.float64], weight: NDArray[np.float64], rule: str) -> float:
+    """Standard deviation or median of the times, a row of weight 2 being two rows."""
+    if rule == "std":
+        mean = np.average(times, weights=weight)
+        return float(np.sqrt(np.average((times - mean) ** 2, weights=weight)))
+    order = np.argsort(times, kind="stable")
+    share = rounded(np.cumsum(weight[order]) / weight.sum(), _DIGITS)
+    middle = np.searchsorted(share, 0.5, side="left"), np.searchsorted(share, 0.5, side="right")
+    return float(times[order][np.minimum(middle, len(times) - 1)].mean())
+
+
+def in_unit(data: SurvivalData, unit: float) -> SurvivalData:
+    """The same data with times inside: in `unit`, and to ten digits the same whatever the user's unit is.
+
+    Parameters
+    ----------
+    data
+        Rows in the user's unit.
+    unit
+        How much of it is one unit inside.
+    """
+    scaled = data.scaled(1 / unit)
+    lower, upper = rounded(scaled.lower, _DIGITS), rounded(scaled.upper, _DIGITS)
+    entry = None if scaled.entry is None else rounded(scaled.entry, _DIGITS)
+    # Times that differ must go on to differ.
+    same = (lower == upper) == scaled.exact
+    if entry is not None:
+        same &= entry < np.where(scaled.right_censored, lower, upper)
+    if not same.all():
+        return scaled
+    return SurvivalData._trusted(lower, upper, entry, scaled.weight, scaled.cause, scaled.causes)
+
+
+def even_weights(data: SurvivalData) -> NDArray[np.float64] | None:
+    """Weights with mean 1, or None if all are the same: then every row counts as one."""
+    if data.weight is None or data.weight.min() == data.weight.max():
+        return None
+    return rounded(data.weight / data.weight.mean(), _DIGITS)
+
+
+def with_log_times(data: SurvivalData) -> SurvivalData:
+    """The same data for a model of log time, under which nothing happens at or before time 0.
+
+    An event at 0 came before the clock could tell: at or before the smallest time above 0 that was seen. An interval
+    from 0 on, and an entry at 0, say no more than one from the start.
+    """
+    data = with_zero_as_early(data)
+    if (data.exact & (data.lower <= 0)).any():
+        raise DataError("all times are 0: there is nothing to learn. Check the time column.")
+    from_zero = data.interval_censored & (data.lower <= 0)
+    entered = np.zeros(len(data), np.bool_) if data.entry is None else data.entry == 0
+    if not (from_zero | entered).any():
+        return data
+    entry = None if data.entry is None else np.where(entered, -np.inf, data.entry)
+    lower = np.where(from_zero, -np.inf, data.lower)
+    return SurvivalData.interval(lower, data.upper, entry=entry, weight=data.weight)
+
+
+def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of covariates of any kind, by their numbers."""
+    if isinstance(X, Mapping):
+        return {name: np.asarray(column)[rows] for name, column in X.items()}
+    try:
+        return X.iloc[rows]
+    except AttributeError:
+        return (X if isinstance(X, np.ndarray) or "columns" in dir(X) else np.asarray(X))[rows]
+
+
+def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
+    """SHA-256 of the numbers a model was trained on."""
+    digest = hashlib.sha256(repr((x.shape, str(x.dtype))).encode())
+    digest.update(np.ascontiguousarray(x).data)
+    for column in (data.lower, data.upper, data.entry, data.weight):
+        digest.update(b"none" if column is None else np.ascontiguousarray(column).data)
+    if data.cause is not None:
+        digest.update(repr(data.causes).encode())
+        digest.update(np.ascontiguousarray(data.cause).data)
+    return digest.hexdigest()

@@ -1,6 +1,0 @@
-"""Estimators of other libraries with the habits of this one; each library is imported when one is fitted."""
-
-from aldsurv.models.peers.scikit_survival import ForestPeer, GradientBoostingPeer
-from aldsurv.models.peers.xgboost_trees import XGBoostAFT, XGBoostCox
-
-__all__ = ["ForestPeer", "GradientBoostingPeer", "XGBoostAFT", "XGBoostCox"]

@@ -1,0 +1,54 @@
+"""A fitted model as one file, and back: data only, read with numpy alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from aldsurv import __version__
+from aldsurv.errors import AldsurvError, ModelFileError
+from aldsurv.files.model_file import read_model_file, write_model_file
+from aldsurv.models.file_entries import require, text
+from aldsurv.registry import MODELS
+
+__all__ = ["load", "save"]
+
+_KIND = "fitted model"
+
+
+def save(model: Any, path: Any) -> Path:
+    """Write a fitted model; the file is replaced as a whole."""
+    document, arrays = model._to_file()
+    return write_model_file(path, {"kind": _KIND, "model": model._NAME, "version": __version__, **document}, arrays)
+
+
+def load(path: Any, *, encoder: Any = None) -> Any:
+    """Read a model that was saved; predicting with it needs numpy alone.
+
+    Parameters
+    ----------
+    path
+        The file.
+    encoder
+        If the model was trained with an encoder: the module, or the function that makes it, again. Its weights come
+        from the file.
+
+    Returns
+    -------
+    SurvivalEstimator
+        The estimator, fitted; its predictions are the same bits as those of the one that was saved.
+    """
+    document, arrays = read_model_file(path)
+    try:
+        require(document.get("kind") == _KIND, f"it is a {document.get('kind')!r}, not a {_KIND}")
+        kind = MODELS.load(text(document.get("model"), "model"))
+        text(document.get("version"), "version")
+        own = {name: value for name, value in document.items() if name not in ("kind", "model", "version")}
+        return kind._from_file(own, arrays, encoder)
+    except ModelFileError as error:
+        raise ModelFileError(f"{str(path)!r}: {error}") from None
+    except (AldsurvError, KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ModelFileError(
+            f"{str(path)!r} does not hold a model that can be used: {reason or type(error).__name__}"
+        ) from None

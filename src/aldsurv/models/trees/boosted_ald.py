@@ -1,0 +1,366 @@
+"""The paper's distributions with trees in place of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.columns.features import Features
+from aldsurv.columns.row_copies import find_copies
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import DataError
+from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.neural.fitting.preparation import (
+    Rows,
+    even_weights,
+    in_unit,
+    member_seeds,
+    rows_of,
+    split_for_members,
+    time_unit,
+    with_log_times,
+)
+from aldsurv.models.trees import boosted_file
+from aldsurv.models.trees.boosted_outputs import SUPPORTS, BoostedOutputs
+from aldsurv.models.trees.boosted_settings import check_settings
+from aldsurv.models.trees.tree_arrays import Trees
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from aldsurv.models.trees.boosted_rounds import Grown
+
+__all__ = ["BoostedALD"]
+
+FloatArray = NDArray[np.float64]
+
+
+@final
+class BoostedALD(SurvivalEstimator):
+    """Individual survival distributions by asymmetric Laplace distributions whose parameters boosted trees give.
+
+    XGBoost grows the trees: each round one for every parameter, along the slopes of the censored log-likelihood, with
+    the Fisher information as the second derivative. Rows of every kind of censoring, with delayed entry and weights.
+    Fitting needs xgboost (``pip install 'aldsurv[trees]'``), predicting and loading numpy alone.
+
+    Parameters
+    ----------
+    support
+        ``"log"`` (the logarithm of time has the asymmetric Laplace distribution), ``"positive"`` (of time, cut off
+        at 0) or ``"real"`` (the paper's: some mass below 0).
+    components
+        Asymmetric Laplace components of each row's distribution. Of several, trees move one location, one scale and
+        the weights; the places of the components around them, their scales and asymmetries are the same for all rows.
+    members
+        Boosted models of the ensemble; the prediction is the mixture of theirs. Each has validation rows of its own.
+    learning_rate
+        Share of each tree that is taken.
+    max_depth
+        Splits from the root of a tree to a leaf, at most.
+    min_child_weight
+        What the rows of a leaf must tell of its parameter at least, in rows as telling as the average one.
+    l2
+        How many such rows without any effect are added to each leaf.
+    subsample, colsample
+        Share of the rows, and of the columns, that a tree sees.
+    max_rounds
+        Rounds at most.
+    patience
+        Rounds without a better likelihood of the validation rows after which it stops; 0: never.
+    validation
+        Share of the rows that decides when to stop; 0 for none. Under ten rows none are held out.
+    point
+        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+    categorical
+        Columns, by name or number, whose numbers are categories.
+    unit
+        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
+    n_jobs
+        Threads; one by default.
+    random_state
+        Seed: of the rows held out, and of those and the columns that a tree sees.
+
+    Attributes
+    ----------
+    trees_
+        The trees of all members, as arrays.
+    start_, units_
+        Of each member the outputs to which trees add, and what one unit of a tree is in each of them.
+    rounds_
+        Rounds that each member kept.
+    validation_loss_
+        Mean negative log-likelihood of each member's validation rows, in the unit of the data.
+    features_
+        How columns become numbers.
+    trained_on_
+        Rows, events, range of time, fingerprint of the data, versions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(300, 2))
+    >>> event_time, censoring = np.exp(x[:, 0] + rng.normal(size=300) / 2), rng.exponential(5, 300)
+    >>> y = np.minimum(event_time, censoring), event_time <= censoring
+    >>> model = BoostedALD(members=2, random_state=0).fit(x, y)
+    >>> d = model.predict_distribution([[-1.0, 0.0], [1.0, 0.0]])
+    >>> bool(d.median()[0] < d.median()[1]), d.survival([1.0, 2.0, 4.0]).shape
+    (True, (2, 3))
+    """
+
+    _NAME: ClassVar[str] = "boosted_ald"
+
+    trees_: Trees
+    outputs_: BoostedOutputs
+    start_: FloatArray
+    units_: FloatArray
+    rounds_: NDArray[np.int64]
+    validation_loss_: FloatArray
+    gain_: FloatArray
+    held_out_: bool
+    time_scale_: float
+    features_: Features
+    trained_on_: dict[str, Any]
+
+    def __init__(
+        self,
+        support: str = "log",
+        *,
+        components: int = 3,
+        members: int = 5,
+        learning_rate: float = 0.1,
+        max_depth: int = 2,
+        min_child_weight: float = 5.0,
+        l2: float = 1.0,
+        subsample: float = 0.8,
+        colsample: float = 0.8,
+        max_rounds: int = 1000,
+        patience: int = 30,
+        validation: float = 0.2,
+        point: str = "median",
+        categorical: Sequence[str | int] | None = None,
+        unit: str | None = None,
+        n_jobs: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.support = support
+        self.components = components
+        self.members = members
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_child_weight = min_child_weight
+        self.l2 = l2
+        self.subsample = subsample
+        self.colsample = colsample
+        self.max_rounds = max_rounds
+        self.patience = patience
+        self.validation = validation
+        self.point = point
+        self.categorical = categorical
+        self.unit = unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from covariates and times.
+
+        Parameters
+        ----------
+        X
+            Covariates: array, pandas or polars frame, one row a subject.
+        y
+            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
+            array, or a frame of two columns.
+        sample_weight
+            A weight for each row; multiplies those of `y`.
+        """
+        from aldsurv.models.trees.boosted_rounds import require_xgboost
+
+        self._check_parameters()
+        require_xgboost()
+        owner = type(self).__name__
+        features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
+        x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
+        if len(x) != len(data):
+            raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
+        if not (np.isfinite(data.upper) & (data.weights > 0)).any():
+            raise DataError(
+                "no event was observed in any row: there is nothing to learn. "
+                "Check which value of the event column means an event."
+            )
+        told = data
+        if self.support == "log":
+            data = with_log_times(data)
+        scale = time_unit(data, "median")
+        scaled = in_unit(data, scale)
+        outputs = BoostedOutputs.of(self.support, int(self.components), scaled)
+        grown, rows = self._grown(x, scaled, outputs, scale)
+        self._remember(
+            {
+                "trees_": Trees.joined([own.trees for own in grown], outputs.boosted),
+                "outputs_": outputs,
+                "start_": np.stack([own.start for own in grown]),
+                "units_": np.stack([own.units for own in grown]),
+                "gain_": np.sum([own.gain for own in grown], axis=0),
+                "rounds_": np.array([own.rounds for own in grown], np.int64),
+                "validation_loss_": np.array([own.losses[own.rounds] for own in grown]),
+                "held_out_": grown[0].held_out,
+                "time_scale_": scale,
+                "features_": features,
+                "trained_on_": boosted_file.facts(x, told),
+                "unique_times_": boosted_file.distinct_times(told),
+            }
+        )
+        self._check_skill(X, told, rows)
+        return self
+
+    def _check_skill(self, X: Any, data: SurvivalData, rows: Rows) -> None:
+        """Warn if the members predict their validation rows no better than Kaplan-Meier does."""
+        from aldsurv.models.neural.fitting.skill_check import (
+            HeldPart,
+            gain_over_kaplan_meier,
+            sampled_rows,
+            warn_without_skill,
+        )
+
+        parts = []
+        for k, held in enumerate(rows.validation or ()):
+            chosen = sampled_rows(held)
+            predicted = self.predict_members(rows_of(X, chosen))[k]
+            # The constants beside the trees are fitted to these rows, too.
+            parts.append(HeldPart(predicted, data[chosen], data))
+        warn_without_skill(gain_over_kaplan_meier(parts, repeats=rows.repeats), type(self).__name__)
+
+    def _grown(
+        self, x: NDArray[np.float32], data: SurvivalData, outputs: BoostedOutputs, unit: float
+    ) -> tuple[list[Grown], Rows]:
+        """What became of each member, and which rows it had."""
+        from aldsurv.models.trees.boosted_rounds import Part, best_constant, grow
+
+        seeds = member_seeds(self.random_state, int(self.members))
+        folds = np.random.default_rng(seeds[0])
+        rows = split_for_members(data, float(self.validation), int(self.members), folds, find_copies(x, data))
+        given = even_weights(data)
+        weights = np.ones(len(data)) if given is None else given
+
+        def part(chosen: NDArray[np.int64]) -> Part:
+            return Part(x[chosen], outputs.likelihood(data[chosen], unit), weights[chosen])
+
+        start = best_constant(part(np.flatnonzero(weights > 0)))
+        held_out = [None] * len(seeds) if rows.validation is None else [part(own) for own in rows.validation]
+        members = zip(rows.train, held_out, seeds, strict=True)
+        return [grow(part(own), held, start, self.get_params(), seed) for own, held, seed in members], rows
+
+    def _remember(self, learned: Mapping[str, Any]) -> None:
+        """Become fitted: everything is set at once, after all that could fail."""
+        for name, value in learned.items():
+            setattr(self, name, value)
+        self.n_features_in_ = self.features_.n_features_in
+        if self.features_.names_in is not None:
+            self.feature_names_in_ = np.array(self.features_.names_in, dtype=object)
+        elif "feature_names_in_" in vars(self):
+            del self.feature_names_in_
+
+    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+        """The distribution of the time to the event for each row of `X`, in the unit of the training times.
+
+        With several members it is their mixture.
+        """
+        raw = self._raw(X)
+        return self.outputs_.mixed(raw).scaled(self.time_scale_)
+
+    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+        """What each member predicts for the rows of `X`, in the unit of the training times."""
+        raw = self._raw(X)
+        return [self.outputs_.distribution(own).scaled(self.time_scale_) for own in raw]
+
+    def _raw(self, X: Any) -> FloatArray:
+        """Outputs (members, n, outputs)."""
+        self._require_fitted()
+        x = self.features_.transform(X, owner=type(self).__name__)
+        members, boosted = self.units_.shape
+        sums = self.trees_.sums(x, members * boosted).reshape(len(x), members, boosted).transpose(1, 0, 2)
+        raw = np.repeat(self.start_[:, None, :], len(x), axis=1)
+        raw[:, :, :boosted] += self.units_[:, None, :] * sums
+        return raw
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters: ``theta``, ``sigma`` and ``kappa``; of several components with their numbers."""
+        self._require_fitted()
+        return self.outputs_.names
+
+    @property
+    def of_log_time(self) -> bool:
+        """Whether the parameters are those of the distribution of log time."""
+        self._require_fitted()
+        return self.outputs_.support == "log"
+
+    def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
+        """Parameters (n,) of each row by name, in the unit of the training times; with support log, of its log.
+
+        With several members it is the mean of theirs: the mixture has no such parameters of its own, but this tells
+        what moves them. Of several components, ``theta_1`` belongs to the one that began earliest.
+        """
+        names = ("theta", "sigma", "kappa", *(("weights",) if self.components > 1 else ()))
+        parts = self.predict_members(X)
+        tables = [np.mean([np.asarray(getattr(part, name)) for part in parts], axis=0) for name in names]
+        return dict(zip(self.parameter_names, np.concatenate(tables, axis=1).T, strict=True))
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each column (n_features_in_,) in the total gain: by how much splits on it bettered the loss."""
+        self._require_fitted()
+        ends = np.cumsum([plan.width for plan in self.features_.columns])
+        gain = np.diff(np.concatenate([[0.0], np.cumsum(self.gain_)])[np.concatenate([[0], ends])])
+        return np.asarray(gain / gain.sum() if gain.sum() > 0 else gain)
+
+    def summary(self) -> str:
+        """What the model is and what it was trained on, in a few lines."""
+        self._require_fitted()
+        facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
+        share = 100 * facts["events"] / facts["rows"]
+        kind = SUPPORTS[self.outputs_.support].replace("_", " ")
+        if self.outputs_.components > 1:
+            kind = f"mixture of {self.outputs_.components} {kind} (tied shapes)"
+        kept = ", ".join(str(count) for count in self.rounds_[:10])
+        return "\n".join(
+            [
+                f"{type(self).__name__}, {kind}, {len(self.rounds_)} members, {len(self.trees_)} trees",
+                f"  rows            {facts['rows']}, {facts['events']} events ({share:.0f} %)",
+                f"  time            {facts['first_time']:.4g} to {facts['last_time']:.4g}{unit}",
+                f"  columns         {self.n_features_in_}, as {self.features_.width} numbers",
+                f"  rounds          {kept}",
+                f"  log-likelihood  {-self.validation_loss_.mean():.4f} a row on validation rows",
+            ]
+        )
+
+    def _check_parameters(self) -> None:
+        check_settings(self.get_params())
+
+    def _point(self) -> str:
+        return self.point
+
+    def _n_members(self) -> int:
+        return len(self.rounds_)
+
+    def _band_stretch(self) -> float:
+        members, share = self._n_members(), float(self.validation)
+        if not self.held_out_:
+            return super()._band_stretch()
+        # Each member leaves a share of the rows out: a delete-d jackknife, as for networks.
+        return float(np.sqrt((1 - share) / share * (members - 1) / members))
+
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return boosted_file.written(self)
+
+    @classmethod
+    def _from_file(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
+    ) -> BoostedALD:
+        model: BoostedALD = boosted_file.restored(cls, document, arrays, encoder)
+        return model

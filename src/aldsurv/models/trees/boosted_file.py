@@ -1,0 +1,123 @@
+"""Boosted trees as entries and arrays of a model file, and back."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv import __version__
+from aldsurv.columns.features import Features
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import ParameterError
+from aldsurv.models.file_entries import LARGEST_NUMBER, require, saved_parameters, with_parameters
+from aldsurv.models.linear.linear_survival import finite_floats
+from aldsurv.models.neural.fitting.preparation import data_fingerprint
+from aldsurv.models.trees.boosted_outputs import BoostedOutputs
+from aldsurv.models.trees.tree_arrays import Trees
+
+__all__ = ["distinct_times", "facts", "restored", "written"]
+
+_TREES = "trees."
+_MOST_TIMES = 512
+_ENTRIES = {"parameters", "features", "time_scale", "least_scale", "held_out", "trained_on"}
+_ARRAYS = ("start", "units", "gain", "validation_loss", "times")
+
+
+def facts(x: NDArray[np.float32], data: SurvivalData) -> dict[str, Any]:
+    """What a model was trained on, in plain words and numbers."""
+    from aldsurv.models.trees.boosted_rounds import require_xgboost
+
+    times = distinct_times(data)
+    versions = {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()}
+    return {
+        "rows": len(data),
+        "events": data.n_events,
+        "total_weight": data.total_weight,
+        "first_time": float(times[0]),
+        "last_time": float(times[-1]),
+        "fingerprint": data_fingerprint(x, data),
+        "versions": {**versions, "xgboost": str(require_xgboost().__version__)},
+    }
+
+
+def distinct_times(data: SurvivalData) -> NDArray[np.float64]:
+    """The times of the data, at most 512 of them."""
+    known = np.concatenate([data.lower, data.upper])
+    times = np.unique(known[np.isfinite(known)])
+    if len(times) > _MOST_TIMES:
+        times = times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
+    return times
+
+
+def written(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Entries and arrays from which `restored` makes the same estimator."""
+    document = {
+        "parameters": saved_parameters(model),
+        "features": model.features_.to_plain(),
+        "time_scale": model.time_scale_,
+        "least_scale": model.outputs_.least_scale,
+        "held_out": model.held_out_,
+        "trained_on": model.trained_on_,
+    }
+    arrays: dict[str, NDArray[Any]] = {f"{_TREES}{name}": array for name, array in model.trees_.to_arrays().items()}
+    own = (model.start_, model.units_, model.gain_, model.validation_loss_, model.unique_times_)
+    arrays |= dict(zip(_ARRAYS, own, strict=True))
+    return document, {**arrays, "rounds": model.rounds_}
+
+
+def restored(kind: Any, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any) -> Any:
+    """The estimator of a file; everything in it is checked."""
+    if encoder is not None:
+        raise ParameterError("encoder has no use: the model was trained without one.")
+    require(set(document) == _ENTRIES, "its entries are not those of boosted trees")
+    own = {name for name in arrays if not name.startswith(_TREES)}
+    require(own == {*_ARRAYS, "rounds"}, "its arrays are not those of boosted trees")
+    model = with_parameters(kind, document["parameters"])
+    model._check_parameters()
+    scale, least = document["time_scale"], document["least_scale"]
+    sound = isinstance(scale, float) and 1 / LARGEST_NUMBER <= scale <= LARGEST_NUMBER
+    require(sound, f"time_scale must be positive and at most {LARGEST_NUMBER:g}")
+    single = model.components == 1
+    require(
+        isinstance(least, float) and (least == 0 if single else 0 < least <= LARGEST_NUMBER), "least_scale is unclear"
+    )
+    require(isinstance(document["held_out"], bool), "held_out must be true or false")
+    outputs = BoostedOutputs(model.support, model.components, least)
+    features = Features.from_plain(document["features"])
+    start, units, gain, losses, times = (finite_floats(arrays, name) for name in _ARRAYS)
+    members, width = model.members, features.width
+    require(start.shape == (members, outputs.count), "its start is not that of its outputs")
+    require(units.shape == (members, outputs.boosted) and bool((units > 0).all()), "units must be positive")
+    require(gain.shape == (width,) and bool((gain >= 0).all()), "gains are not those of its columns")
+    require(losses.shape == (members,), "its losses are not those of its members")
+    require(times.ndim == 1 and times.size > 0 and bool((np.diff(times) > 0).all()), "times must be ascending")
+    named = {name.removeprefix(_TREES): array for name, array in arrays.items() if name.startswith(_TREES)}
+    trees = Trees.from_arrays(named, columns=width, outputs=members * outputs.boosted)
+    rounds = arrays["rounds"]
+    require(rounds.shape == (members,) and rounds.dtype == np.int64, "rounds must be one number a member")
+    counts = np.bincount(trees.output, minlength=members * outputs.boosted).reshape(members, outputs.boosted)
+    require(bool((counts == rounds[:, None]).all()), "there is not one tree for each round and output")
+    known = document["trained_on"]
+    numbers = [known[name] for name in ("rows", "events", "first_time", "last_time")]
+    require(all(isinstance(number, (int, float)) for number in numbers) and numbers[0] >= 1, "trained_on is unclear")
+    model._remember(
+        {
+            "trees_": trees,
+            "outputs_": outputs,
+            "start_": start,
+            "units_": units,
+            "gain_": gain,
+            "rounds_": rounds,
+            "validation_loss_": losses,
+            "held_out_": document["held_out"],
+            "time_scale_": scale,
+            "features_": features,
+            "trained_on_": known,
+            "unique_times_": times,
+        }
+    )
+    return model

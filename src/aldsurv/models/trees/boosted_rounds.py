@@ -1,0 +1,265 @@
+"""One member of a boosted ensemble: rounds of trees on the likelihood's slopes, until rows held out say stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.errors import MissingDependencyError
+from aldsurv.losses.likelihood.boosting_slopes import RowLosses
+from aldsurv.losses.rounding import on_grid, rounded
+from aldsurv.losses.steady_search import least_point
+from aldsurv.models.trees.tree_arrays import Trees
+
+__all__ = ["Grown", "Part", "grow", "require_xgboost"]
+
+FloatArray = NDArray[np.float64]
+
+# In units of the scale of each output: a factor of 150 where the output is a logarithm.
+_FARTHEST = 5.0
+# After so many rounds constants are fitted anew, by a few steps from where they were.
+_REFRESH, _REFRESH_STEPS, _START_STEPS = 5, 10, 200
+# As many rows speak for the first constants, so that a handful of rows held out cannot move them far.
+_PULL = 5.0
+# What trees are grown on is in multiples of this, where the average row's slope is 1: their sums over any rows are
+# exact, so that of two splits that divide the rows alike the same one is taken whatever order they were added in.
+_STEP = 2.0**-20
+# A loss that falls by less has not fallen.
+_LEAST_GAIN = 1e-9
+# Binary digits of the outputs' units, and decimals of their start: more are noise.
+_UNIT_DIGITS, _DECIMALS = 20, 6
+# Losses that a search without slopes compares are multiples of this.
+_POLISH_STEP = 2.0**-40
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """Rows of a member: columns, the likelihood, weights with mean 1."""
+
+    x: NDArray[np.float32]
+    rows: RowLosses
+    weight: FloatArray
+
+
+@final
+@dataclass(frozen=True)
+class Grown:
+    """What became of a member.
+
+    Attributes
+    ----------
+    trees
+        Those of the rounds kept.
+    start
+        Outputs (outputs,) to which the trees add, and constants.
+    units
+        What one unit of a tree is in each boosted output (boosted,).
+    gain
+        By how much splits on each column (columns,) bettered the approximation of the loss.
+    losses
+        Mean loss of the rows held out (of the training rows, if none were) before each round and after the last.
+    rounds
+        How many rounds were kept.
+    held_out
+        Whether rows were held out.
+    """
+
+    trees: Trees
+    start: FloatArray
+    units: FloatArray
+    gain: FloatArray
+    losses: FloatArray
+    rounds: int
+    held_out: bool
+
+
+def require_xgboost() -> Any:
+    """The library, or an error that says how to get it."""
+    try:
+        import xgboost
+    except ImportError:
+        raise MissingDependencyError(
+            "BoostedALD needs xgboost to be fitted. Install it with: pip install 'aldsurv[trees]'."
+        ) from None
+    return xgboost
+
+
+def grow(train: Part, held_out: Part | None, start: FloatArray, settings: Mapping[str, Any], seed: int) -> Grown:
+    """Boost until the loss of the rows held out has not fallen for `patience` rounds.
+
+    Parameters
+    ----------
+    train, held_out
+        Rows to learn from and to stop by.
+    start
+        Outputs (outputs,) with which every row begins.
+    settings
+        Those of the estimator, by name.
+    seed
+        Decides which rows and columns a tree sees.
+    """
+    xgboost = require_xgboost()
+    state = _State(train, start)
+    if not train.x.shape[1]:
+        # No column varies: the best constant is all there is to learn.
+        loss = state.loss(held_out or train, None)
+        return Grown(Trees.none(), start, state.units, np.zeros(0), np.array([loss]), 0, held_out is not None)
+    watched = held_out or train
+    matrices = [xgboost.DMatrix(part.x, nthread=settings["n_jobs"]) for part in (train, watched)]
+    booster = xgboost.Booster(_options(settings, train.rows.boosted, seed), matrices)
+    losses, best, kept = [state.loss(watched, None)], 0, state.start
+    for done in range(1, settings["max_rounds"] + 1):
+        slopes, information = state.slopes_and_information(booster.predict(matrices[0], output_margin=True))
+        booster.boost(matrices[0], iteration=done - 1, grad=slopes, hess=information)
+        margins = booster.predict(matrices[1], output_margin=True)
+        if done % _REFRESH == 0:
+            state.refresh(watched, margins)
+        losses.append(state.loss(watched, margins))
+        if losses[-1] < losses[best] - _LEAST_GAIN or held_out is None:
+            best, kept = done, state.start
+        elif settings["patience"] and done - best >= settings["patience"]:
+            break
+    trees, gain = _read(booster, best, train.x.shape[1])
+    return Grown(trees, kept, state.units, gain, np.array(losses), best, held_out is not None)
+
+
+class _State:
+    """The outputs' start and units, which turn sums of trees into what the likelihood takes."""
+
+    def __init__(self, train: Part, start: FloatArray) -> None:
+        self._train, self._boosted = train, train.rows.boosted
+        self.start = self._first = start
+        raw = np.tile(self.start, (len(train.weight), 1))
+        slopes = train.rows.losses_and_slopes(raw)[1][:, : self._boosted]
+        information = train.rows.information(raw)
+        share = train.weight[:, None] / train.weight.sum()
+        told = (share * information).sum(0)
+        # At the best constant the slopes' squares are on average what the rows tell.
+        self._factor = np.ones(self._boosted)
+        if train.rows.outputs > self._boosted:
+            self._factor = np.clip((share * slopes**2).sum(0) / told, 0.05, 1.0)
+        self._factor = rounded(self._factor, _UNIT_DIGITS)
+        self.units = rounded(1 / np.sqrt(told * self._factor), _UNIT_DIGITS)
+
+    def raw(self, margins: Any) -> FloatArray:
+        sums = np.asarray(margins, np.float64).reshape(-1, self._boosted)
+        raw = np.tile(self.start, (len(sums), 1))
+        raw[:, : self._boosted] += self.units * sums
+        return raw
+
+    def slopes_and_information(self, margins: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        raw, weight = self.raw(margins), self._train.weight[:, None]
+        slopes = self._train.rows.losses_and_slopes(raw)[1][:, : self._boosted] * self.units * weight
+        information = self._train.rows.information(raw) * (self._factor * self.units**2 * weight)
+        # No row is without information: a leaf of such rows would divide by nothing.
+        information = np.maximum(on_grid(information, _STEP), _STEP)
+        return on_grid(slopes, _STEP).astype(np.float32), information.astype(np.float32)
+
+    def loss(self, part: Part, margins: Any) -> float:
+        raw = np.tile(self.start, (len(part.weight), 1)) if margins is None else self.raw(margins)
+        losses = part.rows.losses(raw)
+        return float((losses * part.weight).sum() / part.weight.sum())
+
+    def refresh(self, part: Part, margins: Any) -> None:
+        """Fit start and constants anew to rows that the trees did not fit, as the trees are now.
+
+        On the training rows what the trees leave is too small, and so would the scales be.
+        """
+        moved = self.raw(margins) - self.start
+        pull = _PULL / part.weight.sum()
+        found = _searched(part, self.start, np.ones_like(self.start), moved, self._first, pull, _REFRESH_STEPS)
+        self.start = np.round(found, _DECIMALS)
+
+
+def best_constant(part: Part) -> FloatArray:
+    """Outputs, the same for all rows, of least loss."""
+    guess, reach = part.rows.guess(part.weight)
+    start = _searched(part, guess, reach, np.zeros_like(guess), guess, 0.0, _START_STEPS)
+    if part.rows.outputs == part.rows.boosted:
+        start = _polished(part, start, reach)
+    return np.round(start, _DECIMALS)
+
+
+def _polished(part: Part, start: FloatArray, reach: FloatArray) -> FloatArray:
+    """A few numbers brought nearer to the least loss without slopes, which break off where θ passes an event."""
+    from scipy.optimize import minimize
+
+    weight, before = part.weight / part.weight.sum(), part.rows.losses(start[None])
+
+    def loss(step: FloatArray) -> float:
+        value = float(weight @ (part.rows.losses((start + reach * step)[None]) - before))
+        return float(on_grid(value, _POLISH_STEP)) if np.isfinite(value) else 1e30
+
+    corners = np.concatenate([np.zeros((1, len(start))), 0.3 * np.eye(len(start))])
+    options = {"initial_simplex": corners, "maxiter": _START_STEPS, "xatol": 1e-7, "fatol": 1e-12}
+    return np.asarray(start + reach * minimize(loss, corners[0], method="Nelder-Mead", options=options).x)
+
+
+def _searched(
+    part: Part, start: FloatArray, reach: FloatArray, moved: FloatArray, first: FloatArray, pull: float, steps: int
+) -> FloatArray:
+    """The point of least loss, the outputs being ``point + moved``; being off `first` has a price."""
+    weight, moved = part.weight / part.weight.sum(), np.atleast_2d(moved)
+    # Relative to the start, so that the search ends where it does whatever the unit of time adds to the loss.
+    before = part.rows.losses(start + moved)
+
+    def loss_and_slopes(step: FloatArray) -> tuple[float, FloatArray]:
+        point = start + reach * step
+        losses, slopes = part.rows.losses_and_slopes(point + moved)
+        loss = float(weight @ (losses - before) + pull / 2 * ((point - first) ** 2).sum())
+        slope = reach * (weight @ slopes + pull * (point - first))
+        return (loss, slope) if np.isfinite(loss) else (1e30, np.zeros_like(step))
+
+    return start + reach * least_point(loss_and_slopes, len(start), farthest=_FARTHEST, steps=steps)
+
+
+def _options(settings: Mapping[str, Any], outputs: int, seed: int) -> dict[str, Any]:
+    return {
+        "objective": "reg:squarederror",
+        "num_class": outputs,
+        "base_score": 0.0,
+        "tree_method": "hist",
+        "learning_rate": settings["learning_rate"],
+        "max_depth": settings["max_depth"],
+        "min_child_weight": settings["min_child_weight"],
+        "reg_lambda": settings["l2"],
+        "subsample": settings["subsample"],
+        "colsample_bytree": settings["colsample"],
+        "nthread": settings["n_jobs"],
+        "seed": seed % 2**31,
+    }
+
+
+def _read(booster: Any, rounds: int, columns: int) -> tuple[Trees, FloatArray]:
+    """The trees of the first rounds, and the gain of each column."""
+    gain = np.zeros(columns)
+    if not rounds:
+        return Trees.none(), gain
+    model = json.loads(bytes(booster[:rounds].save_raw("json")))["learner"]["gradient_booster"]["model"]
+    found = model["trees"]
+
+    def nodes(name: str, kind: Any) -> NDArray[Any]:
+        return np.concatenate([np.asarray(tree[name], kind) for tree in found])
+
+    left, right = nodes("left_children", np.int32), nodes("right_children", np.int32)
+    feature, told = nodes("split_indices", np.int32), nodes("split_conditions", np.float32)
+    leaf = left == -1
+    np.add.at(gain, feature[~leaf], nodes("loss_changes", np.float64)[~leaf])
+    trees = Trees(
+        feature=np.where(leaf, np.int32(-1), feature),
+        threshold=np.where(leaf, np.float32(0), told),
+        left=left,
+        right=right,
+        default_left=nodes("default_left", np.bool_),
+        value=np.where(leaf, told, np.float32(0)),
+        first=np.cumsum([0, *(len(tree["left_children"]) for tree in found)]).astype(np.int64),
+        output=np.asarray(model["tree_info"], np.int32),
+    )
+    trees._check(columns, int(trees.output.max()) + 1)
+    return trees, gain

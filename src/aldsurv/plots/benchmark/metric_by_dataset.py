@@ -1,0 +1,204 @@
+"""Error bars of several models over many datasets, and how far two sets of numbers are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from aldsurv.errors import ParameterError
+from aldsurv.plots.benchmark.model_looks import bare_axes, model_look
+
+__all__ = ["Spread", "plot_differences", "plot_metric"]
+
+# Means and standard deviations, one a dataset; NaN where there is none.
+Spread = tuple[Sequence[float], Sequence[float]]
+
+# Share of the room of a dataset that its models take.
+_ROOM = 0.76
+# Up to this, one decimal is shown.
+_SMALL = 10.0
+# Means this many times above nine tenths of all leave the figure, and are written at its edge.
+_FAR = 100.0
+
+
+def plot_metric(
+    datasets: Sequence[str],
+    models: Mapping[str, Spread],
+    *,
+    label: str,
+    published: Mapping[str, Spread] | None = None,
+    log: bool = False,
+    least: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw mean ± standard deviation of each model on each dataset, models side by side.
+
+    Parameters
+    ----------
+    datasets
+        Names along the horizontal axis.
+    models
+        By name, which the legend shows; the place in the mapping gives colour and marker.
+    label
+        What the values are.
+    published
+        Numbers to set beside them, as hollow markers with thin bars; models that are not in `models` are left out.
+    log
+        Whether the axis is logarithmic. Values of 0 and below are then not shown, and bars end at the lower edge.
+    least
+        What values cannot lie below, such as 0 for distances: bars end there.
+    ax
+        Where to draw; None: in a new figure as wide as a page.
+
+    Examples
+    --------
+    >>> ax = plot_metric(["a", "b"], {"ALD": ([0.5, 0.6], [0.1, 0.2])}, label="MAE")
+    >>> ax.get_ylabel(), [text.get_text() for text in ax.get_xticklabels()]
+    ('MAE', ['a', 'b'])
+    """
+    ax = Figure(figsize=(10.0, 3.6), layout="constrained").subplots() if ax is None else ax
+    beside = {name: spread for name, spread in (published or {}).items() if name in models}
+    # A slot for each model, of two halves if there are published numbers.
+    step = _ROOM / max(len(models), 1)
+    half = step / 4 if beside else 0.0
+    if log:
+        ax.set_yscale("log")
+    for band in range(1, len(datasets), 2):
+        ax.axvspan(band - 0.5, band + 0.5, color="0.96", zorder=0, linewidth=0)
+    everything = [*models.values(), *beside.values()]
+    floor = _floor(everything) if log else least
+    for place, (name, spread) in enumerate(models.items()):
+        middle = np.arange(len(datasets)) + (place + 0.5) * step - _ROOM / 2
+        size = 3.4 if beside else 4.2
+        _bars(ax, middle - half, spread, {**model_look(place), "label": name, "markersize": size}, log, floor)
+        if name in beside:
+            hollow = {"markerfacecolor": "white", "elinewidth": 0.7, "markersize": size}
+            _bars(ax, middle + half, beside[name], {**model_look(place), **hollow}, log, floor)
+    ax.set_xlim(-0.5, len(datasets) - 0.5)
+    if floor is not None:
+        ax.set_ylim(bottom=floor)
+    ceiling = _ceiling(everything) if log else None
+    if ceiling is not None:
+        ax.set_ylim(top=ceiling)
+        for place, (means, _) in enumerate(models.values()):
+            middle = np.arange(len(datasets)) + (place + 0.5) * step - _ROOM / 2 - half
+            _tell_beyond(ax, middle, np.asarray(means, np.float64), ceiling, model_look(place)["color"])
+    ax.set_xticks(range(len(datasets)), datasets, rotation=40, ha="right", rotation_mode="anchor", fontsize="small")
+    ax.tick_params(axis="x", length=0)
+    ax.set_ylabel(label)
+    bare_axes(ax, grid="y")
+    _name_models(ax, hollow=bool(beside))
+    return ax
+
+
+def _ceiling(spreads: Iterable[Spread]) -> float | None:
+    """Where the axis ends if a few means are so far off that nothing else could be read; None if none are."""
+    means = np.array([mean for means, _ in spreads for mean in means], np.float64)
+    means = means[np.isfinite(means) & (means > 0)]
+    if not means.size or means.max() <= _FAR * np.quantile(means, 0.9):
+        return None
+    return float(means[means <= _FAR * np.quantile(means, 0.9)].max() * 10)
+
+
+def _tell_beyond(ax: Axes, places: NDArray[Any], means: NDArray[np.float64], ceiling: float, colour: str) -> None:
+    """Write values above the axis at its upper edge."""
+    for place, mean in zip(places, means, strict=True):
+        if mean > ceiling:
+            told = f"{mean:.0e}".replace("e+", "e") + " ↑"
+            ax.text(place, ceiling, told, color=colour, rotation=90, ha="right", va="top", fontsize="x-small")
+
+
+def plot_differences(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    differences: ArrayLike,
+    *,
+    limit: float = 5.0,
+    label: str = "difference in published standard deviations",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a table of differences as colours with the numbers in them.
+
+    Parameters
+    ----------
+    rows, columns
+        Their names.
+    differences
+        Numbers (rows, columns); NaN is left grey.
+    limit
+        Beyond this and its negative, colours do not grow stronger.
+    label
+        What the numbers are.
+    ax
+        Where to draw; None: in a new figure.
+    """
+    values = np.asarray(differences, np.float64)
+    if values.shape != (len(rows), len(columns)):
+        raise ParameterError(
+            f"differences must have {len(rows)} rows and {len(columns)} columns as named, but has shape {values.shape}."
+        )
+    if ax is None:
+        size = (1.8 + 0.72 * len(columns), 1.5 + 0.27 * len(rows))
+        ax = Figure(figsize=size, layout="constrained").subplots()
+    ax.set_facecolor("0.88")
+    shown = np.ma.masked_invalid(np.clip(values, -limit, limit))
+    image = ax.imshow(shown, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
+    for (i, j), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            colour = "white" if abs(value) > 0.65 * limit else "black"
+            ax.text(j, i, _short(float(value)), ha="center", va="center", fontsize="x-small", color=colour)
+    ax.set_xticks(range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor", fontsize="small")
+    ax.set_yticks(range(len(rows)), rows, fontsize="small")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    bar = ax.figure.colorbar(image, ax=ax, extend="both", shrink=0.6, pad=0.02)
+    bar.set_label(label, fontsize="small")
+    bar.outline.set_visible(False)
+    return ax
+
+
+def _bars(
+    ax: Axes, x: NDArray[np.floating[Any]], spread: Spread, look: dict[str, Any], log: bool, floor: float | None
+) -> None:
+    """Markers with bars of one standard deviation that do not go below the floor."""
+    means, sds = (np.asarray(values, np.float64) for values in spread)
+    drawn = np.isfinite(means) & (means > 0 if log else True)
+    x, means, sds = x[drawn], means[drawn], np.nan_to_num(sds[drawn], posinf=0.0)
+    down = sds if floor is None else np.clip(means - floor, 0.0, sds)
+    usual = {"linestyle": "none", "markeredgewidth": 1.0, "elinewidth": 1.3}
+    ax.errorbar(x, means, yerr=np.stack([down, sds]), **{**usual, **look})
+
+
+def _floor(spreads: Sequence[Spread]) -> float | None:
+    """Where a logarithmic axis begins: below all means, and below the bars that do not reach far down."""
+    none = np.empty(0)
+    means, sds = (np.concatenate([none, *(np.asarray(spread[k], np.float64) for spread in spreads)]) for k in (0, 1))
+    usable = np.isfinite(means) & (means > 0)
+    if not usable.any():
+        return None
+    lower = means[usable] - np.nan_to_num(sds[usable], posinf=0.0)
+    return float(max(means[usable].min() / 3, min(means[usable].min() / 1.3, lower.min())))
+
+
+def _name_models(ax: Axes, *, hollow: bool) -> None:
+    handles, names = ax.get_legend_handles_labels()
+    if hollow:
+        grey: dict[str, Any] = {"color": "0.4", "linestyle": "none", "marker": "o", "markersize": 4.2}
+        handles += [Line2D([], [], **grey), Line2D([], [], markerfacecolor="white", **grey)]
+        names += ["ours", "published"]
+    if names:
+        look = {"frameon": False, "fontsize": "small", "handletextpad": 0.4, "columnspacing": 1.4}
+        ax.legend(handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(names), **look)
+
+
+def _short(value: float) -> str:
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:.1f}" if abs(value) < _SMALL else f"{value:.0f}" if abs(value) < 1e4 else f"{value:.0e}"
+    return text.replace("-", "−") if float(text) else text.removeprefix("-")

@@ -1,0 +1,258 @@
+"""Whether predicted probabilities come true as often as they say: over the whole distribution, and at one time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions import SurvivalDistribution
+from aldsurv.errors import ParameterError
+from aldsurv.metrics import EventLevels, d_calibration, integrated_calibration_index, one_calibration
+from aldsurv.metrics.calibration.calibration_curve import observed_probability
+from aldsurv.metrics.calibration.event_levels import event_levels
+from aldsurv.metrics.resampling.row_counts import ByCounts, Counts
+from aldsurv.plots.benchmark.model_looks import bare_axes
+from aldsurv.plots.drawing.appearance import COLOURS, new_axes
+from aldsurv.plots.drawing.bands import bootstrap_band
+from aldsurv.plots.drawing.message import collected_warnings, write_message, write_note
+from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy
+
+__all__ = ["plot_calibration", "plot_calibration_at", "plot_d_calibration"]
+
+# Height of the tallest bar of the histogram under a calibration curve.
+_RUG = 0.12
+_RUG_BINS = 50
+_USUAL = [0.01, 0.99]
+_LEVEL = 0.95
+
+
+def plot_calibration(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    kind: Literal["survival", "density"] = "survival",
+    bins: int = 10,
+    bootstrap: int | None = 200,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the share of events that came within a predicted probability against that probability.
+
+    On the dashed line all is well. Slope and intercept of the line fitted to the points are those of
+    `metrics.survival_calibration` or `metrics.density_calibration`.
+
+    Parameters
+    ----------
+    predicted, data
+        Predictions, and what happened to the same rows, censored in any way.
+    kind
+        ``"survival"``: events before each quantile. ``"density"``: events in each central interval.
+    bins
+        Number of steps of the probability.
+    bootstrap
+        Number of resamples of the rows behind the shaded pointwise 95 % limits; None for no limits.
+    ax
+        Where to draw. None: in a new figure.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> ax = plot_calibration(Exponential([1.0] * 4), SurvivalData.right([0.1, 0.5, 1.0, 2.0], [True] * 4), bins=4)
+    >>> ax.lines[1].get_ydata()
+    array([0.25, 0.5 , 0.75, 1.  ])
+    """
+    if kind not in ("survival", "density"):
+        raise ParameterError(f"kind must be 'survival' or 'density', but is {kind!r}.")
+    levels = event_levels(predicted, data)
+    with collected_warnings():
+        points = levels.survival_points(bins) if kind == "survival" else levels.density_points(bins)
+    ax = _square_axes(ax)
+    _name_axes(ax, "expected share of events", "observed share of events")
+    if np.isnan(points.observed).any():
+        return write_message(ax, "no row has a positive weight.")
+    band = bootstrap_band(_shares(levels, kind, bins), len(data), bootstrap)
+    if band is not None:
+        ax.fill_between(points.predicted, *band, color=COLOURS[0], alpha=0.18, linewidth=0)
+        _say_shaded(ax)
+    ax.plot(points.predicted, points.observed, color=COLOURS[0], marker="o", markersize=4, linewidth=1.4)
+    line = points.line
+    ends = np.array([0.0, 1.0])
+    ax.plot(ends, line.intercept + line.slope * ends, color=COLOURS[1], linestyle=":", linewidth=1.6)
+    write_note(ax, [f"slope {line.slope:.3f}", f"intercept {line.intercept:+.3f}"])
+    return ax
+
+
+def plot_d_calibration(
+    predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10, ax: Axes | None = None
+) -> Axes:
+    """Draw which share of the events came in each equal part of its predicted distribution.
+
+    All bars are alike if the predictions are right. Too many early events pile up on the left, a prediction that
+    is too narrow at both ends. Censored rows are spread over the parts that they may have had their event in, which
+    makes the bars more alike than the dotted limits suggest.
+
+    Parameters
+    ----------
+    predicted, data, bins
+        As in `metrics.d_calibration`, whose p-value is written into the axes.
+    ax
+        Where to draw. None: in a new figure.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([0.1, 0.2, 1.0, 2.0], [True] * 4)
+    >>> ax = plot_d_calibration(Exponential([1.0] * 4), data, bins=4)
+    >>> [float(bar.get_height()) for bar in ax.patches]
+    [0.5, 0.0, 0.25, 0.25]
+    """
+    with collected_warnings() as told:
+        test = d_calibration(predicted, data, bins=bins)
+    ax = new_axes() if ax is None else ax
+    _name_axes(ax, "predicted probability of an event by the time it came", "share of events", grid="y")
+    if told:
+        return write_message(ax, told)
+    total = float(test.counts.sum())
+    shares = test.counts / total
+    ax.bar(np.arange(bins) / bins, shares, width=1 / bins, align="edge", color=COLOURS[5], edgecolor="white")
+    ax.axhline(1 / bins, color="0.3", linestyle="--", linewidth=1.2, label=f"ideal, {100 / bins:g} %")
+    lower, upper = _binomial_limits(round(total), 1 / bins)
+    for limit, name in ((lower, "95 % limits without censoring"), (upper, None)):
+        ax.axhline(limit, color=COLOURS[1], linestyle=":", linewidth=1.2, label=name)
+    ax.set_xlim(0.0, 1.0)
+    ax.set_ylim(0.0, 1.35 * max(float(shares.max()), upper))
+    write_note(ax, [f"p {_p_value(test.p_value)}"])
+    ax.legend(frameon=False, fontsize="small", loc="upper right", handlelength=1.8)
+    return ax
+
+
+def plot_calibration_at(
+    predicted: SurvivalDistribution, data: SurvivalData, time: float, *, unit: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the observed against the predicted probability of the event by one time.
+
+    The line is the smooth curve of `metrics.integrated_calibration_index`, the circles are ten groups of like
+    predictions against their Kaplan-Meier estimates, as in `metrics.one_calibration`, and the bars at the bottom
+    show how many rows have such predictions.
+
+    Parameters
+    ----------
+    predicted, data
+        Predictions, and what happened to the same rows, exact or right-censored.
+    time
+        When to look, not after the last row.
+    unit
+        Unit of time, named at the axes.
+    ax
+        Where to draw. None: in a new figure.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> truth = Exponential(np.random.default_rng(0).uniform(1, 9, 500))
+    >>> data = SurvivalData.right(truth.sample(random_state=1), np.ones(500, bool))
+    >>> plot_calibration_at(truth, data, 4.0, unit="years").get_xlabel()
+    'predicted probability of an event by 4 years'
+    """
+    with collected_warnings() as told:
+        index = integrated_calibration_index(predicted, data, time)
+    ax = _square_axes(ax)
+    until = f"{time:g}" if unit is None else f"{time:g} {unit}"
+    _name_axes(ax, f"predicted probability of an event by {until}", "observed probability")
+    if told:
+        return write_message(ax, told)
+    counted = data.weights > 0
+    rows, risk = data[counted], as_numpy(predicted[counted].cdf(float(time)))
+    observed = observed_probability(risk, rows, float(time))
+    if observed is not None:
+        _draw_curve(ax, risk, observed, rows.weights)
+    # Groups that end too early are left out; the curve above uses them.
+    with collected_warnings():
+        groups = one_calibration(predicted, data, time)
+    ax.plot(
+        groups.predicted, groups.observed, linestyle="none", marker="o", markersize=4.5, color=COLOURS[1],
+        markerfacecolor="white", label="groups",
+    )  # fmt: skip
+    _draw_rug(ax, risk, rows.weights)
+    write_note(ax, [f"ICI {index.ici:.3f}", f"E50 {index.e50:.3f}", f"E90 {index.e90:.3f}"])
+    ax.legend(frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, _RUG), handlelength=1.8)
+    return ax
+
+
+def _square_axes(ax: Axes | None) -> Axes:
+    """Axes of probabilities, with the line on which predicted and observed agree."""
+    ax = Figure(figsize=(4.4, 4.4), layout="constrained").subplots() if ax is None else ax
+    ax.plot([0, 1], [0, 1], color="0.5", linestyle="--", linewidth=1.0, zorder=1)
+    ax.set_xlim(0.0, 1.03)
+    ax.set_ylim(0.0, 1.03)
+    ax.set_aspect("equal")
+    return ax
+
+
+def _name_axes(ax: Axes, x: str, y: str, *, grid: str = "both") -> None:
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    bare_axes(ax, grid=grid)
+
+
+def _say_shaded(ax: Axes) -> None:
+    ax.set_title(f"shaded: {100 * _LEVEL:g} % confidence", loc="right", fontsize="small", color="0.4")
+
+
+def _shares(levels: EventLevels, kind: str, bins: int) -> ByCounts:
+    """Points of calibration as a function of how often each row counts."""
+    if kind == "survival":
+        columns = [levels.share_until(j / bins) for j in range(1, bins)] + [np.ones(levels.low.size)]
+    else:
+        # The same quotients of integers as in the metric: 0.5 - 0.7/2 is not the float 0.15.
+        columns = [
+            levels.share_until((bins + j) / (2 * bins)) - levels.share_until((bins - j) / (2 * bins), inclusive=False)
+            for j in range(1, bins)
+        ]
+    share = np.stack(columns, axis=1)
+
+    def form(counts: Counts) -> FloatArray:
+        weight = counts * levels.weight
+        total = weight.sum(axis=1, keepdims=True)
+        shares: FloatArray = np.full((len(counts), share.shape[1]), np.nan)
+        np.divide(weight @ share, total, out=shares, where=total > 0)
+        return shares
+
+    return form
+
+
+def _binomial_limits(n: int, probability: float) -> tuple[float, float]:
+    """Shares that the one of `n` independent rows is below, or above, with probability 2.5 % at most."""
+    from scipy.special import bdtr
+
+    centre, reach = n * probability, 10 * np.sqrt(n * probability * (1 - probability)) + 10
+    counts = np.arange(max(0, int(centre - reach)), min(n, int(centre + reach)) + 1)
+    if n == 0:
+        return 0.0, 1.0
+    below = bdtr(counts, n, probability)
+    tail = (1 - _LEVEL) / 2
+    lower, upper = (counts[np.searchsorted(below, share)] for share in (tail, 1 - tail))
+    return float(lower / n), float(upper / n)
+
+
+def _draw_curve(ax: Axes, risk: FloatArray, observed: FloatArray, weights: FloatArray) -> None:
+    """The smooth estimate; faint where hardly anybody has such a prediction and it is little more than a guess."""
+    order = np.argsort(risk, kind="stable")
+    first, last = np.quantile(risk, _USUAL, weights=weights, method="inverted_cdf")
+    usual = (risk[order] >= first) & (risk[order] <= last)
+    ax.plot(risk[order], observed[order], color=COLOURS[0], linewidth=0.8, linestyle=":")
+    marker = "o" if first == last else None
+    label = "smooth estimate"
+    ax.plot(risk[order][usual], observed[order][usual], color=COLOURS[0], linewidth=1.8, marker=marker, label=label)
+
+
+def _draw_rug(ax: Axes, risk: FloatArray, weights: FloatArray) -> None:
+    heights, edges = np.histogram(risk, bins=_RUG_BINS, range=(0.0, 1.0), weights=weights)
+    ax.bar(edges[:-1], _RUG * heights / heights.max(), width=1 / _RUG_BINS, align="edge", color="0.75", zorder=0.5)
+
+
+def _p_value(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"

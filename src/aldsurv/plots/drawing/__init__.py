@@ -1,0 +1,1 @@
+"""What plots share: looks, messages, time grids, files."""

@@ -1,0 +1,141 @@
+"""The report of a benchmark: one page, and its tables and figures as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from aldsurv.benchmark.plan import Plan
+from aldsurv.benchmark.results import Results
+from aldsurv.benchmark.store import Store
+from aldsurv.benchmark.tables import all_tables as tables
+from aldsurv.benchmark.tables.table_value import Table
+from aldsurv.benchmark.view import View
+from aldsurv.files.writing import write_text
+from aldsurv.reports.benchmark import benchmark_figures as figures
+from aldsurv.reports.benchmark.benchmark_notes import NOTES
+from aldsurv.reports.benchmark.benchmark_results import results_table
+from aldsurv.reports.benchmark.benchmark_summary import failure_blocks, finding_tiles, plan_facts, wins_table
+from aldsurv.reports.benchmark.benchmark_tables import write_table
+from aldsurv.reports.page.page import Block, Page, Section, Text, page_templates, render_page
+from aldsurv.reports.page.page_figures import Gallery, Picture
+from aldsurv.reports.page.page_tables import PageTable, csv_text
+
+__all__ = ["write_benchmark_report"]
+
+_HISTOGRAM = "support"
+
+
+def write_benchmark_report(store: Store, folder: Path | str | None = None) -> Path:
+    """Write the page of a benchmark, finished or not, and its tables and figures; gives the path of the page.
+
+    Parameters
+    ----------
+    store
+        The results.
+    folder
+        Where to; None for ``report`` beside the results. There come to be ``index.html``, which needs no other file,
+        ``tables`` (CSV, Markdown, LaTeX) and ``figures`` (PNG, SVG). Made if missing.
+    """
+    page_templates()
+    folder = store.folder / "report" if folder is None else Path(folder)
+    plan, results = store.plan, store.results()
+    for inner in ("tables", "figures"):
+        (folder / inner).mkdir(parents=True, exist_ok=True)
+    view = _main_view(plan)
+    table = results_table(plan, results)
+    write_text(folder / "tables" / "all_results.csv", csv_text(table))
+    done, failed = store.done(), store.failed()
+    missing = [cell.name for cell in plan.cells() if cell.name not in done and cell.name not in failed]
+    sections = (
+        Section(
+            "run",
+            "What was run",
+            (plan_facts(plan, store.versions, done=len(done)), *failure_blocks(failed, missing)),
+        ),
+        Section("glance", "At a glance", _glance(results, plan, view, table, folder)),
+        Section("results", "All results", (table,)),
+        *_table_sections(store, results, plan, view, folder),
+        *_figure_sections(results, plan, view, folder / "figures"),
+        Section("notes", "Notes on the published evaluation", (NOTES,)),
+    )
+    lead = f"{len(plan.datasets)} datasets, {len(plan.models)} models, {plan.seeds} runs each, nine metrics."
+    page = Page("Benchmark of survival models", lead, tuple(section for section in sections if section.blocks))
+    return write_text(folder / "index.html", render_page(page))
+
+
+def _main_view(plan: Plan) -> View:
+    """The paper's choices where the plan has them."""
+    usual = View()
+    return View(
+        usual.recipe if usual.recipe in plan.recipes else plan.recipes[0],
+        usual.definition if usual.definition in plan.definitions else plan.definitions[0],
+    )
+
+
+def _glance(results: Results, plan: Plan, view: View, table: PageTable, folder: Path) -> tuple[Block, ...]:
+    """The main view first, then the other recipes."""
+    blocks: list[Block] = [Text(_of_view(view))]
+    for recipe in dict.fromkeys((view.recipe, *plan.recipes)):
+        here = replace(view, recipe=recipe)
+        ranks = tables.ranking_table(results, view=here)
+        won = wins_table(results, here)
+        if here != view:
+            blocks.append(Text(f"The same with recipe “{recipe}”:"))
+            ranks = replace(ranks, name=f"{ranks.name}_{recipe}", title=f"{ranks.title}, recipe “{recipe}”")
+            won = replace(won, name=f"{won.name}_{recipe}", caption=f"{won.caption}, recipe “{recipe}”")
+        blocks += [finding_tiles(results, table, here), won, write_table(ranks, folder)]
+    return tuple(blocks)
+
+
+def _of_view(view: View) -> str:
+    return (
+        f"Here, in the tables apart from that of all results, and in the figures: recipe “{view.recipe}”, synthetic "
+        f"datasets as {view.definition}, split by {view.variant}, unless they say otherwise."
+    )
+
+
+def _table_sections(store: Store, results: Results, plan: Plan, view: View, folder: Path) -> tuple[Section, ...]:
+    def written(found: Iterable[Table]) -> tuple[Block, ...]:
+        return tuple(write_table(table, folder) for table in found if table.rows)
+
+    verdicts: list[Block] = []
+    for recipe in plan.recipes:
+        here = View(recipe, view.definition)
+        for corrected in (False, True):
+            table = tables.verdict_table(results, view=here, corrected=corrected)
+            if table.rows:
+                test = "corrected resampled" if corrected else "Student's"
+                title = f"{table.title}: {test} t test, recipe “{recipe}”"
+                verdicts.append(write_table(replace(table, name=f"{table.name}_{recipe}", title=title), folder))
+    summaries = (tables.summary_table(results, view=view), tables.at_zero_table(results, view=view))
+    compared = (
+        tables.recipes_table(results, definition=view.definition),
+        tables.definitions_table(results, recipe=view.recipe),
+        tables.grouping_table(results, recipe=view.recipe),
+    )
+    # Its rows stand in the table of all results: here for those who want the file.
+    write_table(tables.published_table(results, view=view), folder)
+    return (
+        Section("full", "Metrics side by side", written([tables.full_table(results, view=view)])),
+        Section("verdicts", "Better, worse, same", tuple(verdicts)),
+        Section("summaries", "ALD by summary, and mass below zero", written(summaries)),
+        Section("choices", "Recipes, definitions, splits", written(compared)),
+        Section("columns", "Exchanged columns", written([tables.calibration_columns_table(results, view=view)])),
+        Section("seconds", "Seconds", written([tables.seconds_table(store.seconds(), view=view)])),
+    )
+
+
+def _figure_sections(results: Results, plan: Plan, view: View, folder: Path) -> tuple[Section, ...]:
+    def shown(pictures: tuple[Picture, ...], *, wide: bool = False) -> tuple[Block, ...]:
+        return (Gallery(pictures, wide=wide),) if pictures else ()
+
+    histograms = figures.time_histograms(_HISTOGRAM, folder) if _HISTOGRAM in plan.datasets else ()
+    return (
+        Section("metrics", "The nine metrics", shown(figures.metric_pictures(results, view, folder), wide=True)),
+        Section("differences", "Distance from the paper", shown(figures.difference_pictures(results, view, folder))),
+        Section("ranks", "Mean ranks", shown(figures.ranking_pictures(results, view, folder))),
+        Section("calibration", "Calibration fits", shown(figures.calibration_pictures(results, view, folder))),
+        Section("times", "Times in SUPPORT", shown(histograms, wide=True)),
+    )

@@ -1,0 +1,122 @@
+"""The big table: every mean and standard deviation, with the published one beside it where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
+from aldsurv.benchmark.paper.published import Published, published_results
+from aldsurv.benchmark.plan import Plan
+from aldsurv.benchmark.results import METRICS, Results, Series
+from aldsurv.benchmark.statistics import as_loss, spread
+from aldsurv.benchmark.tables.table_value import NOT_THERE, Number, cell_text
+from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
+
+__all__ = ["results_table"]
+
+# Published standard deviations beyond which a mean counts as another one.
+_FAR = 2.0
+_METRICS = (*METRICS, "log_likelihood")
+_COLUMNS = (
+    PageColumn("dataset", "Dataset", filtered=True),
+    PageColumn("metric", "Metric", filtered=True),
+    PageColumn("model", "Model", filtered=True),
+    PageColumn("mean", "Ours", numeric=True, meaning="mean over the runs"),
+    PageColumn("sd", "± sd", numeric=True, meaning="standard deviation over the runs"),
+    PageColumn("published", "Published", numeric=True, meaning="mean as printed in the paper"),
+    PageColumn("published_sd", "± sd", numeric=True, meaning="standard deviation as printed in the paper"),
+    PageColumn("difference", "Difference", numeric=True, meaning="ours less published, in published sds"),
+    PageColumn("against", "Against published", filtered=True, meaning=f"within {_FAR:g} published sds, or beyond"),
+    PageColumn("recipe", "Recipe", filtered=True),
+    PageColumn("definition", "Definition", filtered=True, meaning="of a synthetic dataset"),
+    PageColumn("variant", "Split by", filtered=True),
+    PageColumn("runs", "Runs", numeric=True),
+)
+_CAPTION = "Mean and standard deviation of every metric, ours and published"
+_ABOUT = (
+    "Of each dataset and metric the best mean is bold (slopes nearest to 1, intercepts nearest to 0). MAE and "
+    "both C are of the mean for ALD and LogNorm, of the median for the others, as published. Difference: ours "
+    "less published, in published standard deviations, where both are of the same data. A heading sorts: up, "
+    "down, as it was."
+)
+
+
+def results_table(plan: Plan, results: Results) -> PageTable:
+    """All results of a plan, cell by cell; those that are not there have a dash.
+
+    Parameters
+    ----------
+    plan, results
+        What was to be computed, and what was.
+    """
+    published = published_results()
+    series = [cell.series for cell in plan.cells()]
+    found = {(one, metric): spread(results.by_seed(one, metric)) for one in series for metric in _METRICS}
+    best = _best(found)
+    groups: dict[tuple[str, ...], list[Series]] = {}
+    for one in series:
+        groups.setdefault((one.dataset, one.definition, one.variant), []).append(one)
+    rows = tuple(
+        _row(one, metric, found[one, metric], _beside(published, one, metric), (one, metric) in best)
+        for group in groups.values()
+        for metric in _METRICS
+        for one in group
+    )
+    return PageTable(
+        "all_results", _CAPTION, _COLUMNS, rows, about=_ABOUT, files=("tables/all_results.csv",), main=True
+    )
+
+
+def _beside(published: Mapping[tuple[str, str, str], Published], series: Series, metric: str) -> Published | None:
+    """The number of the paper that is of the same data."""
+    same = series.definition in ("released", "real") and series.variant == "row"
+    return published.get((series.dataset, series.model, metric)) if same else None
+
+
+def _best(found: Mapping[tuple[Series, str], tuple[float, float, int]]) -> set[tuple[Series, str]]:
+    """The model with the lowest loss of its mean, for each metric and all else."""
+    lowest: dict[tuple[str, ...], tuple[float, tuple[Series, str]]] = {}
+    for (one, metric), (mean, _, _) in found.items():
+        place = (one.dataset, one.definition, one.variant, metric)
+        loss = float(as_loss(metric, mean))
+        if np.isfinite(loss) and (place not in lowest or loss < lowest[place][0]):
+            lowest[place] = (loss, (one, metric))
+    return {winner for _, winner in lowest.values()}
+
+
+def _row(
+    series: Series, metric: str, ours: tuple[float, float, int], printed: Published | None, best: bool
+) -> tuple[PageCell, ...]:
+    mean, sd, runs = ours
+    difference, against, tone = np.nan, NOT_THERE, ""
+    if printed is not None and printed.sd > 0 and not np.isnan(mean):
+        difference = (mean - printed.mean) / printed.sd
+        against, tone = _against(metric, mean, printed)
+    return (
+        PageCell(dataset_title(series.dataset), name=series.dataset),
+        PageCell(metric_title(metric), name=metric),
+        PageCell(model_title(series.model), name=series.model),
+        _number(mean, tone="best" if best else ""),
+        _number(sd),
+        _number(np.nan if printed is None else printed.mean),
+        _number(np.nan if printed is None else printed.sd),
+        _number(difference, digits=1),
+        PageCell(against, tone=tone),
+        PageCell(series.recipe),
+        PageCell(series.definition),
+        PageCell(series.variant),
+        PageCell(str(runs), runs),
+    )
+
+
+def _against(metric: str, mean: float, printed: Published) -> tuple[str, str]:
+    if abs(mean - printed.mean) <= _FAR * printed.sd:
+        return "same", ""
+    better = as_loss(metric, mean) < as_loss(metric, printed.mean)
+    return ("better", "good") if better else ("worse", "bad")
+
+
+def _number(value: float, *, digits: int = 3, tone: str = "") -> PageCell:
+    return PageCell(cell_text(Number(value, digits=digits)), float(value), tone)

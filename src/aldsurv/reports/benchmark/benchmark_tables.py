@@ -1,0 +1,61 @@
+"""Tables of a benchmark: written to files, and put into the page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from aldsurv.benchmark.tables.table_text import to_csv, to_latex, to_markdown
+from aldsurv.benchmark.tables.table_value import Cell, Number, Table, cell_text
+from aldsurv.files.writing import write_text
+from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
+
+__all__ = ["page_table", "write_table"]
+
+_WRITERS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
+# Shorter tables are seen as a whole: choosing among their rows would only be in the way.
+_ROWS_TO_FILTER = 30
+
+
+def write_table(table: Table, folder: Path) -> PageTable:
+    """Write a table as CSV, Markdown and LaTeX into ``folder/tables``, and give it for the page in ``folder``.
+
+    Parameters
+    ----------
+    table, folder
+        What to write, and where to; the folder must exist.
+    """
+    files = []
+    for ending, text_of in _WRITERS.items():
+        files.append(f"tables/{table.name}.{ending}")
+        write_text(folder / files[-1], text_of(table))
+    return page_table(table, files=tuple(files))
+
+
+def page_table(table: Table, *, files: tuple[str, ...] = ()) -> PageTable:
+    """A table as a part of a page."""
+    long = len(table.rows) > _ROWS_TO_FILTER
+    taken: set[str] = set()
+    columns = []
+    for title, align in zip(table.columns, table.align, strict=True):
+        numeric = align == "r"
+        columns.append(PageColumn(_key(title, taken), title, numeric=numeric, filtered=long and not numeric))
+    rows = tuple(tuple(_cell(cell) for cell in row) for row in table.rows)
+    return PageTable(table.name, table.title, tuple(columns), rows, about=table.note, files=files)
+
+
+def _cell(cell: Cell) -> PageCell:
+    if isinstance(cell, Number):
+        return PageCell(cell_text(cell), cell.value, "best" if cell.best else "")
+    return PageCell(cell)
+
+
+def _key(title: str, taken: set[str]) -> str:
+    """A name for the address, unlike those of the columns before it."""
+    plain = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "column"
+    key, number = plain, 1
+    while key in taken:
+        number += 1
+        key = f"{plain}_{number}"
+    taken.add(key)
+    return key

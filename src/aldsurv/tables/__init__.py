@@ -1,0 +1,1 @@
+"""Tables from CSV and Parquet files, whole or in blocks."""

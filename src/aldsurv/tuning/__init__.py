@@ -1,0 +1,1 @@
+"""Search over the settings of a model."""

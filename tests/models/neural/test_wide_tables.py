@@ -1,0 +1,308 @@
+"""Tables with more columns than rows are learned from, and a model that knows nothing says so."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aldsurv import ALDSurvival, DeepSurv, SurvivalData, datasets
+from aldsurv.cli.main import main
+from aldsurv.cli.shared.option_words import in_options
+from aldsurv.distributions import Exponential, Step
+from aldsurv.errors import NoSkillWarning, TrainingError
+from aldsurv.models.neural.fitting import joint_fit as together
+from aldsurv.models.neural.fitting import skill_check
+from aldsurv.models.neural.fitting.joint_fit import fit_together
+from aldsurv.models.neural.fitting.preparation import split_for_members
+from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier
+from aldsurv.nonparametric import kaplan_meier
+from aldsurv.registry import MODELS
+from models.rows import same_bits
+
+
+def wide(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, SurvivalData]:
+    """Columns with a few factors in common, as genes have, of which the first moves the times."""
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(n, 5))
+    x = factors @ rng.normal(size=(5, columns)) + rng.normal(size=(n, columns))
+    event, lost = 10 * np.exp(factors[:, 0]) * rng.weibull(2, n), rng.exponential(40, n)
+    return x, SurvivalData.right(np.minimum(event, lost), event <= lost)
+
+
+def test_a_hundred_rows_of_six_thousand_columns():
+    """With eight pieces of each column and the usual steps the loss was infinite in the third epoch."""
+    x, y = wide(120, 6000)
+    model = ALDSurvival(members=1, max_epochs=4, random_state=0, progress=False).fit(x, y)
+    assert model.features_.width == 6000
+    assert model.settings_["learning_rate"] == pytest.approx(0.01 / 6)
+    assert np.isfinite(model.predict_distribution(x).quantile([0.1, 0.5, 0.9])).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, lambda x: {f"x{j}": x[:, j] for j in range(x.shape[1])}])
+@pytest.mark.parametrize(("columns", "inputs"), [(250, 9 * 250), (251, 251)])
+def test_pieces_of_columns_up_to_250(columns, inputs, kind):
+    x, y = wide(30, columns)
+    model = ALDSurvival(members=1, max_epochs=1, random_state=0, progress=False).fit(kind(x), y)
+    assert model.features_.width == inputs
+
+
+def test_shorter_steps_only_where_the_recipe_decides():
+    x, y = wide(40, 1250)
+    rates = {
+        name: DeepSurv(**given, members=1, max_epochs=1, progress=False).fit(x, y).settings_["learning_rate"]
+        for name, given in {"default": {}, "given": {"learning_rate": 0.003}, "paper": {"recipe": "paper"}}.items()
+    }
+    assert rates == {"default": pytest.approx(0.003 * 0.8), "given": 0.003, "paper": 0.01}
+
+
+def restarting(monkeypatch, highest: float, seeds=(0,)) -> list[float]:
+    """Let trainings of these seeds go wrong above a learning rate, and note the rates that were tried."""
+    run, tried = together._run, []
+
+    def sometimes(estimators, prepared):
+        rates = [float(own.settings["learning_rate"]) for own in prepared]
+        if any(rate > highest and model.random_state in seeds for rate, model in zip(rates, estimators, strict=True)):
+            tried.append(rates[0])
+            raise TrainingError("the loss is no longer a finite number")
+        run(estimators, prepared)
+
+    monkeypatch.setattr(together, "_run", sometimes)
+    return tried
+
+
+def test_training_that_goes_wrong_starts_anew_with_shorter_steps(monkeypatch):
+    x, y = wide(40, 3)
+    tried = restarting(monkeypatch, 2e-4)
+    quick = {"members": 1, "max_epochs": 2, "random_state": 0, "progress": False}
+    model = ALDSurvival(**quick).fit(x, y)
+    assert tried == pytest.approx([0.01, 0.001])
+    assert same_bits(model, ALDSurvival(**quick, learning_rate=0.01 / 10 / 10).fit(x, y))
+    with pytest.raises(TrainingError):
+        ALDSurvival(**quick, learning_rate=0.01).fit(x, y)
+    restarting(monkeypatch, 0.0)
+    with pytest.raises(TrainingError):
+        ALDSurvival(**quick).fit(x, y)
+
+
+def test_only_who_went_wrong_starts_anew(monkeypatch):
+    x, y = wide(40, 3)
+
+    def models():
+        return [ALDSurvival(members=1, max_epochs=2, random_state=seed, progress=False) for seed in range(3)]
+
+    alone = [model.fit(x, y) for model in models()]
+    restarting(monkeypatch, 2e-3, seeds=(1,))
+    joint = fit_together(models(), [(x, y)] * 3)
+    assert [model.settings_["learning_rate"] for model in joint] == pytest.approx([0.01, 0.001, 0.01])
+    assert same_bits(joint[0], alone[0])
+    assert same_bits(joint[2], alone[2])
+
+
+# ---- whether a model knows more than Kaplan-Meier
+
+
+def known_rates(n: int, spread: float, seed: int = 0) -> tuple[Exponential, SurvivalData]:
+    """Rows and the distributions that they were drawn from."""
+    rng = np.random.default_rng(seed)
+    mean = 10 * np.exp(spread * rng.normal(size=n))
+    event, lost = rng.exponential(mean), rng.exponential(30, n)
+    return Exponential(mean), SurvivalData.right(np.minimum(event, lost), event <= lost)
+
+
+def test_kaplan_meier_gains_nothing_over_itself():
+    _, data = known_rates(300, 0.5)
+    curve = kaplan_meier(data).distribution
+    same = Step(curve.times, np.repeat(np.atleast_2d(curve.values), len(data), axis=0))
+    gain = gain_over_kaplan_meier([HeldPart(same, data, data)])
+    assert gain.mean == pytest.approx(0, abs=1e-12)
+    with pytest.warns(NoSkillWarning, match="no better than Kaplan-Meier"):
+        skill_check.warn_without_skill(gain, "It")
+
+
+@pytest.mark.parametrize("kind", ["right", "entry", "interval", "weighted"])
+def test_the_truth_gains_and_another_persons_prediction_loses(kind):
+    truth, data = known_rates(2000, 1.0)
+    truth_of, rows = truth, data
+    if kind == "entry":
+        entry = np.random.default_rng(1).uniform(0, 5, len(data))
+        late = np.flatnonzero(data.time > entry)
+        truth_of, rows = truth[late], SurvivalData.right(data.time[late], data.event[late], entry=entry[late])
+    elif kind == "interval":
+        step = np.floor(data.time / 3) * 3
+        rows = SurvivalData.interval(step, np.where(data.event, step + 3, np.inf))
+    elif kind == "weighted":
+        rows = data.with_weight(np.tile([0.0, 2.0], len(data) // 2))
+    half = len(rows) // 2
+    held, train = slice(half, None), rows[:half]
+    gain = gain_over_kaplan_meier([HeldPart(truth_of[held], rows[held], train)])
+    assert gain.mean > 5 * gain.error
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        skill_check.warn_without_skill(gain, "It")
+    wrong = np.random.default_rng(2).permutation(np.arange(half, len(rows)))
+    lost = gain_over_kaplan_meier([HeldPart(truth_of[wrong], rows[held], train)])
+    assert lost.mean < -5 * lost.error
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ranking_is_in_units_of_what_chance_does(weighted):
+    truth, data = known_rates(400, 0.4)
+    held, train = data[200:], data[:200]
+    if weighted:
+        held = held.with_weight(np.tile([1.0, 2.0], 100))
+    rng = np.random.default_rng(0)
+    by_chance = [
+        gain_over_kaplan_meier([HeldPart(truth[200 + rng.permutation(200)], held, train)]).ranking for _ in range(400)
+    ]
+    # Standard errors are 0.05 and 0.035.
+    assert abs(np.mean(by_chance)) < 0.2
+    assert np.std(by_chance) == pytest.approx(1, abs=0.15)
+    assert gain_over_kaplan_meier([HeldPart(truth[200:], held, train)]).ranking > 3
+
+
+@pytest.mark.parametrize(
+    ("gain", "message"),
+    [
+        (Gain(0.07, 0.02, 0.0), None),
+        # As much is gained by stopping at the best epoch where covariates tell nothing.
+        (Gain(0.04, 0.02, 1.0), "no better than Kaplan-Meier"),
+        # Few rows: the likelihood tells nothing yet, but the order is right.
+        (Gain(0.01, 0.02, 6.0), None),
+        (Gain(-0.01, 0.02, 6.0), "the right order, but their times no higher likelihood"),
+        (None, None),
+    ],
+)
+def test_what_is_said_of_a_gain(gain, message):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        skill_check.warn_without_skill(gain, "It")
+    assert len(caught) == (message is not None)
+    assert message is None or message in str(caught[0].message)
+
+
+def test_rows_that_several_members_hold_out_tell_what_they_tell_once():
+    truth, data = known_rates(400, 0.4)
+    part = HeldPart(truth[200:], data[200:], data[:200])
+    once, twice = gain_over_kaplan_meier([part]), gain_over_kaplan_meier([part, part], repeats=2.0)
+    assert twice == pytest.approx(once)
+    rows = split_for_members(data, 0.2, 10, np.random.default_rng(0))
+    assert rows.repeats == 2
+    assert split_for_members(data, 0.2, 5, np.random.default_rng(0)).repeats == 1
+    assert split_for_members(data, 0.0, 5, np.random.default_rng(0)).repeats == 1
+
+
+def test_ten_events_are_needed():
+    truth, data = known_rates(12, 1.0)
+    few = SurvivalData.right(data.time, np.arange(12) < 9)
+    assert gain_over_kaplan_meier([HeldPart(truth, few, few)]) is None
+
+
+@pytest.mark.filterwarnings("ignore:.*leaves out columns")
+@pytest.mark.parametrize("name", ["ald", "deepsurv", "boosted_ald"])
+def test_models_say_so(name):
+    """Covariates that tell the times, or steps that lead astray in a table of chance."""
+    kind = MODELS.load(name)
+    known = kind._parameter_defaults()
+    quick = {"members": 2, "max_epochs": 20, "max_rounds": 20, "components": 2, "random_state": 0, "progress": False}
+    data = datasets.load("gbsg")[::4]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoSkillWarning)
+        kind(**{key: value for key, value in quick.items() if key in known}).fit(data.x, data.y)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(200, 8)), (rng.weibull(1.5, 200), rng.random(200) < 0.7)
+    # Over seeds this loses 5 to 16 standard errors.
+    astray = {"learning_rate": 0.3, "max_epochs": 1, "max_rounds": 1}
+    if name == "boosted_ald":
+        # Its trees are kept only if they help: without any it predicts the same for all.
+        x = np.zeros((200, 1))
+    model = kind(**{key: value for key, value in {**quick, **astray}.items() if key in known})
+    with pytest.warns(NoSkillWarning, match=f"^{kind.__name__} predicts the rows held out"):
+        model.fit(x, y)
+
+
+def table(path: Path, n: int = 80) -> list[str]:
+    x, y = wide(n, 2)
+    lines = [f"{a:.4f},{b:.4f},{t:.4f},{int(e)}" for a, b, t, e in zip(*x.T, y.time, y.event, strict=True)]
+    path.write_text("\n".join(["a,b,t,e", *lines]) + "\n")
+    return ["fit", str(path), "--time", "t", "--event", "e", "--out", str(path.with_suffix(".aldsurv"))]
+
+
+def test_the_command_line_says_so_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(skill_check, "gain_over_kaplan_meier", lambda parts, repeats=1.0: Gain(-0.3, 0.01, 0.0))
+    command = [*table(tmp_path / "t.csv"), "--model", "lognormal", "--members", "1"]
+    assert main(command) == 0
+    notes = capsys.readouterr().err
+    assert notes.count("no better than Kaplan-Meier does") == 1
+    assert notes.count("worse than by Kaplan-Meier") == 1
+    assert main([*command[:-4], "--model", "weibull_aft", "--json"]) == 0
+    assert any("0.3 lower" in note for note in json.loads(capsys.readouterr().out)["notes"])
+
+
+# ---- advice that the command line can follow
+
+
+def advice(text: str) -> list[str]:
+    """Names of Python's arguments that a text speaks of."""
+    return re.findall(r"\b[a-z]+_?[a-z]*=|clip_features|\bridge\b|sample_weight|fewer folds|encoding", text)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("größe,t,e\n1,2,1\n2,3,0\n3,4,1\n", "save it as UTF-8"),
+        ("a;t;e\n1,5;2;1\n2.5;3;0\n2,5;4;1\n", "Write all of them with a point"),
+        ("a;t;e\n1,500;2;1\n2,500;3;0\n", "Write decimals with a point"),
+        ('a,t,e\n"1,5",2,1\n"2,5",3,0\n2.5,4,1\n', "write decimals with a point"),
+    ],
+)
+def test_tables(content, says, tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content.encode("latin-1"))
+    main(["fit", str(path), "--time", "t", "--event", "e", "--model", "weibull_aft", "--out", str(tmp_path / "m")])
+    told = capsys.readouterr().err
+    assert says in told
+    assert not advice(told)
+
+
+def test_searching_with_too_few_rows(tmp_path, capsys):
+    pytest.importorskip("optuna")
+    command = [*table(tmp_path / "t.csv", 6), "--model", "weibull_aft", "--tune", "2", "--held-out", "0"]
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    assert "fit without --tune" in told
+    assert not advice(told)
+
+
+@pytest.mark.parametrize("columns", ["usual", "huge"])
+def test_training_that_cannot_go_on(columns):
+    x, y = wide(40, 3)
+    huge = {"clip_features": 0.0, "bins": 0}
+    if columns == "huge":
+        x[np.arange(0, 40, 2)] *= 1e20
+    model = ALDSurvival(
+        learning_rate=1e16, clip_norm=0.0, members=1, optimizer="sgd", **(huge if columns == "huge" else {})
+    )
+    with pytest.raises(TrainingError) as error:
+        model.fit(x, y)
+    assert advice(str(error.value))
+    told = in_options(str(error.value))
+    assert not advice(told)
+    assert told.endswith(".")
+    assert "  " not in told
+
+
+def test_advice_of_other_messages():
+    for message in (
+        "5 columns cannot be learned from 3 events: a. Set ridge > 0 or leave columns out.",
+        "the likelihood grows without end. Set ridge > 0, join levels or leave columns out.",
+        "the coefficients are not unique. Leave one of them out, or set ridge > 0.",
+        "every weight is zero: no row would count. Give some rows a positive sample_weight.",
+        "there is no spread between members. Take an ensemble, such as ALDSurvival(members=5).",
+    ):
+        assert advice(message)
+        assert not advice(in_options(message))
