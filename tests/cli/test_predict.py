@@ -18,7 +18,7 @@ from exact_csv import read_exact_csv
 
 import aldsurv
 from aldsurv.cli.main import main
-from aldsurv.cli.predict.predict_command import prediction_stream
+from aldsurv.cli.predict import prediction_stream
 from aldsurv.models import ALDSurvival, CoxRegression, DeepSurv, WeibullAFT
 from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
 from aldsurv.registry import MODELS

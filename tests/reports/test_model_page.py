@@ -16,7 +16,8 @@ from aldsurv.nonparametric import kaplan_meier
 from aldsurv.reports import write_model_report
 from aldsurv.reports.model import subject as model_subject
 from aldsurv.reports.model.model_page import model_report
-from aldsurv.reports.page import citation, render_page
+from aldsurv.reports.page import citation
+from aldsurv.reports.page.page import render_page
 from reports.browser import CHROMIUM, clicking, opened_page
 from reports.known_model import BelowZero, KnownScale, even_rows
 from reports.parsed import ParsedPage
