@@ -162,7 +162,8 @@ def compare(old: Mapping[str, NDArray[Any]], new: Mapping[str, NDArray[Any]]) ->
             if not after and not new_error:
                 continue
             if old_error or new_error:
-                agree = agree and bool(old_error) and bool(new_error)
+                # A package that is not installed is no difference between the trees.
+                agree = agree and all(error.startswith("MissingDependency") for error in (old_error, new_error))
                 sides = [f"{side}: {error}" for side, error in (("old", old_error), ("new", new_error)) if error]
                 lines.append(f"{title:<{wide}} {'; '.join(sides)}")
                 continue
@@ -220,14 +221,14 @@ def main() -> int:
         return 0
     if given.old_tree is None:
         parser.error("give the folder of the tree to compare with, or --freeze.")
+    if not chosen_cases(given.models):
+        parser.error(f"no case has any of the words {', '.join(given.models)}.")
     with tempfile.TemporaryDirectory() as place:
         folders = [Path(place, name) for name in ("old", "new")]
         for folder in folders:
             folder.mkdir()
         old = run_tree(given.old_tree, given.models, folders[0])
         new = run_tree(ROOT, given.models, folders[1], folders[0])
-    if not old:
-        parser.error(f"no case has any of the words {', '.join(given.models)}.")
     lines, agree = compare(old, new)
     text = "\n".join(lines) + "\n"
     print(text, end="")
