@@ -23,7 +23,7 @@ Action = Callable[[], object]
 
 def our_fit(name: str, table: Table, **settings: Any) -> Action:
     kind = MODELS.load(name)
-    known = kind._parameter_defaults()
+    known = kind.parameter_defaults()
     fixed = {"max_epochs": EPOCHS, "patience": 0, "batch_size": BATCH, "random_state": 0, **settings}
     chosen = {setting: value for setting, value in fixed.items() if setting in known}
     return lambda: kind(**chosen).fit(table.x, (table.time, table.event))
@@ -62,7 +62,7 @@ def models() -> None:
     print(f"{'model':>14} {'paper':>8} {'default':>8} {'pycox':>8} {'paper / pycox':>14}")
     for model in MODELS:
         actions: dict[str, Action] = {"default": our_fit(model, table)}
-        if "recipe" in MODELS.load(model)._parameter_defaults():
+        if "recipe" in MODELS.load(model).parameter_defaults():
             actions["paper"] = our_fit(model, table, recipe="paper")
         if model in ("deepsurv", "deephit"):
             actions["pycox"] = pycox_fit(model, table)

@@ -69,7 +69,7 @@ def _scores(model: Any, learn: Part, held: Part) -> dict[str, float]:
     rows = with_log_times(held.y)
     found = {
         "log_loss": -metrics.log_likelihood(predicted, rows) - float(rows.exact.mean() * np.log(unit)),
-        "c": metrics.concordance_harrell(predicted, held.y, point=model._point()),
+        "c": metrics.concordance_harrell(predicted, held.y, point=model.error_point_),
         "ibs": metrics.integrated_brier_score(predicted, held.y, train=learn.y, ties="scikit-survival"),
         "cens_dcal": metrics.censored_d_calibration(predicted, held.y),
         "average": average_calibration(predicted, held.y),

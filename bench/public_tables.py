@@ -210,7 +210,7 @@ def some_rows(rows: Rows, most: int) -> Rows:
 
 def settings_of(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """Those of the settings that a model has; one around another hands them on."""
-    known = MODELS.load(name)._parameter_defaults()
+    known = MODELS.load(name).parameter_defaults()
     own: dict[str, Any] = {key: value for key, value in given.items() if key in known}
     if "estimator" in known and "components" in given:
         own["estimator"] = MODELS.load("ald")(**settings_of("ald", {**given, "components": 1, "start": "random"}))

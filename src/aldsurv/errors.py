@@ -1,4 +1,6 @@
-"""The errors aldsurv raises: one root, and each child also the builtin a caller would expect; and its warning."""
+"""The errors aldsurv raises: one root, and each child also the builtin a caller would expect; and its warnings."""
+
+from __future__ import annotations
 
 __all__ = [
     "AldsurvError",
@@ -14,11 +16,58 @@ __all__ = [
     "ParameterError",
     "TrainingError",
     "UnknownNameError",
+    "compose_message",
 ]
 
 
 class AldsurvError(Exception):
-    """Root of every error that aldsurv raises on purpose."""
+    """Root of every error that aldsurv raises on purpose.
+
+    What went wrong is said in parts, so that nothing has to parse the text: the command line shows the same problem
+    with its own option names and advice, and counts rows as people do.
+
+    Parameters
+    ----------
+    problem
+        What is wrong: names the value and what is allowed.
+    argument
+        The argument of a function or the parameter of a model that is to be changed.
+    column, row
+        Where in a table: the name of a column, and the number of a row, counted from 0.
+    advice
+        What to do, in the words of Python; one or more sentences.
+
+    Examples
+    --------
+    >>> error = DataError("time must not be negative, but is -1.0", column="months", row=3, advice="Correct the table.")
+    >>> print(error)
+    time must not be negative, but is -1.0 (column 'months', row 3). Correct the table.
+    >>> error.row
+    3
+    """
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        argument: str | None = None,
+        column: str | None = None,
+        row: int | None = None,
+        advice: str = "",
+    ) -> None:
+        self.problem, self.advice = problem, advice
+        self.argument, self.column, self.row = argument, column, row
+        place = [f"column {column!r:.72}"] if column is not None else []
+        place += [f"row {row}"] if row is not None else []
+        super().__init__(compose_message(problem, ", ".join(place), advice))
+
+
+def compose_message(problem: str, place: str = "", advice: str = "") -> str:
+    """The problem, where it is in parentheses, a full stop, and the advice."""
+    if not place and not advice:
+        return problem
+    sentence = problem.removesuffix(".")
+    return " ".join(filter(None, [f"{sentence} ({place})." if place else f"{sentence}.", advice]))
 
 
 class DataError(AldsurvError, ValueError):

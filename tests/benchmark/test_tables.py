@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from aldsurv.benchmark.display_names import dataset_title, drawn_title, metric_title, model_title
+from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
 from aldsurv.benchmark.figure_data import difference_grid, figure_curves, figure_values, published_figure_values
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
@@ -341,6 +341,3 @@ def test_names():
     assert model_title("lognormal") == "LogNorm"
     assert model_title("rsf") == "Random forest"
     assert model_title("somebody_s") == "somebody_s"
-    assert drawn_title("cal_f_slope") == "|1 − Cal[f] slope|"
-    assert drawn_title("cal_f_intercept") == "|Cal[f] intercept|"
-    assert drawn_title("mae") == "MAE"

@@ -135,8 +135,8 @@ def test_figures_and_model_are_those_of_the_library(capsys: pytest.CaptureFixtur
     model = aldsurv.load("m.aldsurv")
     everything = aldsurv.CoxRegression().fit(table.x, table.y)
     assert np.array_equal(model.predict(table.x), everything.predict(table.x))
-    assert found["fitted_to"] == found["rows"] == model.trained_on_["rows"] == 150
-    assert model.trained_on_["outcome"] == {"time": "months", "event": "status", "event_value": "dead"}
+    assert found["fitted_to"] == found["rows"] == model.trained_on_.rows == 150
+    assert model.trained_on_.outcome == {"time": "months", "event": "status", "event_value": "dead"}
     assert (found["file"], found["model"], found["interrupted"]) == ("m.aldsurv", "cox", False)
     assert [column["name"] for column in found["columns"]] == list(people())
 
@@ -338,7 +338,7 @@ def test_a_model_is_replaced_as_a_whole(monkeypatch: pytest.MonkeyPatch, capsys:
     assert one_error_line(capsys.readouterr().err) == "aldsurv: error: No space left"
     assert Path("small.aldsurv").read_bytes() == first
     assert main(["fit", path, *OUTCOME, "--model", "weibull_aft"]) == 0
-    assert aldsurv.load("small.aldsurv")._NAME == "weibull_aft"
+    assert isinstance(aldsurv.load("small.aldsurv"), aldsurv.WeibullAFT)
     assert names() == ["small.aldsurv", "small.csv"]
 
 
@@ -364,7 +364,7 @@ def test_another_kind_of_file_is_not_overwritten(capsys: pytest.CaptureFixture[s
     )
     assert Path("notes.txt").read_text() == "mine"
     assert main([*words, "--force"]) == 0
-    assert aldsurv.load("notes.txt")._NAME == "cox"
+    assert isinstance(aldsurv.load("notes.txt"), aldsurv.CoxRegression)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of POSIX")
@@ -452,7 +452,7 @@ def test_ctrl_c_in_the_middle_of_training(environment: dict[str, str], held_out:
     assert model.history_.stopped_by == "interrupt"
     assert 2 <= model.history_.epochs < 200
     rows = n if held_out == "0" else 4800
-    assert model.trained_on_["rows"] == rows
+    assert model.trained_on_.rows == rows
     assert ("fitted to all 6000 rows" if held_out == "0" else "fitted to the 4800 rows that were not held out") in out
     assert names() == ["big.aldsurv", "big.csv"]
 
@@ -477,7 +477,7 @@ def test_ctrl_c_before_the_first_epoch_is_over(
     until = 2
     assert main(["fit", path, *OUTCOME, "--model", "cox"]) == 130
     assert "fitted to the 48 rows that were not held out, until" in capsys.readouterr().out
-    assert aldsurv.load("small.aldsurv").trained_on_["rows"] == 48
+    assert aldsurv.load("small.aldsurv").trained_on_.rows == 48
 
 
 def test_tuning(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ def fitted(name: str = "cox", remember: bool = True):
     X = {"age": rng.normal(60, 10, 80), "grade": rng.choice(["I", "II"], 80).astype(object)}
     X["age"][3] = np.nan
     kind = MODELS.load(name)
-    known = kind._parameter_defaults()
+    known = kind.parameter_defaults()
     given = {"members": 1, "max_epochs": 2, "random_state": 0, "unit": "months"}
     within = {"recalibrated": aldsurv.WeibullAFT(unit="months")}
     given["estimator"] = within.get(name, aldsurv.ALDSurvival(members=1, max_epochs=2, unit="months"))
@@ -55,7 +56,7 @@ def test_text(capsys: pytest.CaptureFixture[str], name: str) -> None:
     for line in model.coefficients_ if table else ():
         assert f" {line.name} {line.coefficient:.4g} " in said
     assert "  outcome      time 't', event 'died', event value 'yes'" in lines
-    assert f"  fingerprint  {model.trained_on_['fingerprint']}" in lines
+    assert f"  fingerprint  {model.trained_on_.fingerprint}" in lines
     assert f"aldsurv {aldsurv.__version__}, numpy {np.__version__}" in out
     low, high, median = (f(X["age"]) for f in (np.nanmin, np.nanmax, np.nanmedian))
     assert lines[-3:] == [
@@ -76,7 +77,7 @@ def test_json(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert (found["model"], found["class"], found["unit"]) == (name, type(model).__name__, "months")
     assert (found["rows"], found["events"], found["n_columns"]) == (80, 60, 2)
     assert found["outcome"] == {"time": "t", "event": "died", "event_value": "yes"}
-    assert found["fingerprint"] == model.trained_on_["fingerprint"]
+    assert found["fingerprint"] == model.trained_on_.fingerprint
     assert [column["name"] for column in found["columns"]] == ["age", "grade"]
     assert found["columns"][1]["levels"] == [["text", "I"], ["text", "II"]]
     if name == "ald":
@@ -113,11 +114,11 @@ def test_a_model_made_in_python(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["outcome"] is None
 
 
-def test_a_strangers_file_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_untrusted_file_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     model, _ = fitted()
-    model.trained_on_["outcome"] = {"time": "\x1b[2Jt", "event": "e\nv"}
-    model.trained_on_["versions"] = {"\x1b[31m": 1}
-    model.trained_on_["fingerprint"] = ["\x07"]
+    model.trained_on_ = replace(model.trained_on_, outcome={"time": "\x1b[2Jt", "event": "e\nv"})
+    model.trained_on_ = replace(model.trained_on_, versions={"\x1b[31m": "\x1b[0m"})
+    model.trained_on_ = replace(model.trained_on_, fingerprint="\x07")
     model.unit = "\x1b]0;title\x07"
     model.save("m.aldsurv")
     assert main(["info", "m.aldsurv"]) == 0

@@ -21,6 +21,7 @@ from aldsurv.cli.shared.outcome import (
     words,
 )
 from aldsurv.errors import DataError, ModelFileError, ParameterError, UnknownNameError
+from aldsurv.files.model_file import read_model_file, write_model_file
 
 RIGHT = OutcomeColumns(time="months", event="status")
 TABLE = """months,status,age,zip,note
@@ -174,11 +175,12 @@ def test_a_model_remembers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", ["months", {"time": 1}, {"tine": "months"}, ["time"]])
-def test_what_a_strangers_file_remembers_is_checked(kept: object) -> None:
-    model = fitted()
-    model.trained_on_["outcome"] = kept
-    with pytest.raises(ModelFileError, match="unclear"):
-        outcome_of(model, OutcomeColumns())
+def test_outcome_columns_in_a_file_are_checked(kept: object, tmp_path: Path) -> None:
+    path = fitted().save(tmp_path / "m.aldsurv")
+    document, arrays = read_model_file(path)
+    write_model_file(path, {**document, "trained_on": {**document["trained_on"], "outcome": kept}}, arrays)
+    with pytest.raises(ModelFileError, match="unclear|must be texts by name"):
+        outcome_of(aldsurv.load(path), OutcomeColumns())
 
 
 def test_table_for_a_model(tmp_path: Path) -> None:

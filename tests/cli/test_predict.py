@@ -184,12 +184,12 @@ def test_limits_between_members(models, table, blocks, tmp_path, capfd) -> None:
 def test_every_model(name, table, tmp_path, capfd) -> None:
     kind, x = MODELS.load(name), people(120, 1)
     small = {"members": 2, "max_epochs": 2, "max_rounds": 3, "random_state": 0, "folds": 2}
-    model = kind(**{key: value for key, value in small.items() if key in kind._parameter_defaults()})
-    if "estimator" in kind._parameter_defaults():
+    model = kind(**{key: value for key, value in small.items() if key in kind.parameter_defaults()})
+    if "estimator" in kind.parameter_defaults():
         model.set_params(estimator=ALDSurvival(members=2, max_epochs=2))
     file = model.fit(x, outcome(x, 2)).save(tmp_path / "m.aldsurv")
     given, out = write(tmp_path / "in.csv", table), tmp_path / "out.parquet"
-    limits = ["--band", "0.9"] if model._n_members() > 1 else []
+    limits = ["--band", "0.9"] if model.n_members > 1 else []
     run_in(file, given, "--times", "10,25", *limits, "--out", out)
     found, truth = read(out), predicted(file, table).survival([10.0, 25.0])
     assert close(found[["survival_10", "survival_25"]], truth)

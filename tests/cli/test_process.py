@@ -54,7 +54,7 @@ def test_a_reader_who_leaves_does_not_cost_the_model(environment: dict[str, str]
     os.close(write)
     assert done.returncode == 0
     assert both or b"Traceback" not in done.stderr
-    assert aldsurv.load("t.aldsurv")._NAME == "weibull_aft"
+    assert isinstance(aldsurv.load("t.aldsurv"), aldsurv.WeibullAFT)
     assert names() == ["m.aldsurv", "t.aldsurv", "t.csv"]
 
 
@@ -62,7 +62,7 @@ def test_closed_streams_cost_nothing(environment: dict[str, str]) -> None:
     script = f"{sys.executable} -m aldsurv {' '.join(FIT)} <&- >&- 2>&-"
     assert subprocess.run(["sh", "-c", script], env=environment, check=False).returncode == 0
     # Nothing that was printed ended up in the file that got the number of a closed stream.
-    assert aldsurv.load("t.aldsurv")._NAME == "weibull_aft"
+    assert isinstance(aldsurv.load("t.aldsurv"), aldsurv.WeibullAFT)
 
 
 def test_rows_need_an_output_that_is_open(environment: dict[str, str]) -> None:

@@ -241,7 +241,7 @@ def test_models_hold_copies_out_together(name, monkeypatch):
     if "choose_parts" in vars(module):
         monkeypatch.setattr(module, "choose_parts", choose_and_note)
     cheap = {"members": 2, "max_epochs": 2, "max_rounds": 2, "random_state": 0, "progress": False, "folds": 2}
-    known = kind._parameter_defaults()
+    known = kind.parameter_defaults()
     given = {key: value for key, value in cheap.items() if key in known}
     if "estimator" in known:
         given["estimator"] = MODELS.load("ald")(members=1, max_epochs=1, progress=False)

@@ -12,6 +12,7 @@ import numpy as np
 import aldsurv
 from aldsurv.errors import DataError, ModelFileError
 from aldsurv.files.model_file import write_model_file
+from aldsurv.registry import MODELS
 
 NUMBERS = (1e308, -1e308, 5e-324, 1e30, -1e30, 1e-30, 0, -1, 0.5, 3, 10**18, 10**400)
 OTHERS = ("1", None, True, [], {})
@@ -65,7 +66,13 @@ def changed_arrays(arrays: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[st
 def mutations(model: Any) -> Iterator[tuple[str, dict[str, Any], dict[str, np.ndarray]]]:
     """A name for each change, and the changed content of the model's file."""
     document, arrays = model._to_file()
-    document = {"kind": "fitted model", "model": model._NAME, "version": aldsurv.__version__, **document}
+    name = MODELS.name_of(type(model))
+    document = {
+        "kind": "fitted model",
+        "model": MODELS.name_of(type(model)),
+        "version": aldsurv.__version__,
+        **document,
+    }
     # As JSON has it.
     document = copy.deepcopy({**document})
     for name, changed in changed_documents(document):

@@ -14,6 +14,7 @@ from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.files.model_file import read_model_file, write_model_file
 from aldsurv.models import RecalibratedSurvival
+from aldsurv.registry import MODELS
 from models.mutated_files import flaw, mutations
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -41,7 +42,13 @@ def fitted():
 
 def content(model):
     document, arrays = model._to_file()
-    return {"kind": "fitted model", "model": model._NAME, "version": aldsurv.__version__, **document}, dict(arrays)
+    name = MODELS.name_of(type(model))
+    return {
+        "kind": "fitted model",
+        "model": name,
+        "version": aldsurv.__version__,
+        **document,
+    }, dict(arrays)
 
 
 @pytest.mark.parametrize("name", MADE)

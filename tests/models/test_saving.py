@@ -364,4 +364,4 @@ def test_no_code_comes_out_of_files():
 
 def test_models_know_their_names():
     for name in MODELS:
-        assert name == MODELS.load(name)._NAME
+        assert name == MODELS.name_of(MODELS.load(name))

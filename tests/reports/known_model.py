@@ -12,8 +12,6 @@ from aldsurv.models import SurvivalEstimator
 class KnownScale(SurvivalEstimator):
     """Predicts an exponential time of scale ``X["scale"]`` to the power `power`."""
 
-    _NAME = "known"
-
     def __init__(self, power=1.0, last=1000.0, unit=None):
         self.power = power
         self.last = last
@@ -27,7 +25,8 @@ class KnownScale(SurvivalEstimator):
     def predict_distribution(self, X):
         return Exponential(np.asarray(X["scale"]) ** self.power)
 
-    def _point(self):
+    @property
+    def error_point_(self):
         return "median"
 
     def _to_file(self):

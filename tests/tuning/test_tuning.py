@@ -44,7 +44,7 @@ def quick(**more) -> dict:
 
 
 # A model of a model has nothing of its own to search.
-ALONE = [name for name in MODELS if "estimator" not in MODELS.load(name)._parameter_defaults()]
+ALONE = [name for name in MODELS if "estimator" not in MODELS.load(name).parameter_defaults()]
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -52,7 +52,7 @@ def test_every_model_has_a_space_of_its_own_parameters(name: str) -> None:
     kind = MODELS.load(name)
     space = space_of(name, {})
     assert space.entries
-    assert set(space.entries) <= set(kind._parameter_defaults())
+    assert set(space.entries) <= set(kind.parameter_defaults())
     for key, entry in space.entries.items():
         ends = [entry.low, entry.high] if isinstance(entry, Range) else [entry.value(text) for text in entry.names]
         for value in ends:

@@ -80,7 +80,7 @@ def fitted(cell: Cell, trains: list[Dataset]) -> list[Any]:
 
     name, recipe = cell.series.model, cell.series.recipe
     kind = (PEERS if name in PEERS else MODELS).load(name)
-    known = kind._parameter_defaults()
+    known = kind.parameter_defaults()
     settings: dict[str, Any] = {"device": "cpu", "progress": False}
     if recipe == "paper":
         from aldsurv.models.paper_settings import paper_settings

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["dataset_title", "drawn_title", "metric_title", "model_title"]
+from aldsurv.registry import MODELS, PEERS
+
+__all__ = ["dataset_title", "metric_title", "model_title"]
 
 _METRICS = {
     "mae": "MAE",
@@ -19,22 +21,6 @@ _METRICS = {
     "f0_p75": "F(0|x), 75 %",
     "f0_p95": "F(0|x), 95 %",
     "epochs": "epochs",
-}
-_MODELS = {
-    "ald": "ALD",
-    "boosted_ald": "Boosted ALD",
-    "cqrnn": "CQRNN",
-    "lognormal": "LogNorm",
-    "deepsurv": "DeepSurv",
-    "deephit": "DeepHit",
-    "cox": "Cox",
-    "weibull_aft": "Weibull AFT",
-    "lognormal_aft": "Log-normal AFT",
-    "recalibrated": "ALD recalibrated",
-    "rsf": "Random forest",
-    "gbsa": "Gradient boosting",
-    "xgb_cox": "XGBoost Cox",
-    "xgb_aft": "XGBoost AFT",
 }
 _DATASETS = {
     "norm_linear": "Norm linear",
@@ -68,16 +54,9 @@ def metric_title(name: str) -> str:
 
 def model_title(name: str) -> str:
     """Name of a model in print; an unknown one as it is."""
-    return _MODELS.get(name, name)
+    return PEERS.title(name) if name in PEERS else MODELS.title(name)
 
 
 def dataset_title(name: str) -> str:
     """Name of a dataset in print; an unknown one as it is."""
     return _DATASETS.get(name, name)
-
-
-def drawn_title(metric: str) -> str:
-    """Name of what figures show of a metric: slopes and intercepts as distances from 1 and 0."""
-    if metric.endswith("_slope"):
-        return f"|1 − {metric_title(metric)}|"
-    return f"|{metric_title(metric)}|" if metric.endswith("_intercept") else metric_title(metric)

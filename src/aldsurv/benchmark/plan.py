@@ -122,7 +122,7 @@ class Plan:
 
 
 def _has_recipes(model: str) -> bool:
-    return model in MODELS and "recipe" in MODELS.load(model)._parameter_defaults()
+    return model in MODELS and "recipe" in MODELS.load(model).parameter_defaults()
 
 
 def _distinct(field: str, values: Any) -> tuple[str, ...]:

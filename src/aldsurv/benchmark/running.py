@@ -96,7 +96,7 @@ def _require_packages(plan: Plan) -> None:
     networks = [
         name
         for name, kind in kinds.items()
-        if issubclass(kind, NeuralSurvival) or {"estimator", "max_epochs"} & set(kind._parameter_defaults())
+        if issubclass(kind, NeuralSurvival) or {"estimator", "max_epochs"} & set(kind.parameter_defaults())
     ]
     try:
         if networks:

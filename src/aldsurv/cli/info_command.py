@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aldsurv.cli.shared.outcome import OutcomeColumns, innermost, load_model, outcome_of
+from aldsurv.registry import MODELS
 
 if TYPE_CHECKING:
     from aldsurv.models.base import SurvivalEstimator
@@ -44,23 +45,24 @@ def settings_of(model: SurvivalEstimator) -> dict[str, Any]:
     from aldsurv.models.file_entries import portable, saved_parameters
     from aldsurv.models.neural.neural_survival import NeuralSurvival
 
-    own, inner = model._parameter_defaults(), vars(model).get("estimator_")
+    own, inner = model.parameter_defaults(), vars(model).get("estimator_")
     settings = {name: value for name, value in saved_parameters(model).items() if name in own}
     if isinstance(model, NeuralSurvival):
         settings |= {name: portable(value) for name, value in model.settings_.items()}
     if inner is not None:
-        settings["estimator"] = {"model": inner._NAME, **settings_of(inner)}
+        settings["estimator"] = {"model": MODELS.name_of(type(inner)), **settings_of(inner)}
     return {name: value for name, value in settings.items() if name not in ("unit", "categorical")}
 
 
 def _plain(model: SurvivalEstimator, path: Path, size: int) -> dict[str, Any]:
     from aldsurv.cli.shared.column_uses import features_of
 
-    facts, features, outcome = model.trained_on_, features_of(model), _outcome(model)  # type: ignore[attr-defined]
+    features, outcome = features_of(model), _outcome(model)
+    facts = {} if model.trained_on_ is None else model.trained_on_.to_dict()
     return {
         "file": str(path),
         "bytes": size,
-        "model": model._NAME,
+        "model": MODELS.name_of(type(model)),
         "class": type(model).__name__,
         "unit": innermost(model).get_params().get("unit"),
         "outcome": None if outcome is None else outcome.given,
@@ -75,7 +77,7 @@ def _text(model: SurvivalEstimator, path: Path, size: int) -> str:
     from aldsurv.cli.shared.column_uses import column_lines, features_of, used_columns
     from aldsurv.cli.shared.text_layout import printable, screen_width, two_columns, wrapped
 
-    width, facts = screen_width(), model.trained_on_  # type: ignore[attr-defined]
+    width, facts = screen_width(), {} if model.trained_on_ is None else model.trained_on_.to_dict()
     lines = wrapped(f"{printable(path)}: a model of aldsurv, {_size(size)}", width, indent=2)
     lines += _summary(model, width)
     versions = facts.get("versions")

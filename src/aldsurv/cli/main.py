@@ -8,7 +8,7 @@ import io
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -17,30 +17,23 @@ from aldsurv.cli.process import SignalledError, discard, ended_by_signals, word_
 from aldsurv.cli.shared.option_words import in_options
 from aldsurv.errors import AldsurvError
 from aldsurv.quoting import printable, quoted, shortened
-from aldsurv.registry import Registry
+from aldsurv.registry import Record, Registry
 
 __all__ = ["main"]
 
 
-class _Entry(NamedTuple):
-    """Where a command is, and what it does in a line: known without importing it."""
-
-    location: str
-    summary: str
-
-
-_COMMANDS = {
-    "fit": _Entry("aldsurv.cli.fit.fit_command:fit", "Learn from a table and save the model."),
-    "predict": _Entry("aldsurv.cli.predict.predict_command:predict", "Predict for each row of a table."),
-    "evaluate": _Entry("aldsurv.cli.evaluate.evaluate_command:evaluate", "How well a model predicts a table."),
-    "compare": _Entry("aldsurv.cli.compare.compare_command:compare", "Several models on the same rows."),
-    "report": _Entry("aldsurv.cli.report_command:report", "One page about a model, for people."),
-    "info": _Entry("aldsurv.cli.info_command:info", "What is in a model file."),
-    "benchmark": _Entry("aldsurv.cli.benchmark_command:benchmark", "Compare models as the paper does."),
-    "datasets": _Entry("aldsurv.cli.datasets_command:datasets", "List, describe and fetch datasets."),
-    "demo": _Entry("aldsurv.cli.demo_command:demo", "Fit a model to a real table and predict."),
-}
-_REGISTRY = Registry("command", {name: entry.location for name, entry in _COMMANDS.items()})
+_COMMANDS = Registry(
+    "command",
+    Record("fit", "aldsurv.cli.fit.fit_command:fit", "fit", "Learn from a table and save the model."),
+    Record("predict", "aldsurv.cli.predict.predict_command:predict", "predict", "Predict for each row of a table."),
+    Record("evaluate", "aldsurv.cli.evaluate.evaluate_command:evaluate", "evaluate", "Score a model on a table."),
+    Record("compare", "aldsurv.cli.compare.compare_command:compare", "compare", "Several models on the same rows."),
+    Record("report", "aldsurv.cli.report_command:report", "report", "Write an HTML report about a model."),
+    Record("info", "aldsurv.cli.info_command:info", "info", "What is in a model file."),
+    Record("benchmark", "aldsurv.cli.benchmark_command:benchmark", "benchmark", "Compare models as the paper does."),
+    Record("datasets", "aldsurv.cli.datasets_command:datasets", "datasets", "List, describe and fetch datasets."),
+    Record("demo", "aldsurv.cli.demo_command:demo", "demo", "Fit a model to a real table and predict."),
+)
 
 # Untrusted names are shortened where they are quoted; this is for what others wrote of them.
 _LONGEST_MESSAGE = 2000
@@ -55,9 +48,9 @@ class _LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # A word half typed, which a shell wants completed, is no error.
-        if ctx.resilient_parsing and cmd_name not in _REGISTRY:
+        if ctx.resilient_parsing and cmd_name not in _COMMANDS:
             return None
-        command: click.Command = _REGISTRY.load(cmd_name)
+        command: click.Command = _COMMANDS.load(cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -69,7 +62,7 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
+            formatter.write_dl([(command.name, command.purpose) for command in _COMMANDS.records()])
 
 
 @click.group(cls=_LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

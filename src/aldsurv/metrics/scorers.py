@@ -12,7 +12,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.catalogue import NAMED
 from aldsurv.metrics.row_matching import number_column
-from aldsurv.registry import Registry
+from aldsurv.registry import Record, Registry
 
 __all__ = ["SCORERS", "Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likelihood_scorer"]
 
@@ -133,35 +133,11 @@ one_calibration_scorer = Scorer("one_calibration", _Goodness("one_calibration"))
 
 SCORERS = Registry(
     "scorer",
-    {
-        "harrell_c": "aldsurv.metrics.scorers:harrell_c_scorer",
-        "uno_c": "aldsurv.metrics.scorers:uno_c_scorer",
-        "neg_ibs": "aldsurv.metrics.scorers:ibs_scorer",
-        "neg_mae": "aldsurv.metrics.scorers:mae_scorer",
-        "neg_cens_dcal": "aldsurv.metrics.scorers:cens_dcal_scorer",
-        "cal_s_slope": "aldsurv.metrics.scorers:cal_s_slope_scorer",
-        "cal_s_intercept": "aldsurv.metrics.scorers:cal_s_intercept_scorer",
-        "cal_f_slope": "aldsurv.metrics.scorers:cal_f_slope_scorer",
-        "cal_f_intercept": "aldsurv.metrics.scorers:cal_f_intercept_scorer",
-        "log_likelihood": "aldsurv.metrics.scorers:log_likelihood_scorer",
-        "bounded_log_likelihood": "aldsurv.metrics.scorers:bounded_log_likelihood_scorer",
-        "antolini_c": "aldsurv.metrics.scorers:antolini_c_scorer",
-        "brier_skill": "aldsurv.metrics.scorers:brier_skill_scorer",
-        "neg_survival_crps": "aldsurv.metrics.scorers:survival_crps_scorer",
-        "neg_km_calibration": "aldsurv.metrics.scorers:km_calibration_scorer",
-        "neg_average_calibration": "aldsurv.metrics.scorers:average_calibration_scorer",
-        "neg_mae_margin": "aldsurv.metrics.scorers:mae_margin_scorer",
-        "neg_mae_pseudo": "aldsurv.metrics.scorers:mae_pseudo_scorer",
-        "coverage_80": "aldsurv.metrics.scorers:coverage_scorer",
-        "neg_crps": "aldsurv.metrics.scorers:crps_scorer",
-        "d_calibration": "aldsurv.metrics.scorers:d_calibration_scorer",
-        "auc": "aldsurv.metrics.scorers:auc_scorer",
-        "neg_brier": "aldsurv.metrics.scorers:brier_scorer",
-        "neg_ici": "aldsurv.metrics.scorers:ici_scorer",
-        "neg_e50": "aldsurv.metrics.scorers:e50_scorer",
-        "neg_e90": "aldsurv.metrics.scorers:e90_scorer",
-        "one_calibration": "aldsurv.metrics.scorers:one_calibration_scorer",
-    },
+    *(
+        Record(scorer.name, f"{__name__}:{variable}", scorer.name, "a metric as scikit-learn wants it")
+        for variable, scorer in list(globals().items())
+        if isinstance(scorer, Scorer)
+    ),
 )
 
 

@@ -17,6 +17,7 @@ from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
 from aldsurv.models.sklearn_mixin import EstimatorHabits
 from aldsurv.models.survival_function import row_functions
+from aldsurv.models.training_rows import TrainedOn
 from aldsurv.quoting import quoted, shortened
 
 if TYPE_CHECKING:
@@ -46,10 +47,11 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     unique_times_: FloatArray
+    # None: the model keeps nothing of its training rows.
+    trained_on_: TrainedOn | None = None
 
-    _NAME: ClassVar[str]
     # Whether what is learned depends on the cause of an event.
-    _TAKES_CAUSES: ClassVar[bool] = False
+    TAKES_CAUSES: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -58,7 +60,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     def _read_training_target(self, y: Any, sample_weight: Any) -> SurvivalData:
         """What `read_target` gives, with a warning if causes in it make no difference to this model."""
         data = read_target(y, sample_weight)
-        if not self._TAKES_CAUSES and data.cause is not None and data.causes is not None:
+        if not self.TAKES_CAUSES and data.cause is not None and data.causes is not None:
             counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
             seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
             if len(seen) > 1:
@@ -101,21 +103,23 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         self._require_fitted()
         return save(self, path)
 
+    @property
     @abstractmethod
-    def _point(self) -> str:
+    def error_point_(self) -> str:
         """Name of the summary that is the predicted time: a method of the distribution."""
 
-    def _ranking_point(self) -> str:
+    @property
+    def ranking_point_(self) -> str:
         """Name of the summary by which rows are ranked."""
-        return self._point()
+        return self.error_point_
 
     def predict_time(self, X: Any) -> FloatArray:
         """One time a row: the summary of the distribution named by the parameter `point`."""
-        return self._summarised(self.predict_distribution(X), self._point())
+        return self._summarised(self.predict_distribution(X), self.error_point_)
 
     def predict(self, X: Any) -> FloatArray:
         """Risk score of each row: the higher, the earlier the event; minus the predicted time."""
-        return -self._summarised(self.predict_distribution(X), self._ranking_point())
+        return -self._summarised(self.predict_distribution(X), self.ranking_point_)
 
     def _summarised(self, distribution: SurvivalDistribution, point: str) -> FloatArray:
         return summarised(distribution, point, float(self.unique_times_[-1]))
@@ -127,7 +131,9 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """
         return [self.predict_distribution(X)]
 
-    def _n_members(self) -> int:
+    @property
+    def n_members(self) -> int:
+        """Networks or other members of an ensemble; 1 without one."""
         return 1
 
     def _band_stretch(self) -> float:
@@ -135,7 +141,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
         As if a further member were to be predicted; a model that knows by what its members differ may know better.
         """
-        return float(np.sqrt(1 + 1 / self._n_members()))
+        return float(np.sqrt(1 + 1 / self.n_members))
 
     def predict_survival_band(self, X: Any, times: Any, *, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave the survival of each row, time by time.
@@ -185,7 +191,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
             ``lower`` and ``upper`` (n,); the time predicted by all members together lies between them.
         """
         level, members = checked_level(level), self._several_members(X)
-        name = self._point() if point is None else point
+        name = self.error_point_ if point is None else point
         if name not in POINTS:
             raise ParameterError(f"point must be one of {', '.join(POINTS)}, but is {name!r}.")
         values = np.stack([self._summarised(one, name) for one in members])
@@ -216,7 +222,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
     def _several_members(self, X: Any) -> list[SurvivalDistribution]:
         self._require_fitted()
-        if self._n_members() < 2:
+        if self.n_members < 2:
             raise ParameterError(
                 f"this {type(self).__name__} has one member: there is no spread between members. Take an ensemble, "
                 "such as ALDSurvival(members=5)."

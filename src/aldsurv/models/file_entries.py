@@ -35,7 +35,7 @@ def with_parameters(kind: Any, found: Any) -> Any:
     """An estimator of that class with the parameters of a file."""
     require(isinstance(found, dict), "parameters must be named")
     # A file of strangers names no path to write to and no device.
-    known = set(kind._parameter_defaults()) - NOT_SAVED
+    known = set(kind.parameter_defaults()) - NOT_SAVED
     require(set(found) == known, "its parameters are not those of this model")
     return kind(**{name: from_portable(value) for name, value in found.items()})
 

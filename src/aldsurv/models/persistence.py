@@ -19,7 +19,8 @@ _KIND = "fitted model"
 def save(model: Any, path: Any) -> Path:
     """Write a fitted model; the file is replaced as a whole."""
     document, arrays = model._to_file()
-    return write_model_file(path, {"kind": _KIND, "model": model._NAME, "version": __version__, **document}, arrays)
+    name = MODELS.name_of(type(model))
+    return write_model_file(path, {"kind": _KIND, "model": name, "version": __version__, **document}, arrays)
 
 
 def load(path: Any, *, encoder: Any = None) -> Any:

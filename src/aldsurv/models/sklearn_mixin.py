@@ -25,22 +25,23 @@ class EstimatorHabits:
     """Parameters are the arguments of the constructor, stored as given and checked in ``fit``."""
 
     @classmethod
-    def _parameter_defaults(cls) -> dict[str, Any]:
+    def parameter_defaults(cls) -> dict[str, Any]:
+        """Names and default values of the constructor's parameters."""
         arguments = inspect.signature(cls.__init__).parameters.values()
         return {argument.name: argument.default for argument in arguments if argument.name != "self"}
 
     def _keep(self, arguments: dict[str, Any]) -> None:
         """Store the constructor's arguments, its ``locals()``, each under its own name."""
-        for name in self._parameter_defaults():
+        for name in self.parameter_defaults():
             setattr(self, name, arguments[name])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters and their values; `deep` makes no difference, as none is an estimator itself."""
-        return {name: getattr(self, name) for name in self._parameter_defaults()}
+        return {name: getattr(self, name) for name in self.parameter_defaults()}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name."""
-        known = self._parameter_defaults()
+        known = self.parameter_defaults()
         for name, value in params.items():
             if name not in known:
                 near = get_close_matches(name, known, n=1)
@@ -50,7 +51,7 @@ class EstimatorHabits:
         return self
 
     def __repr__(self) -> str:
-        defaults = self._parameter_defaults()
+        defaults = self.parameter_defaults()
         changed = {n: v for n, v in self.get_params().items() if not _same(v, defaults[n])}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 

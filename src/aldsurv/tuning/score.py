@@ -76,7 +76,7 @@ def cross_validated(
     seed
         Of the networks.
     """
-    known = kind._parameter_defaults()
+    known = kind.parameter_defaults()
     quiet: dict[str, Any] = {"members": 1, "random_state": seed, "progress": False}
     models = [kind(**{**settings, **{key: quiet[key] for key in quiet if key in known}}) for _ in parts]
     everything = np.arange(len(data))

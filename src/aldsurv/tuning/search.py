@@ -17,7 +17,8 @@ from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, TrainingError
 from aldsurv.models.base import SurvivalEstimator, read_target
-from aldsurv.models.neural.fitting.preparation import data_fingerprint
+from aldsurv.models.training_rows import data_fingerprint
+from aldsurv.registry import MODELS
 from aldsurv.tuning.record import Record
 from aldsurv.tuning.score import cross_validated, even_folds
 from aldsurv.tuning.spaces import Space, space_of
@@ -157,10 +158,10 @@ def search_fingerprint(
 
 
 def _open_space(kind: type[SurvivalEstimator], fixed: Mapping[str, Any]) -> Space:
-    defaults = kind._parameter_defaults()
+    defaults = kind.parameter_defaults()
     # The same complaint as of an estimator about a parameter that it does not have.
     kind().set_params(**fixed)
-    space = space_of(kind._NAME, defaults)
+    space = space_of(MODELS.name_of(kind), defaults)
     entries = {name: entry for name, entry in space.entries.items() if fixed.get(name) is None}
     if not entries:
         known = f"{', '.join(space.entries)} is set" if space.entries else "it has no setting that is known to matter"

@@ -289,7 +289,7 @@ def test_two_summaries_for_two_uses(kind, tmp_path):
     assert same_bits(model, plain)
     assert (plain.error_point_, plain.ranking_point_, plain.point_scores_) == ("median", "median", {})
     # Whatever was chosen, each use has its own.
-    model.error_point_, model.ranking_point_ = "restricted_mean", "mode"
+    model.chosen_points_ = "restricted_mean", "mode"
     d = model.predict_distribution(X)
     np.testing.assert_array_equal(model.predict_time(X), d.restricted_mean(model.unique_times_[-1]))
     np.testing.assert_array_equal(model.predict(X), -d.mode())
@@ -317,7 +317,7 @@ def test_around_another_model(kind):
     model = kind(quick(point="auto", members=2, validation=0.4), validation=0.3, random_state=0)
     model.fit(X, Y)
     inner = model.estimator_
-    inner.error_point_, inner.ranking_point_ = "mean", "mode"
+    inner.chosen_points_ = "mean", "mode"
     d = model.predict_distribution(X)
     np.testing.assert_array_equal(model.predict_time(X), d.mean())
     np.testing.assert_array_equal(model.predict(X), -d.mode())

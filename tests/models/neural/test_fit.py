@@ -116,9 +116,9 @@ def _seeds(model, members):
 def test_times_of_training_are_kept_as_they_were():
     model = quick().fit(X, Y)
     np.testing.assert_array_equal(model.unique_times_, np.unique(TIME))
-    assert model.trained_on_["first_time"] == TIME.min()
-    assert model.trained_on_["last_time"] == TIME.max()
-    assert (model.trained_on_["rows"], model.trained_on_["events"]) == (200, EVENT.sum())
+    assert model.trained_on_.first_time == TIME.min()
+    assert model.trained_on_.last_time == TIME.max()
+    assert (model.trained_on_.rows, model.trained_on_.events) == (200, EVENT.sum())
     many, target = data(700)
     times = quick(max_epochs=1).fit(many, target).unique_times_
     assert len(times) == 512

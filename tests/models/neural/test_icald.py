@@ -81,8 +81,6 @@ def test_distributions_of_individuals_are_found():
 class WideForSome(SurvivalEstimator):
     """The truth of `ald_rows`, but three times as wide where the third column is positive; nothing is learned."""
 
-    _NAME = "wide for some"
-
     def __init__(self, random_state=None):
         self.random_state = random_state
 
@@ -94,7 +92,8 @@ class WideForSome(SurvivalEstimator):
         wide = np.where(X[:, 2] > 0, 3.0, 1.0)
         return AsymmetricLaplace(10 + 2 * X[:, 0], wide * np.exp(0.4 * X[:, 1]), 0.8)
 
-    def _point(self):
+    @property
+    def error_point_(self):
         return "median"
 
     def _to_file(self):

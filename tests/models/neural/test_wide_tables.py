@@ -207,7 +207,7 @@ def test_ten_events_are_needed():
 def test_models_say_so(name):
     """Covariates that tell the times, or steps that lead astray in a table of chance."""
     kind = MODELS.load(name)
-    known = kind._parameter_defaults()
+    known = kind.parameter_defaults()
     quick = {"members": 2, "max_epochs": 20, "max_rounds": 20, "components": 2, "random_state": 0, "progress": False}
     data = datasets.load("gbsg")[::4]
     with warnings.catch_warnings():

@@ -30,7 +30,6 @@ from models.rows import data as small_data
 class Fixed(SurvivalEstimator):
     """Log-normal times as they are drawn below, but for a scale and a shift: nothing is learned but who was there."""
 
-    _NAME = "fixed"
     fitted: ClassVar[list] = []  # rows of every fit, by their last column, which is a number of the row
 
     def __init__(self, factor=1.0, offset=0.0):
@@ -45,7 +44,8 @@ class Fixed(SurvivalEstimator):
     def predict_distribution(self, X) -> SurvivalDistribution:
         return LogNormal(0.5 * X[:, 0] + self.offset, self.factor * 0.5)
 
-    def _point(self):
+    @property
+    def error_point_(self):
         return "median"
 
     def _to_file(self):

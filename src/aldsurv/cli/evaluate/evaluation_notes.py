@@ -23,7 +23,7 @@ _OTHER_UNIT = 8.0
 
 def notes_on_rows(evaluated: Evaluated, *, own_train: bool) -> list[str]:
     """What a reader of the figures should know of the rows."""
-    rows, facts = evaluated.rows, vars(evaluated.model).get("trained_on_") or {}
+    rows, trained_on = evaluated.rows, evaluated.model.trained_on_
     notes = []
     events = int((~rows.right_censored).sum())
     if events < _FEW_EVENTS:
@@ -47,9 +47,9 @@ def notes_on_rows(evaluated: Evaluated, *, own_train: bool) -> list[str]:
             notes.append(
                 f"{late} of {len(rows)} rows were followed beyond {trained[-1]:.4g}, the last time of training."
             )
-    seen = {"rows": len(rows), "events": rows.n_events}
-    if known.size and seen == {name: facts.get(name) for name in seen} and facts.get("last_time") == known.max():
-        notes.append("this looks like the table of training: on rows that the model knows figures are too good.")
+    seen = (len(rows), rows.n_events, known.max() if known.size else None)
+    if trained_on is not None and seen == (trained_on.rows, trained_on.events, trained_on.last_time):
+        notes.append("this looks like the training table: metrics on training rows are optimistic.")
     return notes + _unlike_training(evaluated)
 
 

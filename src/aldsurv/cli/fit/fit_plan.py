@@ -50,12 +50,12 @@ def planned(
         The other options.
     """
     kind: type[SurvivalEstimator] = MODELS.load(name)
-    known = kind._parameter_defaults()
+    known = kind.parameter_defaults()
     settings = {key: value for key, value in given.items() if value is not None}
     for key in settings:
         if key not in known:
             takes = " and ".join(f"--{other}" for other in given if other in known) or "none"
-            able = [other for other in MODELS if key in MODELS.load(other)._parameter_defaults()]
+            able = [other for other in MODELS if key in MODELS.load(other).parameter_defaults()]
             raise ParameterError(
                 f"the model {quoted(name)} has no --{key}. Of {', '.join(f'--{other}' for other in given)} it has "
                 f"{takes}; models with --{key}: {', '.join(able)}."

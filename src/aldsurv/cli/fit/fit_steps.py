@@ -76,7 +76,7 @@ def understood(plan: Plan, table: Table, outcome: OutcomeColumns) -> Understood:
     from aldsurv.columns.features import Features
 
     path = str(table.path)
-    if table.categorical and "categorical" not in plan.kind._parameter_defaults():
+    if table.categorical and "categorical" not in plan.kind.parameter_defaults():
         raise ParameterError(
             f"the model {quoted(plan.name)} has no --categorical, but {listed(list(table.categorical), 12)} holds "
             "codes. Drop such columns, or write them as text."
@@ -150,7 +150,7 @@ def _note_copies(plan: Plan, table: Table, notes: Notes) -> None:
     """Say that rows are there more than once, where any are held out."""
     from aldsurv.columns.row_copies import count_extra, find_copies
 
-    parts_rows = plan.held_out > 0 or plan.trials is not None or "validation" in plan.kind._parameter_defaults()
+    parts_rows = plan.held_out > 0 or plan.trials is not None or "validation" in plan.kind.parameter_defaults()
     copies = find_copies(table.x, table.y) if parts_rows and table.y is not None else None
     if copies is not None:
         count = count_extra(copies)
@@ -182,7 +182,7 @@ def _fitted(plan: Plan, settings: Mapping[str, Any], given: Understood, rows: Ta
 
 def _apart(plan: Plan, given: Understood) -> dict[str, Any]:
     """Arguments that are no settings: seed, display, which columns are codes."""
-    known = plan.kind._parameter_defaults()
+    known = plan.kind.parameter_defaults()
     apart: dict[str, Any] = {"random_state": plan.seed, "progress": False if plan.quiet else "auto"}
     apart["categorical"] = list(given.categorical) or None
     return {key: value for key, value in apart.items() if key in known}

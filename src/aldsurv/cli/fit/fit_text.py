@@ -15,6 +15,7 @@ from aldsurv.cli.fit.held_out import HeldOut, figure_lines
 from aldsurv.cli.shared.column_uses import column_lines
 from aldsurv.cli.shared.text_layout import printable, screen_width, wrapped
 from aldsurv.files.writing import is_stream
+from aldsurv.registry import MODELS
 
 if TYPE_CHECKING:
     from aldsurv.cli.fit.fit_steps import Found, Understood
@@ -99,7 +100,7 @@ def plain(
     table, tuning = given.table, found.tuning
     events = None if table.y is None else table.y.n_events
     return {
-        "model": type(model)._NAME,
+        "model": MODELS.name_of(type(model)),
         "file": str(target),
         "table": str(table.path),
         "rows": len(table),

@@ -77,7 +77,7 @@ def figures(model: SurvivalEstimator, train: Table, test: Table, seed: int) -> H
     if train.y is None or test.y is None:
         return HeldOut({}, math.nan)
     predicted, data = model.predict_distribution(test.x), test.y
-    points = cast("tuple[Point, Point]", (model._ranking_point(), model._point()))
+    points = cast("tuple[Point, Point]", (model.ranking_point_, model.error_point_))
     options: dict[str, Any] = {"bootstrap": _SAMPLES, "confidence": _CONFIDENCE, "random_state": seed}
     found: dict[str, Any]
     try:

@@ -149,7 +149,7 @@ def _prediction(model_path: Path, table_path: Path, options: dict[str, Any], not
     model = load_model(model_path)
     last = float(model.unique_times_[-1])
     asked = _asked(options, last)
-    if asked.band is not None and model._n_members() < 2:
+    if asked.band is not None and model.n_members < 2:
         raise ParameterError(
             f"--band needs a model of several members, but {str(model_path)!r} has one. Fit an ensemble, such as "
             "--model ald --members 5."

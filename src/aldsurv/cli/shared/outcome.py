@@ -146,8 +146,8 @@ def read_outcome_table(
 
 def remember_outcome(model: SurvivalEstimator, columns: OutcomeColumns) -> None:
     """Keep the names with a fitted model, and in its file, so that they need not be given again."""
-    facts: dict[str, Any] = model.trained_on_  # type: ignore[attr-defined]
-    facts["outcome"] = columns.given
+    if model.trained_on_ is not None:
+        model.trained_on_ = replace(model.trained_on_, outcome=columns.given)
 
 
 def outcome_of(model: SurvivalEstimator, given: OutcomeColumns) -> OutcomeColumns:
@@ -215,11 +215,10 @@ def innermost(model: SurvivalEstimator) -> SurvivalEstimator:
 
 
 def _remembered(model: SurvivalEstimator) -> OutcomeColumns:
-    facts = vars(model).get("trained_on_")
-    kept = facts.get("outcome", {}) if isinstance(facts, dict) else {}
+    kept = model.trained_on_.outcome if model.trained_on_ is not None else {}
     roles = OutcomeColumns.__dataclass_fields__
     # The file may be a stranger's.
-    if not isinstance(kept, dict) or not all(r in roles and isinstance(name, str) for r, name in kept.items()):
+    if not set(kept) <= set(roles):
         raise ModelFileError("the model's columns of the outcome are unclear. Name them by --time and --event.")
     return OutcomeColumns(**kept)
 

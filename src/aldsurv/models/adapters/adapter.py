@@ -107,7 +107,9 @@ class PeerSurvival(SurvivalEstimator):
                 "Check which value of the event column means an event."
             )
 
-    def _point(self) -> str:
+    @property
+    def error_point_(self) -> str:
+        """The summary that `predict_time` gives."""
         return self.point
 
     def _missing(self) -> MissingDependencyError:

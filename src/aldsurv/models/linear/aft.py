@@ -180,7 +180,6 @@ class WeibullAFT(AcceleratedFailureTime):
     log(shape)       0.6939     0.04001  17.34  <0.0001      2.0014   1.8505 – 2.1647
     """
 
-    _NAME: ClassVar[str] = "weibull_aft"
     _SPREAD: ClassVar[tuple[str, float]] = ("log(shape)", -1.0)
 
     def predict_distribution(self, X: Any) -> Weibull:
@@ -236,7 +235,6 @@ class LogNormalAFT(AcceleratedFailureTime):
     (1.011, 0.939)
     """
 
-    _NAME: ClassVar[str] = "lognormal_aft"
     _SPREAD: ClassVar[tuple[str, float]] = ("log(sigma)", 1.0)
 
     def predict_distribution(self, X: Any) -> LogNormal:

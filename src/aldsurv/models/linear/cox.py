@@ -82,7 +82,6 @@ class CoxRegression(LinearSurvival):
     x1     -0.05191     0.07409  -0.70   0.4835        0.9494  0.8211 – 1.0978
     """
 
-    _NAME: ClassVar[str] = "cox"
     _RATIO: ClassVar[str] = "hazard ratio"
 
     baseline_: BaselineHazard | StratifiedBaseline

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -10,16 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv import __version__
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import DataError, ModelFileError, ParameterError
+from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import LARGEST_NUMBER, require, saved_parameters, with_parameters
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearFit, Penalty
 from aldsurv.models.linear.newton import listed
-from aldsurv.models.neural.fitting.preparation import data_fingerprint
+from aldsurv.models.training_rows import (
+    TrainedOn,
+    data_fingerprint,
+    distinct_times,
+    require_same_rows,
+    thinned,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,7 +75,6 @@ class LinearSurvival(SurvivalEstimator):
     (`coefficients_`, `covariance_`).
     """
 
-    _NAME: ClassVar[str]
     _RATIO: ClassVar[str]
 
     design_: Design
@@ -80,7 +83,7 @@ class LinearSurvival(SurvivalEstimator):
     dropped_: dict[str, str]
     penalty_: Penalty | None
     log_likelihood_: float
-    trained_on_: dict[str, Any]
+    trained_on_: TrainedOn
 
     ridge: float
     categorical: Sequence[str | int] | None
@@ -105,15 +108,11 @@ class LinearSurvival(SurvivalEstimator):
         design = Design.learn(X, categorical=self.categorical, strata=self._strata_columns(), owner=owner)
         x, codes = design.numbers(X, owner), design.codes(X)
         data = self._read_training_target(y, sample_weight)
-        if len(x) != len(data):
-            raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
-        if not (np.isfinite(data.upper) & (data.weights > 0)).any():
-            raise DataError(
-                "no event was observed in any row: there is nothing to learn. "
-                "Check which value of the event column means an event."
-            )
+        require_same_rows(len(x), data)
         learned = self._learn(design, x, data, codes)
-        self._remember(design, learned, _facts(x, data), _times(data))
+        times = thinned(distinct_times(data))
+        trained_on = TrainedOn.describe(data, times=times, fingerprint=data_fingerprint(x, data))
+        self._remember(design, learned, trained_on, times)
         return self
 
     @abstractmethod
@@ -137,7 +136,7 @@ class LinearSurvival(SurvivalEstimator):
     def _strata_columns(self) -> Any:
         return None
 
-    def _remember(self, design: Design, learned: Mapping[str, Any], facts: dict[str, Any], times: FloatArray) -> None:
+    def _remember(self, design: Design, learned: Mapping[str, Any], facts: TrainedOn, times: FloatArray) -> None:
         """Become fitted: everything is set at once, after all that could fail."""
         self.design_, self.trained_on_, self.unique_times_ = design, facts, times
         for name, value in learned.items():
@@ -180,11 +179,11 @@ class LinearSurvival(SurvivalEstimator):
         """What the model is, what it was fitted to, and its coefficients."""
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
-        share = 100 * facts["events"] / facts["rows"]
+        share = 100 * facts.events / facts.rows
         lines = [
             f"{type(self).__name__}, {self._kind()}",
-            f"  rows            {facts['rows']}, {facts['events']} events ({share:.0f} %)",
-            f"  time            {facts['first_time']:.4g} to {facts['last_time']:.4g}{unit}",
+            f"  rows            {facts.rows}, {facts.events} events ({share:.0f} %)",
+            f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
             f"  log-likelihood  {self.log_likelihood_:.4f}",
         ]
         if self.penalty_ is not None:
@@ -198,7 +197,9 @@ class LinearSurvival(SurvivalEstimator):
     def _kind(self) -> str:
         """A few words for `summary`."""
 
-    def _point(self) -> str:
+    @property
+    def error_point_(self) -> str:
+        """The summary that `predict_time` gives."""
         return self.point
 
     def _check_parameters(self) -> None:
@@ -216,7 +217,7 @@ class LinearSurvival(SurvivalEstimator):
             "parameters": saved_parameters(self),
             "design": self.design_.to_plain(),
             "log_likelihood": self.log_likelihood_,
-            "trained_on": self.trained_on_,
+            "trained_on": self.trained_on_.to_dict(),
             "dropped": self.dropped_,
             "penalty": None if self.penalty_ is None else self.penalty_._asdict(),
         }
@@ -250,9 +251,7 @@ class LinearSurvival(SurvivalEstimator):
             require(bool((np.diag(covariance)[~lost] > 0).all()), "its covariance is none")
         require(times.ndim == 1 and times.size > 0 and bool((np.diff(times) > 0).all()), "times must be ascending")
         require(_is_number(document["log_likelihood"]), "its log-likelihood is no number")
-        facts = document["trained_on"]
-        numbers = [facts[name] for name in ("rows", "events", "first_time", "last_time")]
-        require(all(_is_number(number) for number in numbers) and numbers[0] >= 1, "trained_on is unclear")
+        facts = TrainedOn.from_dict(document["trained_on"])
         learned = {
             "standardised_": estimates,
             "standardised_covariance_": covariance,
@@ -323,24 +322,3 @@ def finite_floats(arrays: Mapping[str, NDArray[Any]], name: str) -> FloatArray:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _facts(x: FloatArray, data: SurvivalData) -> dict[str, Any]:
-    times = _times(data)
-    return {
-        "rows": len(data),
-        "events": data.n_events,
-        "total_weight": data.total_weight,
-        "first_time": float(times[0]),
-        "last_time": float(times[-1]),
-        "fingerprint": data_fingerprint(x, data),
-        "versions": {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()},
-    }
-
-
-def _times(data: SurvivalData) -> FloatArray:
-    known = np.concatenate([data.lower, data.upper])
-    times = np.unique(known[np.isfinite(known)])
-    if len(times) > _MOST_TIMES:
-        times = times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
-    return times

@@ -188,7 +188,6 @@ class ALDSurvival(MixtureSurvival):
 
     support_scores_: dict[str, float]
 
-    _NAME: ClassVar[str] = "ald"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
     support: str | None

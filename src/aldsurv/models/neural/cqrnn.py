@@ -189,7 +189,6 @@ class CQRNN(NeuralSurvival):
     (True, (2, 3))
     """
 
-    _NAME: ClassVar[str] = "cqrnn"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
     quantiles: Sequence[float] | None

@@ -156,8 +156,7 @@ class DeepHit(NeuralSurvival):
     ((2, 2), True, True)
     """
 
-    _NAME: ClassVar[str] = "deephit"
-    _TAKES_CAUSES: ClassVar[bool] = True
+    TAKES_CAUSES: ClassVar[bool] = True
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
     durations: int | None

@@ -151,7 +151,6 @@ class DeepSurv(NeuralSurvival):
     (True, (300, 2))
     """
 
-    _NAME: ClassVar[str] = "deepsurv"
     _LEARNS_FROM_ALL: ClassVar[bool] = True
     _CHOOSES_POINT: ClassVar[bool] = False
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}

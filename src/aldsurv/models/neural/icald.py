@@ -175,7 +175,6 @@ class ICALDSurvival(NeuralSurvival):
     True
     """
 
-    _NAME: ClassVar[str] = "icald"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
     likelihood_share: float | None

@@ -137,7 +137,6 @@ class LogNormalSurvival(ParametricSurvival):
     (True, (2, 3))
     """
 
-    _NAME: ClassVar[str] = "lognormal"
     _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
 
     time_scale: str | float | None

@@ -19,6 +19,7 @@ from aldsurv.models.file_entries import (
     with_parameters,
 )
 from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.training_rows import TrainedOn
 from aldsurv.networks import Architecture
 from aldsurv.networks.numpy_forward import forward
 from aldsurv.training.history import History
@@ -44,7 +45,7 @@ def written(model: NeuralSurvival) -> tuple[dict[str, Any], dict[str, NDArray[An
         "members": int(model.weights_["output.bias"].shape[0]),
         "time_scale": model.time_scale_,
         "history": model.history_.to_plain(),
-        "trained_on": model.trained_on_,
+        "trained_on": model.trained_on_.to_dict(),
         "n_features_in": model.n_features_in_,
     }
     if choices := model._choices():
@@ -85,9 +86,7 @@ def restored(
     require(times.ndim == 1 and times.dtype == np.float64 and times.size > 0, "times must be a column of numbers")
     require(bool((np.abs(times) <= LARGEST_NUMBER).all()), f"times must be numbers of at most {LARGEST_NUMBER:g}")
     require(bool((np.diff(times) > 0).all()), "times must be ascending")
-    facts = document["trained_on"]
-    numbers = [facts[name] for name in ("rows", "events", "first_time", "last_time")]
-    require(all(isinstance(number, (int, float)) for number in numbers) and numbers[0] >= 1, "trained_on is unclear")
+    facts = TrainedOn.from_dict(document["trained_on"])
     history = History.from_plain(document["history"])
     losses = [history.train_loss, *([] if history.validation_loss is None else [history.validation_loss])]
     fits = all(loss.shape == (history.learning_rate.size, members) for loss in losses)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv import __version__
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
@@ -22,6 +20,7 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS, SurvivalEstimator
 from aldsurv.models.neural.fitting.encoding import encoded, raw_inputs, require_torch
 from aldsurv.models.neural.fitting.preparation import Rows, member_seeds, rows_of, split_for_members, time_unit
+from aldsurv.models.training_rows import TrainedOn, distinct_times, require_same_rows, thinned
 from aldsurv.networks import Architecture, forward
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NeuralSurvival", "Prepared"]
 
-_MOST_TIMES = 512
 # Beyond it nothing is known any more.
 _LARGEST_OUTPUT = 1e30
 # Pieces of a column, where there are so few rows that the table of all pieces has its place in memory, and so few
@@ -89,7 +87,6 @@ class NeuralSurvival(SurvivalEstimator):
     """
 
     _RECIPES: ClassVar[dict[str, dict[str, Any]]]
-    _NAME: ClassVar[str]
     # Whether something beside the networks, such as a baseline hazard, is learned from the validation rows, too.
     _LEARNS_FROM_ALL: ClassVar[bool] = False
     # Whether point="auto" makes sense: rows are ranked by a summary of their distribution.
@@ -103,9 +100,8 @@ class NeuralSurvival(SurvivalEstimator):
     encoders_: list[Any]
     time_scale_: float
     history_: History
-    trained_on_: dict[str, Any]
-    error_point_: str
-    ranking_point_: str
+    trained_on_: TrainedOn
+    chosen_points_: tuple[str, str]
     point_scores_: PointScores
 
     # What users set by the constructor of every model with a network.
@@ -213,11 +209,13 @@ class NeuralSurvival(SurvivalEstimator):
         raw = self._raw(X)
         return [self._member_distribution(own, k, X).scaled(self.time_scale_) for k, own in enumerate(raw)]
 
-    def _n_members(self) -> int:
+    @property
+    def n_members(self) -> int:
+        """Networks or other members of an ensemble; 1 without one."""
         return int(self.weights_["output.bias"].shape[0])
 
     def _band_stretch(self) -> float:
-        members, share = self._n_members(), float(self.settings_["validation"])
+        members, share = self.n_members, float(self.settings_["validation"])
         if self.history_.validation_loss is None or share == 0:
             return super()._band_stretch()
         # Each member leaves a share of the rows out: a delete-d jackknife, whose variance is that of its parts times
@@ -242,13 +240,17 @@ class NeuralSurvival(SurvivalEstimator):
         """Levels at which the network is asked, if it takes one: its outputs then are (members, n, levels, outputs)."""
         return None
 
-    def _point(self) -> str:
+    @property
+    def error_point_(self) -> str:
+        """The summary that `predict_time` gives."""
         self._require_fitted()
-        return self.error_point_
+        return self.chosen_points_[0]
 
-    def _ranking_point(self) -> str:
+    @property
+    def ranking_point_(self) -> str:
+        """The summary by which rows are ranked."""
         self._require_fitted()
-        return self.ranking_point_
+        return self.chosen_points_[1]
 
     def _settings(self) -> dict[str, Any]:
         """All settings: those given, and the recipe's for the rest."""
@@ -334,13 +336,7 @@ class NeuralSurvival(SurvivalEstimator):
         else:
             x = raw_inputs(columns)
         data = self._read_training_target(y, sample_weight)
-        if len(x) != len(data):
-            raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
-        if not np.isfinite(data.upper).any():
-            raise DataError(
-                "no event was observed in any row: there is nothing to learn. "
-                "Check which value of the event column means an event."
-            )
+        require_same_rows(len(x), data)
         observed, data = data, self._target(data, settings)
         unit = time_unit(data, settings["time_scale"])
         seeds = member_seeds(self.random_state, settings["members"])
@@ -350,8 +346,7 @@ class NeuralSurvival(SurvivalEstimator):
             folds = generator_for(seeds[0], Purpose.VALIDATION)
             copies = find_copies(columns, observed)
             rows = split_for_members(data, float(settings["validation"]), settings["members"], folds, copies)
-        known = np.concatenate([data.lower, data.upper])
-        times = np.unique(known[np.isfinite(known)])
+        times = distinct_times(data)
         data = data.scaled(1 / unit)
         learned, per_row = self._learn_before(X, data, settings, rows), self._per_row(X, data, settings)
         return Prepared(settings, features, x, data, unit, seeds, rows, times, learned, per_row, observed, X)
@@ -370,27 +365,18 @@ class NeuralSurvival(SurvivalEstimator):
         fingerprint: str,
     ) -> None:
         """Become fitted: everything is set at once, after all that could fail."""
-        data, times = prepared.data, prepared.times
+        data, times = prepared.data, thinned(prepared.times)
         after = self._learn_after(prepared, lambda: _outputs(network, weights, encoders, prepared.x))
-        if len(times) > _MOST_TIMES:
-            times = times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
         self.settings_, self.features_ = prepared.settings, prepared.features
         self.network_, self.weights_, self.encoders_ = network, weights, encoders
         self.learned_ = {**prepared.learned, **after}
         self.time_scale_, self.history_, self.unique_times_ = prepared.unit, history, times
         point = str(prepared.settings["point"])
         # Until it is chosen: what would be taken without validation rows.
-        self.error_point_ = self.ranking_point_ = "median" if point == "auto" else point
+        self.chosen_points_ = ("median", "median") if point == "auto" else (point, point)
         self.point_scores_ = {}
-        self.trained_on_ = {
-            "rows": len(data),
-            "events": data.n_events,
-            "total_weight": data.total_weight,
-            "first_time": float(times[0]),
-            "last_time": float(times[-1]),
-            "fingerprint": fingerprint,
-            "versions": _versions(),
-        }
+        torch = {"torch": str(require_torch("training").__version__)}
+        self.trained_on_ = TrainedOn.describe(data, times=times, fingerprint=fingerprint, packages=torch)
         if prepared.features is None:
             self.n_features_in_ = int(prepared.x.shape[1])
             names = None
@@ -439,7 +425,7 @@ class NeuralSurvival(SurvivalEstimator):
 
         last = float(self.unique_times_[-1])
         found = chosen_points(self._held_out(prepared), prepared.observed, last)
-        self.error_point_, self.ranking_point_, self.point_scores_ = found
+        self.chosen_points_, self.point_scores_ = (found.error, found.ranking), found.scores
 
     def _choices(self) -> dict[str, Any]:
         """What was chosen by validation rows, and by which scores; empty if all was given."""
@@ -454,7 +440,7 @@ class NeuralSurvival(SurvivalEstimator):
         error, ranking = found.pop("error_point", point), found.pop("ranking_point", point)
         if error not in POINTS or ranking not in POINTS or (point != "auto" and {error, ranking} != {point}):
             raise ParameterError(f"the summaries chosen must be of {', '.join(POINTS)}, but are {error}, {ranking}.")
-        self.error_point_, self.ranking_point_ = error, ranking
+        self.chosen_points_ = error, ranking
         scores = found.pop("point_scores", {})
         self.point_scores_ = {
             use: {name: (float(score), float(error)) for name, (score, error) in own.items()}
@@ -468,7 +454,7 @@ class NeuralSurvival(SurvivalEstimator):
         self._require_fitted()
         data, history = self.trained_on_, self.history_
         unit = f" {self.unit}" if self.unit else ""
-        share = 100 * data["events"] / data["rows"]
+        share = 100 * data.events / data.rows
         weights = sum(array[0].size for array in self.weights_.values())
         members = len(self.weights_["output.bias"])
         kept = ", ".join(str(epoch) for epoch in history.best_epoch[:10])
@@ -481,8 +467,8 @@ class NeuralSurvival(SurvivalEstimator):
         return "\n".join(
             [
                 f"{type(self).__name__}, {self._kind()}, {members} x {weights} weights",
-                f"  rows            {data['rows']}, {data['events']} events ({share:.0f} %)",
-                f"  time            {data['first_time']:.4g} to {data['last_time']:.4g}{unit}",
+                f"  rows            {data.rows}, {data.events} events ({share:.0f} %)",
+                f"  time            {data.first_time:.4g} to {data.last_time:.4g}{unit}",
                 f"  columns         {columns}",
                 f"  epochs          {history.epochs}, kept {kept}, stopped by {history.stopped_by}",
                 f"  {label:<14}  {loss} on {which} rows",
@@ -547,9 +533,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return tuple(_plain(item) for item in value) if isinstance(value, (list, tuple)) else value
-
-
-def _versions() -> dict[str, str]:
-    found = {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()}
-    torch = require_torch("training")
-    return {**found, "torch": str(torch.__version__)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import DataError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural.fitting.preparation import (
     Rows,
@@ -23,6 +22,13 @@ from aldsurv.models.neural.fitting.preparation import (
     split_for_members,
     time_unit,
     with_log_times,
+)
+from aldsurv.models.training_rows import (
+    TrainedOn,
+    data_fingerprint,
+    distinct_times,
+    require_same_rows,
+    thinned,
 )
 from aldsurv.models.trees import boosted_file
 from aldsurv.models.trees.boosted_outputs import SUPPORTS, BoostedOutputs
@@ -112,8 +118,6 @@ class BoostedALD(SurvivalEstimator):
     (True, (2, 3))
     """
 
-    _NAME: ClassVar[str] = "boosted_ald"
-
     trees_: Trees
     outputs_: BoostedOutputs
     start_: FloatArray
@@ -124,7 +128,7 @@ class BoostedALD(SurvivalEstimator):
     held_out_: bool
     time_scale_: float
     features_: Features
-    trained_on_: dict[str, Any]
+    trained_on_: TrainedOn
 
     def __init__(
         self,
@@ -185,13 +189,7 @@ class BoostedALD(SurvivalEstimator):
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
         x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
-        if len(x) != len(data):
-            raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
-        if not (np.isfinite(data.upper) & (data.weights > 0)).any():
-            raise DataError(
-                "no event was observed in any row: there is nothing to learn. "
-                "Check which value of the event column means an event."
-            )
+        require_same_rows(len(x), data)
         told = data
         if self.support == "log":
             data = with_log_times(data)
@@ -199,6 +197,8 @@ class BoostedALD(SurvivalEstimator):
         scaled = in_unit(data, scale)
         outputs = BoostedOutputs.of(self.support, int(self.components), scaled)
         grown, rows = self._grown(x, scaled, outputs, scale)
+        times, xgboost = thinned(distinct_times(told)), {"xgboost": str(require_xgboost().__version__)}
+        fingerprint = data_fingerprint(x, told)
         self._remember(
             {
                 "trees_": Trees.joined([own.trees for own in grown], outputs.boosted),
@@ -211,8 +211,8 @@ class BoostedALD(SurvivalEstimator):
                 "held_out_": grown[0].held_out,
                 "time_scale_": scale,
                 "features_": features,
-                "trained_on_": boosted_file.facts(x, told),
-                "unique_times_": boosted_file.distinct_times(told),
+                "trained_on_": TrainedOn.describe(told, times=times, fingerprint=fingerprint, packages=xgboost),
+                "unique_times_": times,
             }
         )
         self._check_skill(X, told, rows)
@@ -323,7 +323,7 @@ class BoostedALD(SurvivalEstimator):
         """What the model is and what it was trained on, in a few lines."""
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
-        share = 100 * facts["events"] / facts["rows"]
+        share = 100 * facts.events / facts.rows
         kind = SUPPORTS[self.outputs_.support].replace("_", " ")
         if self.outputs_.components > 1:
             kind = f"mixture of {self.outputs_.components} {kind} (tied shapes)"
@@ -331,8 +331,8 @@ class BoostedALD(SurvivalEstimator):
         return "\n".join(
             [
                 f"{type(self).__name__}, {kind}, {len(self.rounds_)} members, {len(self.trees_)} trees",
-                f"  rows            {facts['rows']}, {facts['events']} events ({share:.0f} %)",
-                f"  time            {facts['first_time']:.4g} to {facts['last_time']:.4g}{unit}",
+                f"  rows            {facts.rows}, {facts.events} events ({share:.0f} %)",
+                f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
                 f"  columns         {self.n_features_in_}, as {self.features_.width} numbers",
                 f"  rounds          {kept}",
                 f"  log-likelihood  {-self.validation_loss_.mean():.4f} a row on validation rows",
@@ -342,14 +342,18 @@ class BoostedALD(SurvivalEstimator):
     def _check_parameters(self) -> None:
         check_settings(self.get_params())
 
-    def _point(self) -> str:
+    @property
+    def error_point_(self) -> str:
+        """The summary that `predict_time` gives."""
         return self.point
 
-    def _n_members(self) -> int:
+    @property
+    def n_members(self) -> int:
+        """Networks or other members of an ensemble; 1 without one."""
         return len(self.rounds_)
 
     def _band_stretch(self) -> float:
-        members, share = self._n_members(), float(self.validation)
+        members, share = self.n_members, float(self.validation)
         if not self.held_out_:
             return super()._band_stretch()
         # Each member leaves a share of the rows out: a delete-d jackknife, as for networks.

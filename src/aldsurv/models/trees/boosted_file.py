@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv import __version__
 from aldsurv.columns.features import Features
-from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import LARGEST_NUMBER, require, saved_parameters, with_parameters
 from aldsurv.models.linear.linear_survival import finite_floats
-from aldsurv.models.neural.fitting.preparation import data_fingerprint
+from aldsurv.models.training_rows import TrainedOn
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.tree_arrays import Trees
 
-__all__ = ["distinct_times", "facts", "restored", "written"]
+__all__ = ["restored", "written"]
 
 _TREES = "trees."
-_MOST_TIMES = 512
 _ENTRIES = {"parameters", "features", "time_scale", "least_scale", "held_out", "trained_on"}
 _ARRAYS = ("start", "units", "gain", "validation_loss", "times")
-
-
-def facts(x: NDArray[np.float32], data: SurvivalData) -> dict[str, Any]:
-    """What a model was trained on, in plain words and numbers."""
-    from aldsurv.models.trees.boosted_rounds import require_xgboost
-
-    times = distinct_times(data)
-    versions = {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()}
-    return {
-        "rows": len(data),
-        "events": data.n_events,
-        "total_weight": data.total_weight,
-        "first_time": float(times[0]),
-        "last_time": float(times[-1]),
-        "fingerprint": data_fingerprint(x, data),
-        "versions": {**versions, "xgboost": str(require_xgboost().__version__)},
-    }
-
-
-def distinct_times(data: SurvivalData) -> NDArray[np.float64]:
-    """The times of the data, at most 512 of them."""
-    known = np.concatenate([data.lower, data.upper])
-    times = np.unique(known[np.isfinite(known)])
-    if len(times) > _MOST_TIMES:
-        times = times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
-    return times
 
 
 def written(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -61,7 +31,7 @@ def written(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "time_scale": model.time_scale_,
         "least_scale": model.outputs_.least_scale,
         "held_out": model.held_out_,
-        "trained_on": model.trained_on_,
+        "trained_on": model.trained_on_.to_dict(),
     }
     arrays: dict[str, NDArray[Any]] = {f"{_TREES}{name}": array for name, array in model.trees_.to_arrays().items()}
     own = (model.start_, model.units_, model.gain_, model.validation_loss_, model.unique_times_)
@@ -101,9 +71,6 @@ def restored(kind: Any, document: Mapping[str, Any], arrays: Mapping[str, NDArra
     require(rounds.shape == (members,) and rounds.dtype == np.int64, "rounds must be one number a member")
     counts = np.bincount(trees.output, minlength=members * outputs.boosted).reshape(members, outputs.boosted)
     require(bool((counts == rounds[:, None]).all()), "there is not one tree for each round and output")
-    known = document["trained_on"]
-    numbers = [known[name] for name in ("rows", "events", "first_time", "last_time")]
-    require(all(isinstance(number, (int, float)) for number in numbers) and numbers[0] >= 1, "trained_on is unclear")
     model._remember(
         {
             "trees_": trees,
@@ -116,7 +83,7 @@ def restored(kind: Any, document: Mapping[str, Any], arrays: Mapping[str, NDArra
             "held_out_": document["held_out"],
             "time_scale_": scale,
             "features_": features,
-            "trained_on_": known,
+            "trained_on_": TrainedOn.from_dict(document["trained_on"]),
             "unique_times_": times,
         }
     )

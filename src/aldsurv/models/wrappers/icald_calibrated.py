@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from aldsurv.models.file_entries import from_portable, portable, require, text
 from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.neural.fitting.preparation import member_seeds, time_unit
 from aldsurv.models.neural.level_settings import check_level_settings
+from aldsurv.models.training_rows import TrainedOn
 from aldsurv.models.wrappers.level_correction import (
     apply_correction,
     correction_network,
@@ -109,14 +110,12 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
     MixedAsymmetricLaplace(n=2, components=32, support='real')
     """
 
-    _NAME: ClassVar[str] = "icald_calibrated"
-
     estimator_: SurvivalEstimator
     features_: Features
     network_: Architecture
     weights_: dict[str, NDArray[np.float32]]
     epochs_: list[int]
-    trained_on_: dict[str, Any]
+    trained_on_: TrainedOn | None
 
     def __init__(
         self,
@@ -205,8 +204,10 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
             x = self.features_.transform(X, owner=type(self).__name__)
         return [apply_correction(self.network_, self.weights_, x, base, self.nodes) for base in bases]
 
-    def _n_members(self) -> int:
-        return self.estimator_._n_members()
+    @property
+    def n_members(self) -> int:
+        """Networks or other members of an ensemble; 1 without one."""
+        return self.estimator_.n_members
 
     def _band_stretch(self) -> float:
         return self.estimator_._band_stretch()
@@ -251,13 +252,17 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         inner: SurvivalEstimator = self.estimator
         return inner
 
-    def _point(self) -> str:
+    @property
+    def error_point_(self) -> str:
+        """The summary that `predict_time` gives."""
         self._require_fitted()
-        return self.estimator_._point()
+        return self.estimator_.error_point_
 
-    def _ranking_point(self) -> str:
+    @property
+    def ranking_point_(self) -> str:
+        """The summary by which rows are ranked."""
         self._require_fitted()
-        return self.estimator_._ranking_point()
+        return self.estimator_.ranking_point_
 
     def _check_parameters(self) -> None:
         check_parts(self.folds, self.validation)
@@ -277,7 +282,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         epochs: list[int],
     ) -> None:
         self.estimator_, self.features_, self.network_, self.weights_ = model, features, network, weights
-        self.epochs_, self.trained_on_ = epochs, vars(model).get("trained_on_", {})
+        self.epochs_, self.trained_on_ = epochs, model.trained_on_
         self.unique_times_, self.n_features_in_ = model.unique_times_, model.n_features_in_
         if "feature_names_in_" in vars(model):
             self.feature_names_in_ = model.feature_names_in_
@@ -289,7 +294,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         own = self.get_params(deep=False)
         entries = {
             "parameters": {name: portable(value) for name, value in own.items() if name != "estimator"},
-            "inner": {"model": self.estimator_._NAME, "entries": document},
+            "inner": {"model": MODELS.name_of(type(self.estimator_)), "entries": document},
             "features": self.features_.to_plain(),
             "correction": self.network_.to_plain(),
             "epochs": self.epochs_,
@@ -303,7 +308,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
     ) -> ICALDCalibrated:
         require(set(document) == _ENTRIES, "its entries are not those of a calibrated model")
         parameters, inner, epochs = document["parameters"], document["inner"], document["epochs"]
-        known = set(cls._parameter_defaults()) - {"estimator"}
+        known = set(cls.parameter_defaults()) - {"estimator"}
         require(isinstance(parameters, dict) and set(parameters) == known, "its parameters are unclear")
         require(isinstance(inner, dict) and set(inner) == {"model", "entries"}, "the model within is unclear")
         require(isinstance(inner["entries"], dict), "the model within is unclear")

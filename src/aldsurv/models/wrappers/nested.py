@@ -32,7 +32,7 @@ class NestedHabits(EstimatorHabits):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters and their values; with `deep` also those of estimators among them, as ``estimator__name``."""
-        own = {name: getattr(self, name) for name in self._parameter_defaults()}
+        own = {name: getattr(self, name) for name in self.parameter_defaults()}
         if not deep:
             return own
         inner = {name: value for name, value in own.items() if isinstance(value, EstimatorHabits)}
@@ -45,14 +45,14 @@ class NestedHabits(EstimatorHabits):
             owner, _, rest = name.partition("__")
             if not rest:
                 continue
-            inner = getattr(self, owner, None) if owner in self._parameter_defaults() else None
+            inner = getattr(self, owner, None) if owner in self.parameter_defaults() else None
             if not isinstance(inner, EstimatorHabits):
                 raise ParameterError(f"{type(self).__name__} has no estimator {owner!r} to set {rest!r} of.")
             inner.set_params(**{rest: value})
         return self
 
     def __repr__(self) -> str:
-        defaults, given = self._parameter_defaults(), self.get_params(deep=False)
+        defaults, given = self.parameter_defaults(), self.get_params(deep=False)
         changed = {name: value for name, value in given.items() if value is not defaults[name]}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 

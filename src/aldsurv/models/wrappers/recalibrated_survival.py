@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import portable, require, text
 from aldsurv.models.linear.linear_survival import finite_floats
 from aldsurv.models.neural.fitting.preparation import member_seeds
+from aldsurv.models.training_rows import TrainedOn
 from aldsurv.models.wrappers.nested import NestedHabits, check_parts, choose_parts, held_out, read_rows, unfitted
 from aldsurv.nonparametric.observed_levels import level_map
 from aldsurv.registry import MODELS
@@ -76,11 +77,9 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
     [0.62, 0.48]
     """
 
-    _NAME: ClassVar[str] = "recalibrated"
-
     estimator_: SurvivalEstimator
     level_map_: LevelMap
-    trained_on_: dict[str, Any]
+    trained_on_: TrainedOn | None
 
     def __init__(
         self,
@@ -140,13 +139,17 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
         inner: SurvivalEstimator = self.estimator
         return inner
 
-    def _point(self) -> str:
+    @property
+    def error_point_(self) -> str:
+        """The summary that `predict_time` gives."""
         self._require_fitted()
-        return self.estimator_._point()
+        return self.estimator_.error_point_
 
-    def _ranking_point(self) -> str:
+    @property
+    def ranking_point_(self) -> str:
+        """The summary by which rows are ranked."""
         self._require_fitted()
-        return self.estimator_._ranking_point()
+        return self.estimator_.ranking_point_
 
     def predict_members(self, X: Any) -> list[SurvivalDistribution]:
         """What each member of the model within predicts, its levels put right as those of all together are.
@@ -156,8 +159,10 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
         self._require_fitted()
         return [recalibrated(one, self.level_map_) for one in self.estimator_.predict_members(X)]
 
-    def _n_members(self) -> int:
-        return self.estimator_._n_members()
+    @property
+    def n_members(self) -> int:
+        """Networks or other members of an ensemble; 1 without one."""
+        return self.estimator_.n_members
 
     def _band_stretch(self) -> float:
         return self.estimator_._band_stretch()
@@ -170,7 +175,7 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
 
     def _remember(self, model: SurvivalEstimator, learned: LevelMap) -> None:
         self.estimator_, self.level_map_ = model, learned
-        self.trained_on_ = vars(model).get("trained_on_", {})
+        self.trained_on_ = model.trained_on_
         self.unique_times_, self.n_features_in_ = model.unique_times_, model.n_features_in_
         if "feature_names_in_" in vars(model):
             self.feature_names_in_ = model.feature_names_in_
@@ -180,7 +185,8 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         document, arrays = self.estimator_._to_file()
         parameters = {name: portable(getattr(self, name)) for name in _PARAMETERS}
-        entries = {"parameters": parameters, "inner": {"model": self.estimator_._NAME, "entries": document}}
+        inner = {"model": MODELS.name_of(type(self.estimator_)), "entries": document}
+        entries = {"parameters": parameters, "inner": inner}
         own = dict(zip(_ARRAYS, (self.level_map_.knots, self.level_map_.values), strict=True))
         return entries, {**own, **{f"{_INNER}{name}": array for name, array in arrays.items()}}
 

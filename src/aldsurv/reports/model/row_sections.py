@@ -125,7 +125,7 @@ def people_section(subject: Subject, people: NDArray[np.intp], outcome: Survival
     """Curves and intervals of a few rows, and what happened to them; `outcome` is that of the whole table."""
     given, model = subject.everything.rows(people).given, subject.model
     predicted = model.predict_distribution(given)
-    several = model._n_members() > 1
+    several = model.n_members > 1
     names = [f"row {row + 1}" for row in people]
     # Beyond what was ever observed a curve is a continuation of others, and would fill the picture.
     times = np.linspace(0.0, max(subject.follow_up, float(outcome.time.max())), 201)
@@ -172,7 +172,7 @@ def _people_table(
     at = np.unique(np.quantile(outcome.time[outcome.event], [0.25, 0.75]))
     survival, shown = as_numbers(predicted.survival(at)), range(min(len(table.names), _SHOWN_COLUMNS))
     band = None
-    if subject.model._n_members() > 1:
+    if subject.model.n_members > 1:
         band = np.stack(subject.model.predict_time_band(table.given, point="median", level=_BAND), axis=1)
     columns = (
         PageColumn("row", "Row"),

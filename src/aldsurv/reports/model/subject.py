@@ -62,8 +62,7 @@ class Subject:
     @property
     def facts(self) -> dict[str, Any]:
         """What the model knows of its training; empty if it keeps nothing."""
-        found = vars(self.model).get("trained_on_")
-        return found if isinstance(found, dict) else {}
+        return {} if self.model.trained_on_ is None else self.model.trained_on_.to_dict()
 
     def some_rows(self, most: int) -> Subject:
         """The same with no more rows than that, drawn at random."""

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from aldsurv.errors import DataError, TrainingError
-from aldsurv.models.neural.fitting.preparation import data_fingerprint
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.training_rows import data_fingerprint
 
 __all__ = ["Fit", "Plan", "run_all"]
 
@@ -139,7 +139,7 @@ def _taken_up(fit: Fit) -> bool:
     same = found.settings_ == own.settings and found.random_state == wanted.random_state
     # The same numbers inside may be other times.
     same = same and found.time_scale_ == own.unit
-    if not same or found.trained_on_["fingerprint"] != data_fingerprint(own.x, own.data):
+    if not same or found.trained_on_.fingerprint != data_fingerprint(own.x, own.data):
         raise DataError(
             f"{path} is no checkpoint of this run: data, settings or random_state differ. "
             "Remove the file to start anew, or name another one."

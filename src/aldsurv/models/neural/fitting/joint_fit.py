@@ -16,8 +16,9 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError, TrainingError
 from aldsurv.models.neural.fitting.candidates import Fit, Plan, run_all
 from aldsurv.models.neural.fitting.encoding import encoded, require_torch
-from aldsurv.models.neural.fitting.preparation import data_fingerprint, even_weights
+from aldsurv.models.neural.fitting.preparation import even_weights
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.training_rows import data_fingerprint
 from aldsurv.networks import Architecture
 
 __all__ = ["fit_together"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
@@ -19,7 +18,6 @@ from aldsurv.losses.rounding import rounded
 __all__ = [
     "Rows",
     "base_seed",
-    "data_fingerprint",
     "even_weights",
     "in_unit",
     "member_seeds",
@@ -233,15 +231,3 @@ def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
         return X.iloc[rows]
     except AttributeError:
         return (X if isinstance(X, np.ndarray) or "columns" in dir(X) else np.asarray(X))[rows]
-
-
-def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
-    """SHA-256 of the numbers a model was trained on."""
-    digest = hashlib.sha256(repr((x.shape, str(x.dtype))).encode())
-    digest.update(np.ascontiguousarray(x).data)
-    for column in (data.lower, data.upper, data.entry, data.weight):
-        digest.update(b"none" if column is None else np.ascontiguousarray(column).data)
-    if data.cause is not None:
-        digest.update(repr(data.causes).encode())
-        digest.update(np.ascontiguousarray(data.cause).data)
-    return digest.hexdigest()

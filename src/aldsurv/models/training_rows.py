@@ -1,0 +1,148 @@
+"""What every model asks of its training rows, and what it remembers of them."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv import __version__
+from aldsurv.checks import Number, WholeNumber
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import DataError, ModelFileError
+from aldsurv.models.file_entries import require
+
+__all__ = ["TrainedOn", "data_fingerprint", "distinct_times", "require_same_rows", "thinned"]
+
+_MOST_TIMES = 512
+
+
+def require_same_rows(n_rows: int, data: SurvivalData) -> None:
+    """Raise `DataError` unless X has one row for each time, and some row had an event."""
+    if n_rows != len(data):
+        raise DataError(
+            f"X has {n_rows} rows, but y has {len(data)}", argument="X", advice="Give one row of X for each time."
+        )
+    if not (np.isfinite(data.upper) & (data.weights > 0)).any():
+        raise DataError(
+            "no event was observed in any row: there is nothing to learn",
+            argument="y",
+            advice="Check which value of the event column means an event.",
+        )
+
+
+def distinct_times(data: SurvivalData) -> NDArray[np.float64]:
+    """All finite times and bounds, ascending."""
+    bounds = np.concatenate([data.lower, data.upper])
+    return np.unique(bounds[np.isfinite(bounds)])
+
+
+def thinned(times: NDArray[np.float64], most: int = _MOST_TIMES) -> NDArray[np.float64]:
+    """At most so many of the times, evenly by their rank, the first and the last among them."""
+    if len(times) <= most:
+        return times
+    return np.asarray(times[np.linspace(0, len(times) - 1, most).round().astype(np.intp)])
+
+
+def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
+    """SHA-256 of the numbers a model was trained on."""
+    digest = hashlib.sha256(repr((x.shape, str(x.dtype))).encode())
+    digest.update(np.ascontiguousarray(x).data)
+    for column in (data.lower, data.upper, data.entry, data.weight):
+        digest.update(b"none" if column is None else np.ascontiguousarray(column).data)
+    if data.cause is not None:
+        digest.update(repr(data.causes).encode())
+        digest.update(np.ascontiguousarray(data.cause).data)
+    return digest.hexdigest()
+
+
+@final
+@dataclass(frozen=True)
+class TrainedOn:
+    """What a model was trained on, for people who use it later.
+
+    Attributes
+    ----------
+    rows, events, total_weight
+        How many, and the sum of the weights.
+    first_time, last_time
+        Range of the times, in the unit of the data.
+    fingerprint
+        SHA-256 of the numbers.
+    versions
+        Of Python and of the packages that matter.
+    outcome
+        Columns of the table that held the outcome, by their role (``"time"``, ``"event"``, …), if they are known.
+    """
+
+    rows: int
+    events: int
+    first_time: float
+    last_time: float
+    total_weight: float | None = None
+    fingerprint: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    outcome: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def describe(
+        cls,
+        data: SurvivalData,
+        *,
+        times: NDArray[np.float64],
+        fingerprint: str,
+        packages: Mapping[str, str] | None = None,
+    ) -> TrainedOn:
+        """Describe the training rows.
+
+        Parameters
+        ----------
+        data
+            The rows.
+        times
+            Distinct times in the user's unit, ascending.
+        fingerprint
+            What `data_fingerprint` gives.
+        packages
+            Versions of further packages.
+        """
+        versions = {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()}
+        return cls(
+            rows=len(data),
+            events=data.n_events,
+            total_weight=data.total_weight,
+            first_time=float(times[0]),
+            last_time=float(times[-1]),
+            fingerprint=fingerprint,
+            versions={**versions, **(packages or {})},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it; what is not known is left out."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        mappings = {name: dict(value) for name, value in values.items() if isinstance(value, Mapping)}
+        return {name: mappings.get(name, value) for name, value in values.items() if value is not None and value != {}}
+
+    @classmethod
+    def from_dict(cls, document: object) -> TrainedOn:
+        """The inverse of `to_dict`, for a file that may hold anything; raises `ModelFileError`."""
+        names = {entry.name for entry in fields(cls)}
+        if not isinstance(document, dict) or not set(document) <= names:
+            raise ModelFileError("the file cannot be used: trained_on is unclear.")
+        for name in ("rows", "events"):
+            require(WholeNumber(0).allows(document.get(name)), f"{name} in trained_on must be a whole number")
+        require(document["rows"] >= 1, "trained_on must have rows")
+        for name in ("first_time", "last_time"):
+            require(Number().allows(document.get(name)), f"{name} in trained_on must be a number")
+        require(Number(0).allows(document.get("total_weight", 0)), "total_weight in trained_on must be a number")
+        require(isinstance(document.get("fingerprint", ""), str), "fingerprint in trained_on must be text")
+        for name in ("versions", "outcome"):
+            entries = document.get(name, {})
+            texts = isinstance(entries, dict) and all(isinstance(text, str) for text in entries.values())
+            require(texts, f"{name} in trained_on must be texts by name")
+        return cls(**document)
