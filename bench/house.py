@@ -34,10 +34,10 @@ CROWDED = 12
 SHOWN = 8
 
 TRACER = """
-import json, sys, threading
+import json, os, sys, threading
 from pathlib import Path
 
-package = str(Path(sys.argv[1]) / "src" / "aldsurv") + "/"
+package = str(Path(sys.argv[1]) / "src" / "aldsurv") + os.sep
 functions, state = set(), threading.local()
 deepest = 0
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
@@ -335,11 +335,8 @@ def figures(tree: Path) -> dict[str, int | str]:
     annotated = [set(names_in(annotation)) for signature in signatures for annotation in signature]
     aliases = aliases_of_any(modules)
     dictionaries = sum(any("dict[str, Any]" in ast.unparse(part) for part in signature) for signature in signatures)
-    rooms_of_name: dict[str, set[str]] = defaultdict(set)
-    for module in modules:
-        if not module.path.name.startswith("__"):
-            rooms_of_name[module.path.name].add(module.room)
-    shared = sorted(name for name, rooms in rooms_of_name.items() if len(rooms) > 1)
+    names = [module.path.name for module in modules if not module.path.name.startswith("__")]
+    rooms = Counter(name for name, _ in {(module.path.name, module.room) for module in modules})
     accesses = private_accesses(modules)
     result: dict[str, int | str] = {
         "modules": len(modules),
@@ -358,7 +355,8 @@ def figures(tree: Path) -> dict[str, int | str]:
     }
     result |= {f"  from {room}": count for room, count in Counter(access.room for access in accesses).most_common()}
     result |= {
-        "file names in several rooms": len(shared),
+        "file names in several rooms": sum(rooms[name] > 1 for name in set(names)),
+        "file names in several folders": sum(count > 1 for count in Counter(names).values()),
         "imports of aldsurv inside functions": sum(map(local_imports, modules)),
         "modules above 450 lines": sum(module.lines > 450 for module in modules),
     }
