@@ -1,27 +1,37 @@
 # Every target sets up .venv by itself and redoes it when pyproject.toml or constraints.txt changes.
-PYTHON ?= python3
+WINDOWS := $(filter Windows_NT,$(OS))
+PYTHON ?= $(if $(WINDOWS),python,python3)
 VENV := .venv
-BIN := $(VENV)/bin
+COMMANDS := $(if $(WINDOWS),Scripts,bin)
+BIN := $(VENV)/$(COMMANDS)
 READY := $(VENV)/.ready
+# A venv without the dependencies of development, in which the wheel is built and then tried.
+WHEEL_VENV := .venv-wheel
+WHEEL_BIN := $(WHEEL_VENV)/$(COMMANDS)
+# The versions the tests were run with; `make test CONSTRAINTS=` takes the newest that the interpreter can have.
+CONSTRAINTS ?= constraints.txt
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
 DEMO ?= demo
 
-.PHONY: help setup demo browser test portable newest coverage lint bench docs clean
+.PHONY: help setup demo browser test suite portable newest coverage lint style types bench docs wheel clean
 
 help:
 	@echo "make demo      set up, predict for people held out, compare models: tables, pictures and a page in $(DEMO)/"
 	@echo "make test      set up, lint, type-check and run the tests"
+	@echo "make suite     set up and run the tests only"
 	@echo "make portable  what trains and computes once more, as on other processors: says what fails under which"
 	@echo "make newest    the tests with the newest packages, and on Python 3.12 and 3.13 without torch"
 	@echo "make coverage  the tests with branch coverage, which takes them nearly twice as long"
-	@echo "make lint      ruff and mypy only"
+	@echo "make lint      ruff and mypy only; make style is ruff alone, make types mypy"
 	@echo "make bench     speed and memory, side by side with peers"
 	@echo "make docs      build the documentation into site/"
+	@echo "make wheel     build the distributions into dist/, install the wheel in an empty venv and try it"
 	@echo "make clean     remove everything that was built"
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml $(CONSTRAINTS)
 	@rm -f $@
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python $(PIP_INSTALL) --editable ".[dev]"
 	@touch $@
 
 setup: $(READY)
@@ -36,12 +46,18 @@ browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes chromium >/dev/null; } || true
 
-lint: $(READY)
+style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(READY)
 	$(BIN)/mypy
 
-test: lint browser
+lint: style types
+
+test: lint suite
+
+suite: $(READY) browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 portable: $(READY)
@@ -54,13 +70,23 @@ coverage: $(READY) browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
 
 bench: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[bench]"
+	$(BIN)/python $(PIP_INSTALL) --editable ".[bench]"
 	$(BIN)/python -m bench
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
+wheel:
+	rm -rf dist
+	$(PYTHON) -m venv --clear $(WHEEL_VENV)
+	$(WHEEL_BIN)/python $(PIP_INSTALL) build
+	$(WHEEL_BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv --clear $(WHEEL_VENV)
+	$(WHEEL_BIN)/python $(PIP_INSTALL) dist/*.whl
+	$(WHEEL_BIN)/aldsurv --help
+	$(WHEEL_BIN)/python -c "import aldsurv; print(aldsurv.__version__, aldsurv.ALDSurvival())"
+
 clean:
-	rm -rf $(VENV) .venv-newest $(DEMO) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
