@@ -179,7 +179,7 @@ def test_outcome_columns_in_a_file_are_checked(kept: object, tmp_path: Path) -> 
     path = fitted().save(tmp_path / "m.aldsurv")
     document, arrays = read_model_file(path)
     write_model_file(path, {**document, "trained_on": {**document["trained_on"], "outcome": kept}}, arrays)
-    with pytest.raises(ModelFileError, match="unclear|must be texts by name"):
+    with pytest.raises(ModelFileError, match=r"unclear|must be texts by name"):
         outcome_of(aldsurv.load(path), OutcomeColumns())
 
 

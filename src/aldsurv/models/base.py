@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -112,6 +113,11 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     def ranking_point_(self) -> str:
         """Name of the summary by which rows are ranked."""
         return self.error_point_
+
+    def set_outcome_columns(self, columns: Mapping[str, str]) -> None:
+        """Keep with the fitted model, and in its file, which columns of a table held the outcome, by their role."""
+        if self.trained_on_ is not None:
+            self.trained_on_ = replace(self.trained_on_, outcome=dict(columns))
 
     def predict_time(self, X: Any) -> FloatArray:
         """One time a row: the summary of the distribution named by the parameter `point`."""

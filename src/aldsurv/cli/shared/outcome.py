@@ -146,8 +146,7 @@ def read_outcome_table(
 
 def remember_outcome(model: SurvivalEstimator, columns: OutcomeColumns) -> None:
     """Keep the names with a fitted model, and in its file, so that they need not be given again."""
-    if model.trained_on_ is not None:
-        model.trained_on_ = replace(model.trained_on_, outcome=columns.given)
+    model.set_outcome_columns(columns.given)
 
 
 def outcome_of(model: SurvivalEstimator, given: OutcomeColumns) -> OutcomeColumns:

@@ -252,6 +252,11 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         inner: SurvivalEstimator = self.estimator
         return inner
 
+    def set_outcome_columns(self, columns: Mapping[str, str]) -> None:
+        """Keep with the model within which columns of a table held the outcome."""
+        self.estimator_.set_outcome_columns(columns)
+        self.trained_on_ = self.estimator_.trained_on_
+
     @property
     def error_point_(self) -> str:
         """The summary that `predict_time` gives."""
