@@ -25,6 +25,7 @@ from aldsurv.quoting import quoted, shortened
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from aldsurv.columns.column_plans import ColumnPlan
     from aldsurv.columns.features import Features
     from aldsurv.models.linear.coefficients import CoefficientTable
     from aldsurv.models.strata import Stratum
@@ -157,6 +158,14 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     def innermost(self) -> SurvivalEstimator:
         """The model that learns from the columns: this one, or the one within a model around another."""
         return self
+
+    @property
+    def columns_(self) -> dict[str | int, ColumnPlan | None]:
+        """Columns of X by name or position, in the order of training, and what was learned of each; None: strata."""
+        features = self.features_
+        if features is None:
+            return {}
+        return {plan.name if features.named else position: plan for position, plan in enumerate(features.columns)}
 
     @property
     def strata_columns_(self) -> tuple[str | int, ...]:

@@ -176,8 +176,9 @@ class LinearSurvival(SurvivalEstimator):
 
     @property
     def strata_columns_(self) -> tuple[str | int, ...]:
-        """Columns of X whose levels are strata, by name or position."""
-        return self.design_.columns
+        """Columns of X whose levels are strata, by name, or by position if columns have none."""
+        names = self.design_.features.names_in
+        return tuple(names[column] if names and isinstance(column, int) else column for column in self.design_.columns)
 
     @property
     def strata_(self) -> tuple[Stratum, ...]:

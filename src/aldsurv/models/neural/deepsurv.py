@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.column_plans import ColumnPlan
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
@@ -222,6 +223,17 @@ class DeepSurv(NeuralSurvival):
             sizes=np.full(strata, size),
             strata=self._strata_of(X),
         )
+
+    @property
+    def columns_(self) -> dict[str | int, ColumnPlan | None]:
+        """Columns of X by name or position, and what was learned of each; None: strata."""
+        covariate_columns, strata = super().columns_, self.strata_columns_
+        if not strata or self.features_ is None:
+            return covariate_columns
+        if self.features_.named:
+            return {**covariate_columns, **dict.fromkeys(strata)}
+        plans = iter(self.features_.columns)
+        return {k: None if k in strata else next(plans) for k in range(len(covariate_columns) + len(strata))}
 
     @property
     def strata_columns_(self) -> tuple[str | int, ...]:
