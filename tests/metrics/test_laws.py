@@ -15,7 +15,7 @@ from aldsurv.metrics.calibration.prediction_intervals import interval_coverage
 from aldsurv.metrics.calibration.time_calibration import integrated_calibration_index, one_calibration
 from aldsurv.metrics.catalogue import find_metric
 from aldsurv.metrics.discrimination.concordance import concordance_uno
-from aldsurv.metrics.discrimination.over_time import concordance_antolini, cumulative_dynamic_auc
+from aldsurv.metrics.discrimination.time_dependent import concordance_antolini, cumulative_dynamic_auc
 from aldsurv.metrics.error.brier import brier_score
 from aldsurv.metrics.error.brier_skill import brier_skill_score
 from aldsurv.metrics.error.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo

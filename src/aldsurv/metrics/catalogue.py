@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.calibration.horizons import event_quantiles
+from aldsurv.metrics.evaluation_times import event_quantiles
 from aldsurv.registry import METRICS
 from aldsurv.registry.metric_records import TrainingRows
 

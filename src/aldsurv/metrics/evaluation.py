@@ -13,11 +13,11 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ImpossibleRowsWarning, ParameterError
 from aldsurv.metrics.catalogue import Metric, find_metric
+from aldsurv.metrics.checked_arguments import FloatArray, matched_data
 from aldsurv.metrics.error.log_likelihood import log_likelihood_rows
 from aldsurv.metrics.point_estimates import Point, point_estimate
 from aldsurv.metrics.resampling.bootstrap import BootstrapResult, all_replicates, summary, warn_of_skipped
 from aldsurv.metrics.resampling.row_counts import by_counts, numbers
-from aldsurv.metrics.row_matching import FloatArray, matched_data
 from aldsurv.nonparametric.censoring_weights import Ties
 from aldsurv.registry import METRICS, MetricRecord
 

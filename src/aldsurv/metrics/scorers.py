@@ -11,7 +11,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.catalogue import find_metric
-from aldsurv.metrics.row_matching import number_column
+from aldsurv.metrics.checked_arguments import number_column
 from aldsurv.registry import METRICS, Registry
 
 __all__ = ["Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likelihood_scorer", "scorer_names"]

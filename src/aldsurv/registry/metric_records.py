@@ -229,7 +229,7 @@ METRICS = Registry(
     ),
     MetricRecord(
         "auc",
-        "aldsurv.metrics.discrimination.over_time:cumulative_dynamic_auc",
+        "aldsurv.metrics.discrimination.time_dependent:cumulative_dynamic_auc",
         "AUC",
         "how often a subject with the event by a time had the higher predicted risk than one without; mean over times",
         hint="0.5 chance, 1 perfect",
@@ -300,7 +300,7 @@ METRICS = Registry(
     ),
     MetricRecord(
         "antolini_c",
-        "aldsurv.metrics.discrimination.over_time:concordance_antolini",
+        "aldsurv.metrics.discrimination.time_dependent:concordance_antolini",
         "Antolini's C",
         "share of pairs in which the subject with the event had the lower predicted survival at that time",
         hint="0.5 chance, 1 perfect",

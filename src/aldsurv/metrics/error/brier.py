@@ -10,8 +10,8 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.calibration.horizons import training_range
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.evaluation_times import training_range
 from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, uncensored_share
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
 

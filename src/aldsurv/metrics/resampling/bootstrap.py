@@ -13,8 +13,8 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError, SkippedResamplesWarning
 from aldsurv.metrics.catalogue import find_metric
+from aldsurv.metrics.checked_arguments import FloatArray
 from aldsurv.metrics.resampling.row_counts import ByCounts, Counts, by_counts, numbers
-from aldsurv.metrics.row_matching import FloatArray
 
 __all__ = [
     "BootstrapResult",

@@ -22,6 +22,7 @@ from aldsurv.metrics.calibration.level_calibration import (
     survival_calibration,
 )
 from aldsurv.metrics.catalogue import Metric
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, number_column
 from aldsurv.metrics.discrimination.concordance import (
     concordance_harrell,
     concordance_uno,
@@ -39,7 +40,6 @@ from aldsurv.metrics.error.log_likelihood import (
     log_likelihood_rows,
 )
 from aldsurv.metrics.point_estimates import point_estimate
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, number_column
 from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
 
 __all__ = ["ByCounts", "Counts", "by_counts", "numbers"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.metrics.calibration.horizons import checked_times
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
 from aldsurv.metrics.error.brier import event_weights
+from aldsurv.metrics.evaluation_times import checked_times
 from aldsurv.metrics.point_estimates import point_estimate
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
 from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 
