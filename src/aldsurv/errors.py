@@ -9,14 +9,15 @@ __all__ = [
     "DataError",
     "EventValueWarning",
     "FitWarning",
-    "MetricWarning",
+    "ImpossibleRowsWarning",
     "MissingDependencyError",
     "ModelFileError",
     "NoSkillWarning",
     "NotFittedError",
     "ParameterError",
-    "ResampleWarning",
+    "SkippedResamplesWarning",
     "TrainingError",
+    "UndefinedMetricWarning",
     "UnknownNameError",
     "compose_message",
 ]
@@ -116,37 +117,49 @@ class EventValueWarning(UserWarning):
     """Values of an event column that look like the event, and count as censored."""
 
 
-class MetricWarning(UserWarning):
-    """A metric has no finite value for these rows.
-
-    Parameters
-    ----------
-    metric
-        Name of the metric or of its function.
-    problem
-        What follows the name: that it is not defined or not finite, and why.
-    infinite
-        Whether the value is infinite; else it is NaN.
-    """
-
-    def __init__(self, metric: str, problem: str, *, infinite: bool = False) -> None:
-        self.metric, self.problem, self.infinite = metric, problem, infinite
-        super().__init__(f"{metric} {problem}")
-
-
-class ResampleWarning(UserWarning):
-    """Some resamples of a bootstrap, or all of them, have no value of a metric."""
-
-    def __init__(self, metric: str, count: int, samples: int) -> None:
-        self.metric, self.count, self.samples = metric, count, samples
-        super().__init__(
-            f"{count} of {samples} resamples have no value of {metric} (no comparable pair, no event) and are left out."
-        )
-
-
 class MissingDependencyError(AldsurvError, ImportError):
     """An optional package is needed; the message says how to install it."""
 
 
 class NoSkillWarning(UserWarning):
     """A model was fitted, but predicts rows that it did not learn from no better than Kaplan-Meier does."""
+
+
+class UndefinedMetricWarning(UserWarning):
+    """A metric has no value for these rows, and is NaN.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    metric
+        Name of the metric's function.
+    reason
+        Why it has no value.
+    where
+        At which times it has none, such as ``"at 2 of 3 times (first: 12)"``; empty: it has no value at all.
+    """
+
+    def __init__(self, message: str = "", *, metric: str = "", reason: str = "", where: str = "") -> None:
+        self.metric, self.reason, self.where = metric, reason, where
+        super().__init__(message)
+
+
+class ImpossibleRowsWarning(UserWarning):
+    """A prediction gives some observed rows a probability of 0: their log-likelihood is -inf."""
+
+
+class SkippedResamplesWarning(UserWarning):
+    """Resamples of a bootstrap on which a metric has no value are left out.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    skipped, samples
+        How many resamples were left out, of how many.
+    """
+
+    def __init__(self, message: str = "", *, skipped: int = 0, samples: int = 0) -> None:
+        self.skipped, self.samples = skipped, samples
+        super().__init__(message)

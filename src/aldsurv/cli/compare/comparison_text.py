@@ -9,9 +9,10 @@ from typing import Any
 
 from aldsurv.cli.compare.comparison import ComparedModel, Comparison, Difference, best_places
 from aldsurv.cli.shared.input_files import time_unit
-from aldsurv.cli.shared.metric_table import METRICS, shown_metrics
+from aldsurv.cli.shared.metric_table import shown_metrics
 from aldsurv.cli.shared.number_text import format_limits, format_number, format_p_value
 from aldsurv.cli.shared.text_layout import join_names, paragraph, printable, screen_width
+from aldsurv.registry import METRICS
 
 __all__ = ["comparison_facts", "comparison_text"]
 
