@@ -123,7 +123,7 @@ def test_extreme_numbers_stay_finite(values):
     features = Features.learn(X)
     assert np.isfinite(features.transform(X)).all()
     assert np.isfinite(features.transform([[1.7e308], [-1.7e308], [0.0]])).all()
-    assert Features.from_plain(json.loads(json.dumps(features.to_plain(), allow_nan=False))) == features
+    assert Features.from_dict(json.loads(json.dumps(features.to_dict(), allow_nan=False))) == features
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e160, 1e300])
@@ -760,9 +760,9 @@ def test_plain_data_gives_the_same_bits():
         {"bins": 5},
     ):
         features = Features.learn(frame, **settings)
-        back = Features.from_plain(json.loads(json.dumps(features.to_plain(), allow_nan=False)))
+        back = Features.from_dict(json.loads(json.dumps(features.to_dict(), allow_nan=False)))
         assert back == features
-        assert Features.from_plain(features.to_plain()) == features
+        assert Features.from_dict(features.to_dict()) == features
         np.testing.assert_array_equal(back.transform(frame), features.transform(frame))
         assert back.summary() == features.summary()
 
@@ -770,7 +770,7 @@ def test_plain_data_gives_the_same_bits():
 def test_levels_keep_their_types():
     X = np.array([["1"], [2], [2.5], [True], ["x"], ["y"], ["z"]], object)
     features = Features.learn(X, categorical=[0])
-    back = Features.from_plain(json.loads(json.dumps(features.to_plain())))
+    back = Features.from_dict(json.loads(json.dumps(features.to_dict())))
     (plan,) = back.columns
     assert isinstance(plan, Levels)
     assert [(type(level), level) for level in plan.levels] == [
@@ -786,18 +786,18 @@ def test_levels_keep_their_types():
 
 def test_whole_numbers_may_lose_their_point():
     features = Features.learn([[0.0], [2.0]], clip=3.0)
-    text = json.dumps(features.to_plain()).replace(".0", "")
+    text = json.dumps(features.to_dict()).replace(".0", "")
     assert "." not in text
-    assert Features.from_plain(json.loads(text)) == features
+    assert Features.from_dict(json.loads(text)) == features
 
 
 def plain_number(**changes):
-    column = Features.learn({"a": [1.0, 2.0, 4.0]}).to_plain()["columns"][0]
+    column = Features.learn({"a": [1.0, 2.0, 4.0]}).to_dict()["columns"][0]
     return {"named": True, "clip": None, "columns": [column | changes]}
 
 
 def plain_levels(**changes):
-    column = Features.learn({"a": ["x", "y"]}).to_plain()["columns"][0]
+    column = Features.learn({"a": ["x", "y"]}).to_dict()["columns"][0]
     return {"named": True, "clip": None, "columns": [column | changes]}
 
 
@@ -854,7 +854,7 @@ REFUSED_PLAIN = {
 def test_plain_data_that_is_refused(case):
     plain, message = REFUSED_PLAIN[case]
     with pytest.raises(DataError, match=message) as caught:
-        Features.from_plain(plain)
+        Features.from_dict(plain)
     assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)
 
@@ -871,7 +871,7 @@ def places(plain: object, path: tuple = ()) -> list[tuple]:
     return [path, *(place for key, value in inner for place in places(value, (*path, key)))][0 if path else 1 :]
 
 
-RICH = rich_features().to_plain()
+RICH = rich_features().to_dict()
 PLACES = places(RICH)
 
 
@@ -890,7 +890,7 @@ def test_damaged_plain_data_is_refused_or_read(place, damage, value):
     else:
         inside[f"{place[-1]} again"] = inside[place[-1]]
     try:
-        features = Features.from_plain(plain)
+        features = Features.from_dict(plain)
     except DataError:
         return
     # What is read is whole: it transforms to finite numbers and can be written again.
@@ -898,10 +898,10 @@ def test_damaged_plain_data_is_refused_or_read(place, damage, value):
     found = quietly(features.transform, row)
     assert found.shape == (1, len(features.names_out))
     assert np.isfinite(found).all()
-    assert Features.from_plain(json.loads(json.dumps(features.to_plain(), allow_nan=False))) == features
+    assert Features.from_dict(json.loads(json.dumps(features.to_dict(), allow_nan=False))) == features
 
 
 @given(anything)
 def test_any_other_plain_data_is_refused(plain):
     with pytest.raises(DataError):
-        Features.from_plain(plain)
+        Features.from_dict(plain)

@@ -9,7 +9,7 @@ import pytest
 
 from aldsurv import datasets
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
-from aldsurv.tables import table_blocks
+from aldsurv.tables import text_file
 
 ROWS = 500
 
@@ -25,7 +25,7 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_blocks, "_TEXT_BLOCK", 200)
+    monkeypatch.setattr(text_file, "_LARGEST_PIECE", 200)
 
 
 def joined(path: Path, rows: int = 37, **reading: str) -> tuple[dict[str, np.ndarray], list[int]]:

@@ -23,10 +23,9 @@ from hypothesis import strategies as st
 
 from aldsurv.errors import AldsurvError, DataError, MissingDependencyError, ParameterError, UnknownNameError
 from aldsurv.models import ALDSurvival
-from aldsurv.tables import arrow_columns, csv_columns, table_format
+from aldsurv.tables import arrow_columns, table_format, text_file
 from aldsurv.tables.table import Table, TableColumn
-from aldsurv.tables.table_blocks import read_blocks
-from aldsurv.tables.table_reading import read_table
+from aldsurv.tables.table_reading import read_blocks, read_table
 
 PLAIN = "age,grade,days,dead\n40,I,5,1\n50,II,6.5,0\nNA,I,2,1\n"
 ROLES = {"time": "days", "event": "dead"}
@@ -409,7 +408,7 @@ def test_types_that_change_late(write) -> None:
 
 
 def test_more_surprises_than_passes(write) -> None:
-    n = csv_columns._MOST_SURPRISES + 2
+    n = text_file._MOST_SURPRISES + 2
     rows = [",".join(["1"] * n)] * 120_000
     odd = ",".join(f"w{k}" if k % 2 else "1.5" for k in range(n))
     text = ",".join(f"c{k}" for k in range(n)) + "\n" + "\n".join([*rows, odd]) + "\n"
@@ -443,7 +442,7 @@ def test_very_long_lines(write) -> None:
 
 
 def test_lines_too_long_for_any_block(write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_columns, "_BLOCKS", (1 << 10, 1 << 12))
+    monkeypatch.setattr(text_file, "_PIECES", (1 << 10, 1 << 12))
     assert "a line of more than 4096 bytes" in refusal(write(f"a,b\n1,{'z' * 9000}\n2,y\n"))
 
 
@@ -588,7 +587,7 @@ def test_well_formed_tables_equal_those_of_pandas(tmp_path_factory, data) -> Non
     path.write_bytes(text.encode(encoding))
     table = read_table(path, delimiter=delimiter, decimal=".")
     expected = read_exact_csv(
-        io.StringIO(text), sep=delimiter, keep_default_na=False, na_values=list(csv_columns.MISSING)
+        io.StringIO(text), sep=delimiter, keep_default_na=False, na_values=list(text_file.MISSING)
     )
     assert table.feature_names == list(expected.columns)
     for name in names:
@@ -602,7 +601,7 @@ def test_well_formed_tables_equal_those_of_pandas(tmp_path_factory, data) -> Non
 def test_segments_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow_columns, "_FIRST_SEGMENT", 4)
     monkeypatch.setattr(arrow_columns, "_LARGEST_SEGMENT", 16)
-    builder = arrow_columns.ColumnBuilder(pa.int64(), "column 'a'")
+    builder = arrow_columns.ColumnBuilder(pa.int64(), "a")
     expected: list[float] = []
     for size in (0, 3, 1, 30, 2, 5):
         values = [*range(len(expected), len(expected) + size)]
@@ -662,7 +661,7 @@ def test_no_file_is_closed_under_a_thread_that_reads_ahead(tmp_path, monkeypatch
     def opened(place: Path) -> pa.PythonFile:
         return pa.PythonFile(SlowFile(place, closed_under), mode="r")
 
-    monkeypatch.setattr("aldsurv.tables.csv_columns.open_arrow_file", opened)
+    monkeypatch.setattr("aldsurv.tables.text_file.open_arrow_file", opened)
     table = read_table(path, time="t", event="e")
     assert len(table) == rows
     assert sum(len(block.x["t"]) for block in read_blocks(path).blocks(numbers=["t"], rows=50_000)) == rows

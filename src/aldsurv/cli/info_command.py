@@ -67,7 +67,7 @@ def _plain(model: SurvivalEstimator, path: Path, size: int) -> dict[str, Any]:
         "unit": innermost(model).get_params().get("unit"),
         "outcome": None if outcome is None else outcome.given,
         **{name: facts.get(name) for name in _FACTS},
-        "columns": None if features is None else features.to_plain()["columns"],
+        "columns": None if features is None else features.to_dict()["columns"],
         "n_columns": model.n_features_in_,
         "settings": settings_of(model),
     }

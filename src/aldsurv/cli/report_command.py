@@ -153,8 +153,8 @@ def _check_people(chosen: int | list[int], length: int) -> None:
 
 def _group_values(group: str, table: Table, path: str, columns: OutcomeColumns) -> NDArray[Any]:
     """Values of a column, be it one of the model's or not."""
+    from aldsurv.checks import listed
     from aldsurv.cli.shared.outcome import read_outcome_table
-    from aldsurv.data.outcome_columns import listed
 
     if group in table.x:
         return table.x[group]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from aldsurv.checks import listed
 from aldsurv.cli.fit.fit_plan import Plan, default_target
 from aldsurv.cli.fit.held_out import HeldOut, figures, part_rows
 from aldsurv.cli.shared.column_uses import ColumnText, table_columns
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.cli.shared.outcome import OutcomeColumns, innermost, told_in_options
-from aldsurv.data.outcome_columns import listed
 from aldsurv.errors import AldsurvError, DataError, ParameterError
 from aldsurv.files.writing import is_stream
 from aldsurv.models.base import SurvivalEstimator

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_columns import Asked
     from aldsurv.cli.predict.prediction_stream import Prediction
     from aldsurv.cli.shared.notes import Notes
-    from aldsurv.tables.table_blocks import TableBlocks
+    from aldsurv.tables.table_file import TableFile
 
 __all__ = ["predict"]
 
@@ -200,7 +200,7 @@ def _asked(options: dict[str, Any], last: float) -> Asked:
     return Asked(summaries, levels, interval, times, times or (last,), band)
 
 
-def _since(text: str | None, table: TableBlocks) -> float | str | None:
+def _since(text: str | None, table: TableFile) -> float | str | None:
     """A column if there is one of that name, else a number."""
     if text is None or text in table.names:
         return text

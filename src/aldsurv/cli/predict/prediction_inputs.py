@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+from aldsurv.checks import listed
 from aldsurv.cli.shared.outcome import innermost
 from aldsurv.columns.column_plans import ColumnPlan, LeftOut, Levels, Number
-from aldsurv.data.outcome_columns import listed
 from aldsurv.errors import DataError, UnknownNameError
 from aldsurv.quoting import quoted
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from aldsurv.columns.features import Features
     from aldsurv.models.base import SurvivalEstimator
-    from aldsurv.tables.table_blocks import TableBlocks
+    from aldsurv.tables.table_file import TableFile
 
 __all__ = ["Input", "ModelInputs", "data_columns"]
 
@@ -69,7 +69,7 @@ class ModelInputs:
     by_position: bool
 
     @classmethod
-    def of(cls, model: SurvivalEstimator, table: TableBlocks, aside: Collection[str]) -> ModelInputs:
+    def of(cls, model: SurvivalEstimator, table: TableFile, aside: Collection[str]) -> ModelInputs:
         """Find the columns of a model in a table; those `aside` may be there beside them."""
         # What columns become is known to the model within a model of a model.
         model = innermost(model)
@@ -111,7 +111,7 @@ class ModelInputs:
     def outside(self, x: dict[str, NDArray[Any]]) -> dict[str, NDArray[np.bool_]]:
         """For each column with a plan, the rows beyond what training had shown."""
         return {
-            own.name: own.plan.outside(x[own.name], f"column {quoted(own.name)}")
+            own.name: own.plan.outside(x[own.name], own.name)
             for own in self.inputs
             if own.name is not None and own.plan is not None
         }
@@ -125,7 +125,7 @@ class ModelInputs:
         }
 
 
-def data_columns(table: TableBlocks) -> list[str]:
+def data_columns(table: TableFile) -> list[str]:
     """Columns of a table but those without a name, which number the rows."""
     return [name for name in table.names if not _ROW_NAMES.fullmatch(name)]
 
@@ -174,7 +174,7 @@ def _is_text(levels: Sequence[Any]) -> bool:
     return any(isinstance(level, str) for level in levels)
 
 
-def _by_position(table: TableBlocks, count: int, aside: Collection[str]) -> list[str]:
+def _by_position(table: TableFile, count: int, aside: Collection[str]) -> list[str]:
     names = data_columns(table)
     rest = [name for name in names if name not in aside]
     for candidates in (names, rest):
@@ -186,7 +186,7 @@ def _by_position(table: TableBlocks, count: int, aside: Collection[str]) -> list
     )
 
 
-def _require_all(table: TableBlocks, names: Sequence[str]) -> None:
+def _require_all(table: TableFile, names: Sequence[str]) -> None:
     missing = [name for name in names if name not in table.names]
     if missing:
         unused = [name for name in data_columns(table) if name not in names]

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.data.outcome_columns import Column, number_column
+from aldsurv.data.frame_columns import Column, number_column
 from aldsurv.errors import DataError
-from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_columns import Asked
     from aldsurv.cli.predict.prediction_inputs import ModelInputs
     from aldsurv.models.base import SurvivalEstimator
-    from aldsurv.tables.table_blocks import TableBlock, TableBlocks
+    from aldsurv.tables.table_file import TableBlock, TableFile
 
 __all__ = ["BLOCK_ROWS", "PredictedBlock", "Prediction", "Surprises"]
 
@@ -88,7 +87,7 @@ class Prediction:
     """
 
     model: SurvivalEstimator
-    table: TableBlocks
+    table: TableFile
     inputs: ModelInputs
     asked: Asked
     kept: tuple[str, ...]
@@ -158,15 +157,17 @@ class Prediction:
             return None
         if not isinstance(self.since, str):
             return np.full(len(next(iter(block.x.values()))), self.since)
-        label = f"column {quoted(self.since)}"
-        values = number_column(Column(block.x[self.since], label))
+        values = number_column(Column(block.x[self.since], "given_survived", self.since))
         bad = ~(np.isfinite(values) & (values >= 0))
         if bad.any():
             row = int(np.argmax(bad))
             found = "a gap" if np.isnan(values[row]) else f"{values[row]:g}"
             raise DataError(
-                f"{label} of --given-survived must be a time from 0 on, but row {row} holds {found}. "
-                "Give 0 where nothing is known."
+                f"--given-survived must be a time from 0 on, but this is {found}",
+                argument="given_survived",
+                column=self.since,
+                row=row,
+                advice="Give 0 where nothing is known.",
             )
         return values
 
