@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aldsurv.quoting import quoted
-
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -72,7 +70,7 @@ class AldsurvError(Exception):
         self.problem, self.advice, self.suggestion = problem, advice, suggestion
         self.argument, self.column, self.row = argument, column, row
         self.file, self.line = file, line
-        place = [f"column {quoted(column)}"] if column is not None else []
+        place = [f"column {column!r:.72}"] if column is not None else []
         place += [f"line {line}"] if line is not None else [f"row {row}"] if row is not None else []
         named = problem if file is None else f"{file!r}: {problem}"
         super().__init__(compose_message(named, ", ".join(place), advice))

@@ -73,7 +73,7 @@ def read_covariates(X: Any) -> Covariates:
             advice="Convert it to a dense array, as by X.toarray().",
         )
     if not isinstance(X, Sized) and "collect" in dir(type(X)):
-        problem = f"X must hold rows, but is a {type(X).__name__}"
+        problem = f"X must hold rows, but is a {type(X).__name__}, which has not read them yet"
         raise DataError(problem, argument="X", advice="Collect it first, by X.collect().")
     if isinstance(X, Mapping):
         keys = list(X)

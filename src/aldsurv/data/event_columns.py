@@ -87,13 +87,13 @@ def _event_error(distinct: list[Any], column: Column, event_value: object) -> Da
     if event_value is not None:
         problem = f"event_value={quoted(event_value)} does not occur in {column.argument}, which holds {values}"
         return DataError(problem, argument="event_value", column=column.name, advice="Give one of these.")
-    problem = f"{column.argument} must be True/False or 0/1, but holds"
+    problem = f"{column.argument} must be True/False or 0/1, but it holds"
     if not all(isinstance(value, Real) for value in distinct):
         likely = (value for word in _EVENT_VALUES for value in distinct if word in str(value).lower())
         guess = next(likely, distinct[-1])
     elif len(distinct) > 5 or any(isinstance(value, float) for value in distinct):
         return DataError(
-            f"{problem} {len(distinct)} different numbers, as a column of times does: {values}",
+            f"{problem} {len(distinct)} different numbers: {values}",
             argument="event_value",
             column=column.name,
             advice="Were time and event exchanged? If not, say by event_value which of them is the event.",

@@ -131,7 +131,7 @@ def column_array(column: Column) -> NDArray[Any]:
     try:
         raw = np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise column.error(f"cannot be read as a column: {error}", advice="Give one value per row.") from None
+        raise column.error(f"cannot be read as a column ({error})", advice="Give one value per row.") from None
     if raw.dtype.kind in "US" and isinstance(values, (list, tuple)):
         # Among text numpy writes a missing value as the text "nan" or "None".
         raw = np.array(values, dtype=object)
@@ -139,7 +139,7 @@ def column_array(column: Column) -> NDArray[Any]:
         raw = raw[:, 0]
     if raw.ndim != 1:
         raise column.error(
-            f"must be one column, but its shape is {raw.shape}, of type {type(values).__name__}",
+            f"must be one column, but its shape is {raw.shape} (type {type(values).__name__})",
             advice="Give one value per row.",
         )
     return raw

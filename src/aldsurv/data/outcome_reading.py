@@ -46,6 +46,17 @@ def frame_outcome(
             advice="Name one pair, such as time='months', event='status'.",
         )
     columns = {role: frame_column(frame, name, role) for role, name in named.items()}
+    if event_value is not None and pair[1] != "event":
+        raise ParameterError(
+            f"event_value cannot be combined with {' and '.join(pair)}, which say where events were observed.",
+            argument="event_value",
+        )
+    if (censored is not None or names is not None) and pair[1] != "cause":
+        raise ParameterError(
+            "censored and names cannot be used without cause",
+            argument="names" if censored is None else "censored",
+            advice="For the event use event_value.",
+        )
     entry, weight = columns.get("entry"), columns.get("weight")
     first, second = (columns[role] for role in pair)
     if pair[1] == "event":
@@ -96,7 +107,7 @@ def _time_and_event_names(frame: object, names: list[Any], event_value: object) 
     A column named after censoring is refused unless `event_value` says what its values mean.
     """
     if len(names) != 2:
-        problem = f"y must have two columns, but it has {len(names)}: {listed(names, 5)}"
+        problem = f"y must have two columns, but it has {len(names)} ({listed(names, 5)})"
         raise DataError(problem, argument="y", advice=_FROM_FRAME)
     if event_value is None and any("cens" in str(name).lower() for name in names):
         problem = f"columns {listed(names)}: it is not clear whether 1 means censored or not"

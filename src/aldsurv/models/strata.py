@@ -111,9 +111,7 @@ def _positions(X: Any, columns: Sequence[str | int]) -> list[int]:
         elif 0 <= column < n_columns:
             positions.append(int(column))
         else:
-            raise ParameterError(
-                f"strata must be columns from 0 to {n_columns - 1} of X, but {quoted(column)} is not."
-            )
+            raise ParameterError(f"strata must be columns from 0 to {n_columns - 1} of X, but {quoted(column)} is not.")
     if len(set(positions)) < len(positions):
         raise ParameterError(f"strata must be different columns, but {quoted(columns)} names one twice.")
     return positions

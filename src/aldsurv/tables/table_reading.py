@@ -168,7 +168,7 @@ class _ColumnUses:
                 left_out = True
                 if position and not name.strip():
                     message = f"{str(file.path)!r}: column {position + 1} has no name and is left out."
-                    warnings.warn(message, stacklevel=4)
+                    warnings.warn(message, stacklevel=3)
             columns.append(TableColumn(name, "left out" if left_out else role_of.get(name, "feature")))
         uses = cls(roles, tuple(categorical), tuple(columns))
         names = uses.names
