@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import NoSkillWarning, TrainingError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.neural.fitting.preparation import rows_of
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.tuning.spaces import Space
 
@@ -85,14 +85,14 @@ def cross_validated(
         with warnings.catch_warnings():
             # The score of the trial says it.
             warnings.simplefilter("ignore", NoSkillWarning)
-            _fit_all(models, [(rows_of(X, own), data[own]) for own in others])
+            _fit_all(models, [(take_rows(X, own), data[own]) for own in others])
     except TrainingError:
         return None
     total = 0.0
     for model, own, part in zip(models, others, parts, strict=True):
         weight = data[part].total_weight
         if weight > 0:
-            total += weight * _held_out(model.predict_distribution(rows_of(X, part)), data[part], data[own], space)
+            total += weight * _held_out(model.predict_distribution(take_rows(X, part)), data[part], data[own], space)
     mean = total / sum(data[part].total_weight for part in parts)
     return mean if math.isfinite(mean) else None
 

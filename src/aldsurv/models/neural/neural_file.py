@@ -39,7 +39,7 @@ def written(model: NeuralSurvival) -> tuple[dict[str, Any], dict[str, NDArray[An
     document = {
         "parameters": saved_parameters(model),
         "settings": {name: portable(value) for name, value in model.settings_.items()},
-        "features": None if model.features_ is None else model.features_.to_plain(),
+        "features": None if model.features_ is None else model.features_.to_dict(),
         "network": model.network_.to_plain(),
         "encoders": [type(encoder).__name__ for encoder in model.encoders_],
         "members": int(model.weights_["output.bias"].shape[0]),
@@ -75,7 +75,7 @@ def restored(
     network.check_arrays(weights, members)
     learned = {name.removeprefix("learned."): a for name, a in arrays.items() if name.startswith("learned.")}
     model._check_learned(settings, network, members, learned)
-    features = None if document["features"] is None else Features.from_plain(document["features"])
+    features = None if document["features"] is None else Features.from_dict(document["features"])
     encoders = _encoders(document["encoders"], arrays, encoder, members)
     require((features is None) == bool(encoders), "a model has either columns or an encoder")
     require(features is None or features.width == network.inputs, "columns and network do not fit together")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
@@ -20,7 +21,7 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS, SurvivalEstimator
 from aldsurv.models.file_entries import portable
 from aldsurv.models.neural.fitting.encoding import encoded, raw_inputs, require_torch
-from aldsurv.models.neural.fitting.preparation import Rows, member_seeds, rows_of, split_for_members, time_unit
+from aldsurv.models.neural.fitting.preparation import Rows, member_seeds, split_for_members, time_unit
 from aldsurv.models.training_rows import TrainedOn, distinct_times, require_same_rows, thinned
 from aldsurv.networks import Architecture, forward
 
@@ -414,7 +415,7 @@ class NeuralSurvival(SurvivalEstimator):
             rows = sampled_rows(held)
             own = {name: array[k : k + 1] for name, array in self.weights_.items()}
             raw = _outputs(self.network_, own, self.encoders_[k : k + 1], prepared.x[rows], self._levels())[0]
-            predicted = self._member_distribution(raw, k, rows_of(prepared.given, rows)).scaled(self.time_scale_)
+            predicted = self._member_distribution(raw, k, take_rows(prepared.given, rows)).scaled(self.time_scale_)
             parts.append(HeldPart(predicted, observed[rows], observed if self._LEARNS_FROM_ALL else observed[train]))
         warn_without_skill(gain_over_kaplan_meier(parts, repeats=prepared.rows.repeats), type(self).__name__)
 

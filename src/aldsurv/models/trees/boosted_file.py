@@ -27,7 +27,7 @@ def written(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Entries and arrays from which `restored` makes the same estimator."""
     document = {
         "parameters": saved_parameters(model),
-        "features": model.features_.to_plain(),
+        "features": model.features_.to_dict(),
         "time_scale": model.time_scale_,
         "least_scale": model.outputs_.least_scale,
         "held_out": model.held_out_,
@@ -57,7 +57,7 @@ def restored(kind: Any, document: Mapping[str, Any], arrays: Mapping[str, NDArra
     )
     require(isinstance(document["held_out"], bool), "held_out must be true or false")
     outputs = BoostedOutputs(model.support, model.components, least)
-    features = Features.from_plain(document["features"])
+    features = Features.from_dict(document["features"])
     start, units, gain, losses, times = (finite_floats(arrays, name) for name in _ARRAYS)
     members, width = model.members, features.width
     require(start.shape == (members, outputs.count), "its start is not that of its outputs")

@@ -310,7 +310,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         entries = {
             "parameters": {name: portable(value) for name, value in own.items() if name != "estimator"},
             "inner": {"model": MODELS.name_of(type(self.estimator_)), "entries": document},
-            "features": self.features_.to_plain(),
+            "features": self.features_.to_dict(),
             "correction": self.network_.to_plain(),
             "epochs": self.epochs_,
         }
@@ -334,7 +334,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
             {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
             for start in starts
         )
-        features, network = Features.from_plain(document["features"]), Architecture.from_plain(document["correction"])
+        features, network = Features.from_dict(document["features"]), Architecture.from_plain(document["correction"])
         fitted = MODELS.load(text(inner["model"], "model"))._from_file(inner["entries"], within, encoder)
         model = cls(unfitted(fitted), **{name: from_portable(value) for name, value in parameters.items()})
         model._check_parameters()

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator, read_target
-from aldsurv.models.neural.fitting.preparation import rows_of
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.sklearn_mixin import EstimatorHabits
 
@@ -151,7 +151,7 @@ def held_out(estimator: SurvivalEstimator, X: Any, data: SurvivalData, parts: Se
     if len(parts) == 1:
         _require_rows(X, data)
         others = np.setdiff1d(everybody, parts[0])
-        model = unfitted(estimator).fit(rows_of(X, others), data[others])
+        model = unfitted(estimator).fit(take_rows(X, others), data[others])
         return HeldOut(model, [(_predicted(model, X, parts[0]), data[parts[0]])])
     # All rows first: whatever is wrong with them is said of them, not of a part.
     model = unfitted(estimator).fit(X, data)
@@ -160,7 +160,7 @@ def held_out(estimator: SurvivalEstimator, X: Any, data: SurvivalData, parts: Se
     with warnings.catch_warnings():
         # Of a part no more is to be said than of all.
         warnings.simplefilter("ignore")
-        _fit_all(models, [(rows_of(X, own), data[own]) for own in given])
+        _fit_all(models, [(take_rows(X, own), data[own]) for own in given])
     return HeldOut(model, [(_predicted(own, X, part), data[part]) for own, part in zip(models, parts, strict=True)])
 
 
@@ -183,7 +183,7 @@ def _predicted(model: SurvivalEstimator, X: Any, rows: IntArray) -> SurvivalDist
     with warnings.catch_warnings():
         # Levels and gaps that its part did not have: the rows are the user's own.
         warnings.simplefilter("ignore")
-        return model.predict_distribution(rows_of(X, rows))
+        return model.predict_distribution(take_rows(X, rows))
 
 
 def _fit_all(models: Sequence[SurvivalEstimator], given: Sequence[tuple[Any, SurvivalData]]) -> None:
