@@ -17,7 +17,8 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import saved_parameters
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
-from aldsurv.models.sklearn_mixin import EstimatorHabits
+from aldsurv.models.persistence import save
+from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 from aldsurv.models.survival_function import row_functions
 from aldsurv.models.training_rows import TrainedOn
 from aldsurv.quoting import quoted, shortened
@@ -38,7 +39,7 @@ FloatArray = NDArray[np.float64]
 POINTS = ("mean", "median", "mode", "restricted_mean")
 
 
-class SurvivalEstimator(EstimatorHabits, ABC):
+class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     """An estimator whose prediction for each row is a `SurvivalDistribution`.
 
     Attributes
@@ -84,11 +85,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         return data
 
     def check_parameters(self) -> None:
-        """Raise `ParameterError` for parameters that `fit` would refuse whatever the rows are."""
-        self._check_parameters()
-
-    def _check_parameters(self) -> None:
-        """What `check_parameters` does."""
+        """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
         return
 
     @abstractmethod
@@ -111,8 +108,6 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
         Nothing in the file is code. An encoder is written as its weights; loading needs the module again.
         """
-        from aldsurv.models.persistence import save
-
         self._require_fitted()
         return save(self, path)
 
@@ -201,12 +196,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
             lines.append(f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}")
         return "\n".join([*lines, f"  columns         {self.n_features_in_}"])
 
-    @property
     def band_stretch(self) -> float:
-        """Standard errors of the prediction in one standard deviation between the members."""
-        return self._band_stretch()
-
-    def _band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members.
 
         As if a further member were to be predicted; a model that knows by what its members differ may know better.
@@ -238,7 +228,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """
         level, members = checked_level(level), self._several_members(X)
         own = self.predict_distribution(X)
-        return survival_band(members, own, times, level=level, stretch=self._band_stretch())
+        return survival_band(members, own, times, level=level, stretch=self.band_stretch())
 
     def predict_time_band(self, X: Any, *, point: str | None = None, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave a predicted time, as `predict_survival_band` has them.
@@ -267,7 +257,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         values = np.stack([self._summarised(one, name) for one in members])
         own = self._summarised(self.predict_distribution(X), name)
         most = float(self.unique_times_[-1]) if name == "restricted_mean" else np.inf
-        return time_band(values, own, level=level, stretch=self._band_stretch(), most=most)
+        return time_band(values, own, level=level, stretch=self.band_stretch(), most=most)
 
     def predict_spread(self, X: Any, *, horizon: float | None = None) -> VarianceParts:
         """The variance of the predicted time of each row, and how much of it is disagreement between members.

@@ -158,7 +158,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         sample_weight
             A weight for each row; multiplies those of `y`.
         """
-        self._check_parameters()
+        self.check_parameters()
         require_torch(type(self).__name__)
         data = read_rows(X, y, sample_weight)
         seeds = member_seeds(self.random_state, 2 + self.members)
@@ -219,8 +219,8 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         inner = {"model": MODELS.name_of(type(self.estimator_)), **self.estimator_.fitted_settings()}
         return {**super().fitted_settings(), "estimator": inner}
 
-    def _band_stretch(self) -> float:
-        return self.estimator_._band_stretch()
+    def band_stretch(self) -> float:
+        return self.estimator_.band_stretch()
 
     def summary(self) -> str:
         """What was trained, after what the model within has to say."""
@@ -279,7 +279,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         self._require_fitted()
         return self.estimator_.ranking_point_
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_parts(self.folds, self.validation)
         check_level_settings(self.likelihood_share, self.target, self.nodes)
         members, share = self.members, self.stopping
@@ -337,7 +337,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         features, network = Features.from_dict(document["features"]), Architecture.from_plain(document["correction"])
         fitted = MODELS.load(text(inner["model"], "model"))._from_file(inner["entries"], within, encoder)
         model = cls(unfitted(fitted), **{name: from_portable(value) for name, value in parameters.items()})
-        model._check_parameters()
+        model.check_parameters()
         wanted = correction_network(features.width, network.hidden)
         require(network == wanted, "columns and network do not fit together")
         require(features.n_features_in == fitted.n_features_in_, "its columns are not those of the model within")
