@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Constraint, check_all, declared_constraints
+from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.sklearn_mixin import EstimatorHabits
 from aldsurv.models.survival_function import row_functions
 from aldsurv.models.training_rows import TrainedOn
@@ -48,11 +51,19 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     unique_times_: FloatArray
-    # None: the model keeps nothing of its training rows.
+    # None: the model keeps no facts about its training rows.
     trained_on_: TrainedOn | None = None
+    # How columns become numbers; None: the model reads X itself.
+    features_: Features | None = None
+    # Columns whose levels have a baseline hazard each, by name or position.
+    strata_: tuple[str | int, ...] = ()
 
     # Whether what is learned depends on the cause of an event.
     TAKES_CAUSES: ClassVar[bool] = False
+    # What parameters may be; those of base classes hold, too.
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {}
+    # What `aldsurv.tuning` may try; None: the model has nothing to search.
+    SEARCH_SPACE: ClassVar[SearchSpace | None] = None
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -75,9 +86,9 @@ class SurvivalEstimator(EstimatorHabits, ABC):
                 )
         return data
 
-    def _check_parameters(self) -> None:
-        """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
-        return
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
+        check_all(self.get_params(deep=False), declared_constraints(type(self)))
 
     @abstractmethod
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
@@ -136,6 +147,11 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         `predict_distribution` is their mixture, in equal parts. Of a model that is no ensemble it is the only one.
         """
         return [self.predict_distribution(X)]
+
+    @property
+    def innermost(self) -> SurvivalEstimator:
+        """The model itself; of a model around another one, the one within."""
+        return self
 
     @property
     def n_members(self) -> int:

@@ -210,7 +210,7 @@ def _tuned(plan: Plan, given: Understood, rows: Table, target: Path) -> tuple[Tu
                 settings=fixed,
                 random_state=plan.seed,
                 storage=journal,
-                tell=tell,
+                on_trial=tell,
             )
     except AldsurvError:
         # A record of nothing but what cannot be done would only stand about.

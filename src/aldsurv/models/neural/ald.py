@@ -14,7 +14,9 @@ from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.fitting.preparation import base_seed, with_log_times
 from aldsurv.models.neural.mixture_survival import MixtureSurvival
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
@@ -335,6 +337,11 @@ class ALDSurvival(MixtureSurvival):
                 parameters, settings = {**dict.fromkeys(earlier), **parameters}, {**earlier, **settings}
             document = {**document, "parameters": parameters, "settings": settings}
         return super()._from_file(document, arrays, encoder)
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        {**NETWORK_ENTRIES, "support": OneOf(("log", "positive", "real")), "components": OneOf((1, 2, 3, 5))},
+        "log_likelihood",
+    )
 
 
 def _held_out_score(model: NeuralSurvival, prepared: Prepared) -> float:

@@ -15,7 +15,9 @@ from aldsurv.distributions.numerics.ordered_quantiles import ordered_quantiles
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.models.neural.fitting.preparation import Rows
 from aldsurv.models.neural.fitting.quantile_stages import later_stages, own_layers, stage_of
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
@@ -344,6 +346,8 @@ class CQRNN(NeuralSurvival):
 
     def _told_loss(self, loss: float) -> tuple[str, str]:
         return "pinball loss", f"{loss:.4f}"
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(NETWORK_ENTRIES, "log_likelihood")
 
 
 def _y_star(prepared: Prepared) -> float:

@@ -13,8 +13,10 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.incidence import CumulativeIncidence, linear_survival
 from aldsurv.errors import ParameterError
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
 from aldsurv.models.neural.time_bins import bin_ends, marginal_chances, places, require_right_censored
+from aldsurv.models.search_space import OneOf, Range, SearchSpace
 from aldsurv.networks import Architecture
 
 __all__ = ["DeepHit"]
@@ -320,6 +322,16 @@ class DeepHit(NeuralSurvival):
         names = _names_from(learned.get("causes"))
         if network.outputs != len(ends) * (1 if names is None else len(names)):
             raise ParameterError(f"the network must have an output for each cause and bin, but has {network.outputs}.")
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        {
+            **NETWORK_ENTRIES,
+            "durations": OneOf((10, 15, 25, 50)),
+            "alpha": Range(0.0, 1.0),
+            "sigma": Range(0.1, 1.0),
+        },
+        "ibs",
+    )
 
 
 def _incidence(raw: FloatArray, bins: int) -> FloatArray:

@@ -13,7 +13,9 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.neural.fitting.preparation import Rows
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.strata import covariates, strata_from_array, strata_numbers, strata_of, strata_to_array
 from aldsurv.networks import Architecture
 from aldsurv.nonparametric.breslow import baseline_hazard
@@ -316,6 +318,8 @@ class DeepSurv(NeuralSurvival):
 
     def _told_loss(self, loss: float) -> tuple[str, str]:
         return "partial loss", f"{loss:.4f} an event"
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(NETWORK_ENTRIES, "ibs")
 
 
 def _strata_columns(strata: Any) -> tuple[str | int, ...]:

@@ -14,7 +14,9 @@ from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmet
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.level_settings import check_level_settings
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 from aldsurv.networks.level_grid import level_nodes
 
@@ -286,3 +288,7 @@ class ICALDSurvival(NeuralSurvival):
     def _kind(self) -> str:
         kind = _FAMILIES[self.settings_["support"]].replace("_", " ")
         return f"individually calibrated {kind} ({self.settings_['nodes']} levels)"
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        {**NETWORK_ENTRIES, "support": OneOf(("log", "positive", "real"))}, "log_likelihood"
+    )

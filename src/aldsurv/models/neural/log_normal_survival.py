@@ -7,7 +7,9 @@ from typing import Any, ClassVar, final
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.models.neural.fitting.preparation import with_log_times
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.parametric_survival import ParametricSurvival
+from aldsurv.models.search_space import SearchSpace
 
 __all__ = ["LogNormalSurvival"]
 
@@ -182,3 +184,5 @@ class LogNormalSurvival(ParametricSurvival):
 
     def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
         return with_log_times(data)
+
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(NETWORK_ENTRIES, "log_likelihood")

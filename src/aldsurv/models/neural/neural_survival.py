@@ -267,7 +267,8 @@ class NeuralSurvival(SurvivalEstimator):
         self._check_settings(settings)
         return settings
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
         self._settings()
 
     def _check_settings(self, settings: dict[str, Any]) -> None:
