@@ -21,7 +21,7 @@ from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.search_space import Score
 from aldsurv.models.wrappers.held_out import balanced_order, fit_all
 
-__all__ = ["cross_validated", "even_folds"]
+__all__ = ["cross_validated", "even_folds", "held_out_score"]
 
 
 def even_folds(data: SurvivalData, folds: int, seed: int, X: Any = None) -> list[NDArray[np.int64]]:
@@ -92,12 +92,13 @@ def cross_validated(
         weight = data[part].total_weight
         if weight > 0:
             predicted = model.predict_distribution(rows_of(X, part))
-            total += weight * _score_of(predicted, data[part], data[rest], score)
+            total += weight * held_out_score(predicted, data[part], data[rest], score)
     mean = total / sum(data[part].total_weight for part in parts)
     return mean if math.isfinite(mean) else None
 
 
-def _score_of(predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData, score: Score) -> float:
+def held_out_score(predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData, score: Score) -> float:
+    """Mean score of predictions for rows that the model did not learn from; greater is better."""
     from aldsurv import metrics
 
     if score == "log_likelihood":
