@@ -9,11 +9,13 @@ __all__ = [
     "DataError",
     "EventValueWarning",
     "FitWarning",
+    "MetricWarning",
     "MissingDependencyError",
     "ModelFileError",
     "NoSkillWarning",
     "NotFittedError",
     "ParameterError",
+    "ResampleWarning",
     "TrainingError",
     "UnknownNameError",
     "compose_message",
@@ -112,6 +114,34 @@ class CompetingCausesWarning(UserWarning):
 
 class EventValueWarning(UserWarning):
     """Values of an event column that look like the event, and count as censored."""
+
+
+class MetricWarning(UserWarning):
+    """A metric has no finite value for these rows.
+
+    Parameters
+    ----------
+    metric
+        Name of the metric or of its function.
+    problem
+        What follows the name: that it is not defined or not finite, and why.
+    infinite
+        Whether the value is infinite; else it is NaN.
+    """
+
+    def __init__(self, metric: str, problem: str, *, infinite: bool = False) -> None:
+        self.metric, self.problem, self.infinite = metric, problem, infinite
+        super().__init__(f"{metric} {problem}")
+
+
+class ResampleWarning(UserWarning):
+    """Some resamples of a bootstrap, or all of them, have no value of a metric."""
+
+    def __init__(self, metric: str, count: int, samples: int) -> None:
+        self.metric, self.count, self.samples = metric, count, samples
+        super().__init__(
+            f"{count} of {samples} resamples have no value of {metric} (no comparable pair, no event) and are left out."
+        )
 
 
 class MissingDependencyError(AldsurvError, ImportError):

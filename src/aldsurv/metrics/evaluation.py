@@ -9,7 +9,7 @@ import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import ParameterError
+from aldsurv.errors import MetricWarning, ParameterError, ResampleWarning
 from aldsurv.metrics.calibration.event_levels import event_levels
 from aldsurv.metrics.calibration.level_calibration import (
     censored_d_calibration,
@@ -22,7 +22,7 @@ from aldsurv.metrics.error.absolute_error import mean_absolute_error
 from aldsurv.metrics.error.brier import integrated_brier_score
 from aldsurv.metrics.error.log_likelihood import bounded_log_likelihood, log_likelihood, log_likelihood_rows
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.resampling.bootstrap import BootstrapResult, all_replicates, left_out, summary
+from aldsurv.metrics.resampling.bootstrap import BootstrapResult, all_replicates, summary
 from aldsurv.metrics.resampling.row_counts import ByCounts, by_counts
 from aldsurv.metrics.row_matching import FloatArray, matched_data
 from aldsurv.nonparametric.censoring_weights import Ties
@@ -199,11 +199,14 @@ def _warn_of_impossible_rows(predicted: SurvivalDistribution, rows: SurvivalData
     impossible = np.flatnonzero(np.isneginf(log_likelihood_rows(predicted, rows)) & (rows.weights > 0))
     first = int(impossible[0])
     warnings.warn(
-        f"log_likelihood is -inf: {impossible.size} of {len(rows)} rows have no probability under the prediction "
-        f"(first: row {first}, {'event' if rows.event[first] else 'censored'} at {rows.time[first]:g}), as after the "
-        "last step of a curve or between two steps. bounded_log_likelihood, with 1 % of an exponential distribution "
-        "mixed in, is finite.",
-        UserWarning,
+        MetricWarning(
+            "log_likelihood",
+            f"is -inf: {impossible.size} of {len(rows)} rows have no probability under the prediction (first: row "
+            f"{first}, {'event' if rows.event[first] else 'censored'} at {rows.time[first]:g}), as after the last "
+            "step of a curve or between two steps. bounded_log_likelihood, with 1 % of an exponential distribution "
+            "mixed in, is finite.",
+            infinite=True,
+        ),
         stacklevel=3,
     )
 
@@ -211,4 +214,4 @@ def _warn_of_impossible_rows(predicted: SurvivalDistribution, rows: SurvivalData
 def _warn_of_gaps(names: list[str], drawn: FloatArray) -> None:
     for name, count in zip(names, np.isnan(drawn).sum(axis=0).tolist(), strict=True):
         if count:
-            warnings.warn(left_out(count, len(drawn), name), UserWarning, stacklevel=3)
+            warnings.warn(ResampleWarning(name, count, len(drawn)), stacklevel=3)

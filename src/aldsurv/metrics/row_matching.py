@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array, without_gradient
-from aldsurv.errors import CensoringError, ParameterError
+from aldsurv.errors import CensoringError, MetricWarning, ParameterError
 
 __all__ = ["FloatArray", "as_numbers", "matched_data", "number_column", "undefined", "without_delayed_entry"]
 
@@ -67,5 +67,5 @@ def without_delayed_entry(data: SurvivalData, metric: str) -> SurvivalData:
 
 def undefined(metric: str, reason: str, *, stacklevel: int = 3) -> float:
     """NaN, with a warning that says why."""
-    warnings.warn(f"{metric} is not defined and NaN: {reason}.", UserWarning, stacklevel=stacklevel)
+    warnings.warn(MetricWarning(metric, f"is not defined and NaN: {reason}."), stacklevel=stacklevel)
     return float("nan")

@@ -9,6 +9,7 @@ import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import MetricWarning
 from aldsurv.metrics.calibration.horizons import checked_times
 from aldsurv.metrics.error.brier import event_weights
 from aldsurv.metrics.point_estimates import point_estimate
@@ -100,10 +101,12 @@ def _warn_of_gaps(times: FloatArray, auc: FloatArray) -> None:
         return
     used = f"the horizon used is {times[~gaps].max():g}" if not gaps.all() else "no time is left, the mean is NaN"
     warnings.warn(
-        f"cumulative_dynamic_auc is not defined and NaN at {gaps.sum()} of {times.size} times (first: "
-        f"{times[gaps][0]:g}): before the first event, after the last row, or where the training rows give no "
-        f"estimate of the censoring; {used}.",
-        UserWarning,
+        MetricWarning(
+            "cumulative_dynamic_auc",
+            f"is not defined and NaN at {gaps.sum()} of {times.size} times (first: {times[gaps][0]:g}): before the "
+            "first event, after the last row, or where the training rows give no estimate of the censoring; "
+            f"{used}.",
+        ),
         stacklevel=3,
     )
 

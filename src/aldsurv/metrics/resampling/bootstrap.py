@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import ParameterError
+from aldsurv.errors import ParameterError, ResampleWarning
 from aldsurv.metrics.catalogue import find_metric
 from aldsurv.metrics.resampling.row_counts import ByCounts, Counts, by_counts, numbers
 from aldsurv.metrics.row_matching import FloatArray
@@ -25,7 +25,6 @@ __all__ = [
     "checked_settings",
     "interval",
     "jackknife",
-    "left_out",
     "replicates",
     "spread",
     "summary",
@@ -170,7 +169,7 @@ def replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> Float
     found = all_replicates(form, n, samples, random_state)
     known = ~np.isnan(found).any(axis=1)
     if not known.all():
-        warnings.warn(left_out(int(np.count_nonzero(~known)), samples, "the metric"), UserWarning, stacklevel=3)
+        warnings.warn(ResampleWarning("the metric", int(np.count_nonzero(~known)), samples), stacklevel=3)
     return np.asarray(found[known])
 
 
@@ -183,11 +182,6 @@ def all_replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> F
         # What has no value is counted, and told once.
         warnings.simplefilter("ignore", UserWarning)
         return np.concatenate([form(counts) for counts in _resamples(n, samples, generator)])
-
-
-def left_out(count: int, samples: int, metric: str) -> str:
-    """What to say of resamples without a value."""
-    return f"{count} of {samples} resamples have no value of {metric} (no comparable pair, no event) and are left out."
 
 
 def _resamples(n: int, samples: int, generator: np.random.Generator) -> Iterator[Counts]:

@@ -21,6 +21,7 @@ from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearFit, Penalty
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.search_space import Range
+from aldsurv.models.strata import Stratum
 from aldsurv.models.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class LinearSurvival(SurvivalEstimator):
     def _adopt(self, design: Design, fit: LinearFit, trained_on: TrainedOn, times: FloatArray) -> None:
         """Become fitted."""
         set_fitted_state(self, fit)
-        self.design_, self.features_, self.strata_ = design, design.features, design.columns
+        self.design_, self.features_ = design, design.features
         self.trained_on_, self.unique_times_ = trained_on, times
         set_columns(self, design.features)
 
@@ -192,6 +193,17 @@ class LinearSurvival(SurvivalEstimator):
         dropped = self._is_dropped(unit.names)
         covariance[dropped], covariance[:, dropped] = np.nan, np.nan
         return covariance
+
+    @property
+    def strata_columns_(self) -> tuple[str | int, ...]:
+        """Columns of X whose levels are strata, by name, or by position if columns have none."""
+        names = self.design_.features.names_in
+        return tuple(names[column] if names and isinstance(column, int) else column for column in self.design_.columns)
+
+    @property
+    def strata_(self) -> tuple[Stratum, ...]:
+        """The combinations of levels of these columns in the training rows."""
+        return self.design_.strata
 
     def _is_dropped(self, names: Sequence[str]) -> NDArray[np.bool_]:
         return np.array([name in self.dropped_ for name in names], np.bool_)

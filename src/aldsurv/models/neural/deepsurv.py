@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.column_plans import ColumnPlan
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
@@ -16,7 +17,7 @@ from aldsurv.models.neural.fitting.preparation import Rows
 from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
 from aldsurv.models.search_space import SearchSpace
-from aldsurv.models.strata import covariates, strata_from_array, strata_numbers, strata_of, strata_to_array
+from aldsurv.models.strata import Stratum, covariates, strata_from_array, strata_numbers, strata_of, strata_to_array
 from aldsurv.networks import Architecture
 from aldsurv.nonparametric.breslow import baseline_hazard
 
@@ -224,6 +225,28 @@ class DeepSurv(NeuralSurvival):
             sizes=np.full(strata, size),
             strata=self._strata_of(X),
         )
+
+    @property
+    def columns_(self) -> dict[str | int, ColumnPlan | None]:
+        """Columns of X by name or position, and what was learned of each; None: strata."""
+        covariate_columns, strata = super().columns_, self.strata_columns_
+        if not strata or self.features_ is None:
+            return covariate_columns
+        if self.features_.named:
+            return {**covariate_columns, **dict.fromkeys(strata)}
+        plans = iter(self.features_.columns)
+        return {k: None if k in strata else next(plans) for k in range(len(covariate_columns) + len(strata))}
+
+    @property
+    def strata_columns_(self) -> tuple[str | int, ...]:
+        """Columns of X whose levels are strata, by name or position; they are not among `features_`."""
+        return tuple(self.settings_["strata"])
+
+    @property
+    def strata_(self) -> tuple[Stratum, ...]:
+        """The combinations of levels of these columns that training had."""
+        columns = self.strata_columns_
+        return tuple(strata_from_array(self.learned_["strata"], len(columns))) if columns else ()
 
     def _strata_of(self, X: Any) -> NDArray[np.int64] | None:
         columns = self.settings_["strata"]

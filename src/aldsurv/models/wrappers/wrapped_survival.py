@@ -56,6 +56,11 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
         self._require_fitted()
         return self.estimator_.ranking_point_
 
+    def fitted_settings(self) -> dict[str, Any]:
+        """The settings, and those of the model within."""
+        inner = {"model": MODELS.name_of(type(self.estimator_)), **self.estimator_.fitted_settings()}
+        return {**super().fitted_settings(), "estimator": inner}
+
     def set_outcome_columns(self, columns: Mapping[str, str]) -> None:
         """Keep with the model within which columns of a table held the outcome."""
         self.estimator_.set_outcome_columns(columns)
@@ -67,7 +72,7 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
     def _set_estimator(self, model: SurvivalEstimator) -> None:
         """Set the fitted model within, and the facts that are the same for both."""
         self.estimator_, self.trained_on_, self.unique_times_ = model, model.trained_on_, model.unique_times_
-        self.features_, self.strata_, self.n_features_in_ = model.features_, model.strata_, model.n_features_in_
+        self.features_, self.n_features_in_ = model.features_, model.n_features_in_
         if "feature_names_in_" in vars(model):
             self.feature_names_in_ = model.feature_names_in_
         elif "feature_names_in_" in vars(self):
