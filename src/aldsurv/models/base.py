@@ -18,8 +18,9 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import saved_parameters
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
+from aldsurv.models.persistence import save
 from aldsurv.models.search_space import SearchSpace
-from aldsurv.models.sklearn_mixin import EstimatorHabits
+from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 from aldsurv.models.survival_function import row_functions
 from aldsurv.models.training_rows import TrainedOn
 from aldsurv.quoting import quoted, shortened
@@ -40,7 +41,7 @@ FloatArray = NDArray[np.float64]
 POINTS = ("mean", "median", "mode", "restricted_mean")
 
 
-class SurvivalEstimator(EstimatorHabits, ABC):
+class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     """An estimator whose prediction for each row is a `SurvivalDistribution`.
 
     Attributes
@@ -113,8 +114,6 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
         Nothing in the file is code. An encoder is written as its weights; loading needs the module again.
         """
-        from aldsurv.models.persistence import save
-
         self._require_fitted()
         return save(self, path)
 
@@ -189,6 +188,20 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """The table of coefficients, of a model that has one."""
         return None
 
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters that `predict_parameters` gives; none if predictions are not of one family."""
+        return ()
+
+    @property
+    def of_log_time(self) -> bool:
+        """Whether these parameters are those of the distribution of log time."""
+        return False
+
+    def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
+        """Parameters (n,) of each row's distribution by name."""
+        return {}
+
     def fitted_settings(self) -> dict[str, Any]:
         """The settings that the model was fitted with, as JSON can hold them."""
         parameters = saved_parameters(self)
@@ -203,12 +216,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
             lines.append(f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}")
         return "\n".join([*lines, f"  columns         {self.n_features_in_}"])
 
-    @property
     def band_stretch(self) -> float:
-        """Standard errors of the prediction in one standard deviation between the members."""
-        return self._band_stretch()
-
-    def _band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members.
 
         As if a further member were to be predicted; a model that knows by what its members differ may know better.
@@ -240,7 +248,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """
         level, members = checked_level(level), self._several_members(X)
         own = self.predict_distribution(X)
-        return survival_band(members, own, times, level=level, stretch=self._band_stretch())
+        return survival_band(members, own, times, level=level, stretch=self.band_stretch())
 
     def predict_time_band(self, X: Any, *, point: str | None = None, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave a predicted time, as `predict_survival_band` has them.
@@ -269,7 +277,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         values = np.stack([self._summarised(one, name) for one in members])
         own = self._summarised(self.predict_distribution(X), name)
         most = float(self.unique_times_[-1]) if name == "restricted_mean" else np.inf
-        return time_band(values, own, level=level, stretch=self._band_stretch(), most=most)
+        return time_band(values, own, level=level, stretch=self.band_stretch(), most=most)
 
     def predict_spread(self, X: Any, *, horizon: float | None = None) -> VarianceParts:
         """The variance of the predicted time of each row, and how much of it is disagreement between members.

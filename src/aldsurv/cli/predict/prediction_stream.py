@@ -152,7 +152,7 @@ class Prediction:
             predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
         columns = self.request.values(predicted)
         if members:
-            columns |= self.request.limits(predicted, members, stretch=self.model.band_stretch, since=since)
+            columns |= self.request.limits(predicted, members, stretch=self.model.band_stretch(), since=since)
         return columns
 
     def _since(self, block: TableBlock) -> FloatArray | None:

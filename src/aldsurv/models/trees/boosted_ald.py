@@ -359,10 +359,11 @@ class BoostedALD(SurvivalEstimator):
         """Networks or other members of an ensemble; 1 without one."""
         return len(self.rounds_)
 
-    def _band_stretch(self) -> float:
+    def band_stretch(self) -> float:
+        """Standard errors of the prediction in one standard deviation between the members."""
         members, share = self.n_members, float(self.validation)
         if not self.held_out_:
-            return super()._band_stretch()
+            return super().band_stretch()
         # Each member leaves a share of the rows out: a delete-d jackknife, as for networks.
         return float(np.sqrt((1 - share) / share * (members - 1) / members))
 

@@ -16,6 +16,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.neural.fitting.joint_fit import fit_together
 from aldsurv.models.neural.fitting.preparation import rows_of
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.training_rows import require_events, require_same_count
@@ -130,8 +131,6 @@ def fit_all(models: Sequence[SurvivalEstimator], rows: Sequence[tuple[Any, Survi
     """Fit models of one class, each to its X and y; networks in one training loop, which is faster."""
     networks = [model for model in models if isinstance(model, NeuralSurvival)]
     if networks:
-        from aldsurv.models.neural.fitting.joint_fit import fit_together
-
         fit_together(networks, rows)
         return
     for model, (X, y) in zip(models, rows, strict=True):

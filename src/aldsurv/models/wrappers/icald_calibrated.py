@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint, Number, WholeNumber
+from aldsurv.checks import Constraint, Number, WholeNumber
 from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -22,6 +22,7 @@ from aldsurv.models.file_entries import require
 from aldsurv.models.fitted_state import set_fitted_state
 from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.neural.fitting.preparation import member_seeds, time_unit
+from aldsurv.models.neural.level_settings import LEVEL_CONSTRAINTS
 from aldsurv.models.wrappers.held_out import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.level_correction import (
     apply_correction,
@@ -133,10 +134,7 @@ class ICALDCalibrated(WrappedSurvival):
     epochs_: list[int] = field(init=False)
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
-        # At 0 any distribution would do that is wide enough.
-        "likelihood_share": Number(0, 1, above=True),
-        "target": Choice(("cdf", "pinball")),
-        "nodes": WholeNumber(1, 1000),
+        **LEVEL_CONSTRAINTS,
         "members": WholeNumber(1, 1000),
         "stopping": Number(0, 1, below=True, meaning="0: none"),
     }

@@ -10,7 +10,7 @@ from aldsurv.checks import Constraint, Number, OrNone, WholeNumber, check_all, d
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural.ald import ALDSurvival
-from aldsurv.models.sklearn_mixin import EstimatorHabits
+from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -19,7 +19,7 @@ __all__ = ["NestedEstimatorMixin"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NestedEstimatorMixin(EstimatorHabits):
+class NestedEstimatorMixin(SklearnEstimatorMixin):
     """An estimator one of whose parameters is an estimator, whose own parameters are ``estimator__name``.
 
     Parameters
@@ -65,7 +65,7 @@ class NestedEstimatorMixin(EstimatorHabits):
         parameters = {name: getattr(self, name) for name in self.parameter_defaults()}
         if not deep:
             return parameters
-        inner = {name: value for name, value in parameters.items() if isinstance(value, EstimatorHabits)}
+        inner = {name: value for name, value in parameters.items() if isinstance(value, SklearnEstimatorMixin)}
         return parameters | {
             f"{name}__{key}": v for name, value in inner.items() for key, v in value.get_params().items()
         }
@@ -78,7 +78,7 @@ class NestedEstimatorMixin(EstimatorHabits):
             if not rest:
                 continue
             inner = getattr(self, owner, None) if owner in self.parameter_defaults() else None
-            if not isinstance(inner, EstimatorHabits):
+            if not isinstance(inner, SklearnEstimatorMixin):
                 raise ParameterError(f"{type(self).__name__} has no estimator {owner!r} to set {rest!r} of.")
             inner.set_params(**{rest: value})
         return self

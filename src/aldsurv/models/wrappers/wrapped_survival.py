@@ -66,8 +66,9 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
         self.estimator_.set_outcome_columns(columns)
         self.trained_on_ = self.estimator_.trained_on_
 
-    def _band_stretch(self) -> float:
-        return self.estimator_._band_stretch()
+    def band_stretch(self) -> float:
+        """Standard errors of the prediction in one standard deviation between the members."""
+        return self.estimator_.band_stretch()
 
     def _set_estimator(self, model: SurvivalEstimator) -> None:
         """Set the fitted model within, and the facts that are the same for both."""
