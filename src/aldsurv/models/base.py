@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Constraint, check_all, declared_constraints
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import saved_parameters
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
 from aldsurv.models.persistence import save
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 from aldsurv.models.survival_function import row_functions
 from aldsurv.models.training_rows import TrainedOn
@@ -55,13 +57,17 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     unique_times_: FloatArray
-    # None: the model keeps nothing of its training rows.
+    # None: the model keeps no facts about its training rows.
     trained_on_: TrainedOn | None = None
     # How columns become numbers; None: an encoder reads them, or the model within does (`innermost`).
     features_: Features | None = None
 
     # Whether what is learned depends on the cause of an event.
     TAKES_CAUSES: ClassVar[bool] = False
+    # What parameters may be; those of base classes hold, too.
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {}
+    # What `aldsurv.tuning` may try; None: the model has nothing to search.
+    SEARCH_SPACE: ClassVar[SearchSpace | None] = None
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -85,8 +91,8 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         return data
 
     def check_parameters(self) -> None:
-        """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
-        return
+        """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
+        check_all(self.get_params(deep=False), declared_constraints(type(self)))
 
     @abstractmethod
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
@@ -181,6 +187,20 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def coefficients_(self) -> CoefficientTable | None:
         """The table of coefficients, of a model that has one."""
         return None
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters that `predict_parameters` gives; none if predictions are not of one family."""
+        return ()
+
+    @property
+    def of_log_time(self) -> bool:
+        """Whether these parameters are those of the distribution of log time."""
+        return False
+
+    def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
+        """Parameters (n,) of each row's distribution by name."""
+        return {}
 
     def fitted_settings(self) -> dict[str, Any]:
         """The settings that the model was fitted with, as JSON can hold them."""

@@ -174,7 +174,7 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
                 settings=settings,
                 random_state=request.seed,
                 storage=journal,
-                tell=report_progress,
+                on_trial=report_progress,
             )
     except AldsurvError:
         # Do not leave an empty journal behind.

@@ -19,7 +19,9 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.strata import Stratum, covariates, strata_numbers, strata_of
 from aldsurv.models.training_rows import thinned
 from aldsurv.networks import Architecture
@@ -239,21 +241,7 @@ class DeepSurv(NeuralSurvival):
     strata: str | int | Sequence[str | int] | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
-
-    def predict(self, X: Any) -> FloatArray:
-        """Log risk of each row: the higher, the earlier the event, among rows of one stratum.
-
-        It is measured from the mean of the training rows and averaged over the members.
-        """
-        risks = self.predict_outputs(X)[..., 0]
-        center = np.asarray(cast("HazardExtras", self.fitted_.extras).center)
-        return np.asarray((risks - center[:, None]).mean(axis=0))
-
-    def predict_distribution(self, X: Any) -> ProportionalHazards:
-        """Survival of each row of `X`, the mean of the members': a step at each of at most 1024 times of events."""
-        risks = self.predict_outputs(X)[..., 0]
-        model = cast("RiskNetwork", self.fitted_.model)
-        return model.hazards(risks, cast("HazardExtras", self.fitted_.extras), slice(None), X)
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(NETWORK_ENTRIES, "ibs")
 
     @property
     def columns_(self) -> dict[str | int, ColumnPlan | None]:
@@ -269,12 +257,27 @@ class DeepSurv(NeuralSurvival):
     @property
     def strata_columns_(self) -> tuple[str | int, ...]:
         """Columns of X whose levels are strata, by name or position; they are not among `features_`."""
-        return cast("RiskNetwork", self.fitted_.model).strata
+        return cast("RiskNetwork", self.settings_).strata
 
     @property
     def strata_(self) -> tuple[Stratum, ...]:
-        """The combinations of levels of these columns that training had."""
+        """The combinations of levels of these columns in the training rows."""
         return cast("HazardExtras", self.fitted_.extras).strata or ()
+
+    def predict(self, X: Any) -> FloatArray:
+        """Log risk of each row: the higher, the earlier the event, among rows of one stratum.
+
+        It is measured from the mean of the training rows and averaged over the members.
+        """
+        risks = self.predict_outputs(X)[..., 0]
+        center = np.asarray(cast("HazardExtras", self.fitted_.extras).center)
+        return np.asarray((risks - center[:, None]).mean(axis=0))
+
+    def predict_distribution(self, X: Any) -> ProportionalHazards:
+        """Survival of each row of `X`, the mean of the members': a step at each of at most 1024 times of events."""
+        risks = self.predict_outputs(X)[..., 0]
+        model = cast("RiskNetwork", self.fitted_.model)
+        return model.hazards(risks, cast("HazardExtras", self.fitted_.extras), slice(None), X)
 
 
 def _check_strata(strata: Any, columns: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Text, check
+from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
@@ -193,7 +194,6 @@ class NeuralSurvival(SurvivalEstimator):
     def adopt(self, fitted: FittedNetwork) -> None:
         """Become fitted: everything is set at once, after all that could fail."""
         self.fitted_, self.trained_on_, self.unique_times_ = fitted, fitted.trained_on, fitted.times
-        self.features_ = fitted.features
         self.n_features_in_ = fitted.n_features_in
         names = None if fitted.features is None else fitted.features.names_in
         if names is not None:
@@ -209,9 +209,23 @@ class NeuralSurvival(SurvivalEstimator):
         return self._fitted().model
 
     @property
+    def features_(self) -> Features | None:  # type: ignore[override]
+        """How columns become numbers; None with an encoder."""
+        return self._fitted().features
+
+    @property
     def history_(self) -> History:
         """Losses of each epoch and member."""
         return self._fitted().history
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether training was ended early by Ctrl-C."""
+        return self.history_.stopped_by == "interrupt"
+
+    def fitted_settings(self) -> dict[str, Any]:
+        """The settings that the model was fitted with, those of its recipe among them, as JSON can hold them."""
+        return super().fitted_settings() | self._fitted().model.to_dict()
 
     @property
     def n_members(self) -> int:
@@ -277,15 +291,6 @@ class NeuralSurvival(SurvivalEstimator):
         # Each member leaves a share of the rows out: a delete-d jackknife, whose variance is that of its parts times
         # (n - d)/d, and with folds as many as members the grouped one.
         return float(np.sqrt((1 - share) / share * (members - 1) / members))
-
-    @property
-    def interrupted_(self) -> bool:
-        """Whether training was ended early by Ctrl-C."""
-        return self.history_.stopped_by == "interrupt"
-
-    def fitted_settings(self) -> dict[str, Any]:
-        """The settings that the model was fitted with, those of its recipe among them, as JSON can hold them."""
-        return super().fitted_settings() | self.fitted_.model.to_dict()
 
     def summary(self) -> str:
         """What the model is and what it was trained on, in a few lines."""

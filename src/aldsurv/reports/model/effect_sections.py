@@ -9,9 +9,8 @@ import numpy as np
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.inspection import Importance, PartialDependence, partial_dependence, permutation_importance
-from aldsurv.metrics.checked_arguments import as_numbers
-from aldsurv.models.neural.parametric_survival import ParametricSurvival
-from aldsurv.models.trees.boosted_ald import BoostedALD
+from aldsurv.metrics.row_matching import as_numbers
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.plots.effect_plots import in_plain, parameter_figure, plot_importance, plot_partial_dependence
 from aldsurv.reports.model.row_sections import HEIGHT, WIDTH
 from aldsurv.reports.model.subject import Subject
@@ -68,7 +67,7 @@ def effect_sections(subject: Subject, importance: Importance) -> tuple[Section, 
         blocks.append(Text(f"Effects of the {len(columns)} most important of {len(importance.names)} columns."))
     sections = [Section("effects", "What the predictions depend on", tuple(blocks if effects else blocks[:2]))]
     model = subject.model
-    if columns and isinstance(model, (ParametricSurvival, BoostedALD)):
+    if columns and model.parameter_names:
         few = len(model.parameter_names) <= _MOST_PARAMETERS
         sections += [_parameter_section(subject, model, columns[:_MOST_PARAMETER_COLUMNS])] if few else []
     return tuple(sections)
@@ -165,7 +164,7 @@ def _level(value: object) -> str:
     return number(value, 6) if isinstance(value, float) else str(value)
 
 
-def _parameter_section(subject: Subject, model: ParametricSurvival | BoostedALD, columns: Sequence[int]) -> Section:
+def _parameter_section(subject: Subject, model: SurvivalEstimator, columns: Sequence[int]) -> Section:
     names = model.parameter_names
     told = "; ".join(f"{_LETTERS.get(name, name)} says {_MEANINGS.get(name, 'its shape')}" for name in names)
     told += ", all on the logarithm of time" if model.of_log_time else ""
