@@ -407,7 +407,7 @@ REFUSALS: dict[str, tuple[bytes, str]] = {
         "was written by a newer aldsurv (schema 7, this version reads up to 1): upgrade aldsurv.",
     ),
     **{
-        f"schema {ascii(text[:4])}": (minimal({}, schema=text), "is damaged: its schema is ")
+        f"schema {text[:4]!a}": (minimal({}, schema=text), "is damaged: its schema is ")
         for text in ("one", "0", "-1", "9" * 5000, "١")
     },
     "schema a number": (minimal({}, schema=1), "'schema' in its metadata is not text"),

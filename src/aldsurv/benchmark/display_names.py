@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aldsurv.datasets.catalogue import DATASETS
 from aldsurv.registry import MODELS, PEERS
 
 __all__ = ["dataset_title", "metric_title", "model_title"]
@@ -22,29 +23,6 @@ _METRICS = {
     "f0_p95": "F(0|x), 95 %",
     "epochs": "epochs",
 }
-_DATASETS = {
-    "norm_linear": "Norm linear",
-    "norm_nonlinear": "Norm non-linear",
-    "exponential": "Exponential",
-    "weibull": "Weibull",
-    "lognorm": "LogNorm",
-    "norm_uniform": "Norm uniform",
-    "norm_heavy": "Norm heavy",
-    "norm_med": "Norm med.",
-    "norm_light": "Norm light",
-    "norm_same": "Norm same",
-    "lognorm_heavy": "LogNorm heavy",
-    "lognorm_med": "LogNorm med.",
-    "lognorm_light": "LogNorm light",
-    "lognorm_same": "LogNorm same",
-    "metabric": "METABRIC",
-    "whas": "WHAS",
-    "support": "SUPPORT",
-    "gbsg": "GBSG",
-    "tmbimmuno": "TMBImmuno",
-    "breastmsk": "BreastMSK",
-    "lgggbm": "LGGGBM",
-}
 
 
 def metric_title(name: str) -> str:
@@ -59,4 +37,4 @@ def model_title(name: str) -> str:
 
 def dataset_title(name: str) -> str:
     """Name of a dataset in print; an unknown one as it is."""
-    return _DATASETS.get(name, name)
+    return DATASETS.title(name)

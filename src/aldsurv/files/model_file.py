@@ -400,7 +400,7 @@ def _read_arrays(file: BufferedReader, path: Path) -> dict[str, NDArray[Any]]:
     try:
         # Read and not mapped into memory: a mapped file that becomes shorter ends the process.
         with safe_open(_path_of(file, path), "numpy", backend="pread") as tensors:
-            values = {name: tensors.get_tensor(name) for name in tensors.keys()}
+            values = {name: tensors.get_tensor(name) for name in tensors}
     except SafetensorError as error:
         reason = shortened(printable(error), _LONGEST_REASON)
         raise _FlawError(f"is damaged or cut short: {reason}. Copy or write it again") from None
