@@ -539,14 +539,14 @@ def test_a_second_owner_gets_a_file_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="there an open file cannot be renamed")
 def test_a_name_that_changes_hands_between_opening_and_locking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, target = tmp_path / f"{FILE}.part", tmp_path / FILE
-    lock, calls = part_file._lock, itertools.count()
+    lock, calls = part_file.try_lock, itertools.count()
 
-    def finishes_just_now(descriptor: int) -> bool:
+    def finishes_just_now(descriptor: int) -> bool | None:
         if next(calls) == 0:
             path.replace(target)
         return lock(descriptor)
 
-    monkeypatch.setattr(part_file, "_lock", finishes_just_now)
+    monkeypatch.setattr(part_file, "try_lock", finishes_just_now)
     with part_file.open_part(path, tmp_path / "private") as part:
         part.append(b"mine")
         assert target.read_bytes() == b""
