@@ -118,7 +118,7 @@ class Plan:
     @classmethod
     def of_the_paper(cls, recipes: Sequence[str] = ("paper",)) -> Plan:
         """All datasets and models of the paper."""
-        return cls(tuple(names()), recipes=tuple(recipes))
+        return cls(tuple(names(paper=True)), recipes=tuple(recipes))
 
 
 def _has_recipes(model: str) -> bool:

@@ -1,10 +1,11 @@
-"""The 21 datasets of the paper, synthetic ones with their true distributions, and any table of yours."""
+"""Datasets by name: the 21 of the paper, synthetic ones with their true distributions, and any table of yours."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aldsurv.datasets.catalogue import DATASETS
 from aldsurv.datasets.dataset import Dataset
 from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.datasets.loading import describe, load, load_split, names
@@ -13,7 +14,18 @@ if TYPE_CHECKING:
     from aldsurv.datasets.download import fetch
     from aldsurv.tables.table_reading import read_blocks, read_table
 
-__all__ = ["Dataset", "DatasetInfo", "describe", "fetch", "load", "load_split", "names", "read_blocks", "read_table"]
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "DatasetInfo",
+    "describe",
+    "fetch",
+    "load",
+    "load_split",
+    "names",
+    "read_blocks",
+    "read_table",
+]
 
 # What downloads and reads files is loaded on first use: the synthetic datasets need none of it.
 _HOMES = {

@@ -41,7 +41,7 @@ def calibration_bounds() -> list[Bound]:
     """Which of the printed calibration columns can be Cal[S], taken to their favour within rounding."""
     printed = published_results()
     found = []
-    for dataset in names():
+    for dataset in names(paper=True):
         for model in PAPER_MODELS:
             largest = printed[dataset, model, "cens_dcal"].mean + _ROUNDING
             for column in ("cal_s", "cal_f"):

@@ -114,7 +114,7 @@ def recomputed_verdicts(
         raise ParameterError(f"distances must be 'of_means' or 'folded_normal', but is {distances!r}.")
     printed = published_results()
     others = [model for model in PAPER_MODELS if model != "ald"]
-    keys = [(dataset, metric, other) for metric in METRICS for other in others for dataset in names()]
+    keys = [(dataset, metric, other) for metric in METRICS for other in others for dataset in names(paper=True)]
     own = _losses([(*printed[d, "ald", m], m) for d, m, _ in keys], folded=distances == "folded_normal")
     their = _losses([(*printed[d, o, m], m) for d, m, o in keys], folded=distances == "folded_normal")
     test = student_t_from_summary(*own, RUNS, *their, RUNS)
