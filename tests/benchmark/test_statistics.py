@@ -16,7 +16,7 @@ from aldsurv.benchmark.statistics import (
     adjusted_p_values,
     as_loss,
     corrected_resampled_t,
-    spread,
+    run_summary,
     student_t,
     student_t_from_summary,
 )
@@ -138,9 +138,9 @@ def test_lower_losses_are_better():
 
 def test_spread():
     values = np.random.default_rng(0).normal(size=9)
-    assert spread(values) == pytest.approx((values.mean(), values.std(ddof=1), 9))
-    assert spread([3.0])[0] == 3
-    assert math.isnan(spread([3.0])[1])
+    assert run_summary(values) == pytest.approx((values.mean(), values.std(ddof=1), 9))
+    assert run_summary([3.0])[0] == 3
+    assert math.isnan(run_summary([3.0])[1])
 
 
 @pytest.mark.parametrize("shape", [(21, 5), (5, 3), (40, 8)])

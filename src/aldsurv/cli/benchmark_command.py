@@ -94,7 +94,7 @@ def run(
     checked_folder(Path(out))
     start = time.monotonic()
     with _display(plan, Path(out), show=not (quiet or as_json)) as tell:
-        store = running.run(plan, out, jobs=jobs, scheduler=scheduler, tell=tell)
+        store = running.run(plan, out, jobs=jobs, scheduler=scheduler, on_outcome=tell)
     failed = store.failed()
     _announce(plan, store, failed, time.monotonic() - start, as_json=as_json, quiet=quiet)
     if failed:

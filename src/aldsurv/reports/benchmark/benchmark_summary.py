@@ -10,7 +10,7 @@ from aldsurv.benchmark.display_names import metric_title, model_title
 from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.ranking import rank_models
 from aldsurv.benchmark.results import METRICS, Results
-from aldsurv.benchmark.statistics import as_loss, spread
+from aldsurv.benchmark.statistics import as_loss, run_summary
 from aldsurv.benchmark.verdicts import count_verdicts, verdicts
 from aldsurv.benchmark.view import View, sorted_models
 from aldsurv.reports.page.page import Block, Facts, Text, Tile, Tiles
@@ -40,7 +40,7 @@ def wins(results: Results, metric: str, view: View) -> dict[str, int]:
     """On how many datasets each model has the lowest mean loss; a dataset with one model has no winner."""
     losses: dict[str, dict[str, float]] = {}
     for (dataset, model), series in view.series(results).items():
-        mean, _, _ = spread(as_loss(metric, results.by_seed(series, metric)))
+        mean, _, _ = run_summary(as_loss(metric, results.by_seed(series, metric)))
         if np.isfinite(mean):
             losses.setdefault(dataset, {})[model] = mean
     counts = dict.fromkeys(sorted_models(model for here in losses.values() for model in here), 0)

@@ -12,7 +12,8 @@ from aldsurv.inspection import Importance, PartialDependence, partial_dependence
 from aldsurv.metrics.row_matching import as_numbers
 from aldsurv.models.neural.parametric_survival import ParametricSurvival
 from aldsurv.models.trees.boosted_ald import BoostedALD
-from aldsurv.plots.effect_plots import in_plain, parameter_figure, plot_importance, plot_partial_dependence
+from aldsurv.plots.drawing.appearance import plain_label
+from aldsurv.plots.effect_plots import parameter_figure, plot_importance, plot_partial_dependence
 from aldsurv.reports.model.row_sections import HEIGHT, WIDTH
 from aldsurv.reports.model.subject import Subject
 from aldsurv.reports.page.number_words import amount, counted, listed, number
@@ -128,7 +129,7 @@ def _importance_picture(importance: Importance) -> Picture:
 
 def _effect_picture(subject: Subject, effect: PartialDependence, told: str) -> Picture:
     short = "median" if effect.summary == "median" else "mean time"
-    unit = "" if subject.unit is None else f" ({in_plain(subject.unit)})"
+    unit = "" if subject.unit is None else f" ({plain_label(subject.unit)})"
     ax = plot_partial_dependence(effect, label=f"predicted {short}{unit}")
     if effect.upper.max() > subject.follow_up:
         ax.axhline(subject.follow_up, color="0.4", linestyle=":", linewidth=1.2)
