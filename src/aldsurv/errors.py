@@ -9,12 +9,15 @@ __all__ = [
     "DataError",
     "EventValueWarning",
     "FitWarning",
+    "ImpossibleRowsWarning",
     "MissingDependencyError",
     "ModelFileError",
     "NoSkillWarning",
     "NotFittedError",
     "ParameterError",
+    "SkippedResamplesWarning",
     "TrainingError",
+    "UndefinedMetricWarning",
     "UnknownNameError",
     "compose_message",
 ]
@@ -120,3 +123,43 @@ class MissingDependencyError(AldsurvError, ImportError):
 
 class NoSkillWarning(UserWarning):
     """A model was fitted, but predicts rows that it did not learn from no better than Kaplan-Meier does."""
+
+
+class UndefinedMetricWarning(UserWarning):
+    """A metric has no value for these rows, and is NaN.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    metric
+        Name of the metric's function.
+    reason
+        Why it has no value.
+    where
+        At which times it has none, such as ``"at 2 of 3 times (first: 12)"``; empty: it has no value at all.
+    """
+
+    def __init__(self, message: str = "", *, metric: str = "", reason: str = "", where: str = "") -> None:
+        self.metric, self.reason, self.where = metric, reason, where
+        super().__init__(message)
+
+
+class ImpossibleRowsWarning(UserWarning):
+    """A prediction gives some observed rows a probability of 0: their log-likelihood is -inf."""
+
+
+class SkippedResamplesWarning(UserWarning):
+    """Resamples of a bootstrap on which a metric has no value are left out.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    skipped, samples
+        How many resamples were left out, of how many.
+    """
+
+    def __init__(self, message: str = "", *, skipped: int = 0, samples: int = 0) -> None:
+        self.skipped, self.samples = skipped, samples
+        super().__init__(message)

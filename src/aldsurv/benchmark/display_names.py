@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from aldsurv.registry import MODELS, PEERS
+from aldsurv.registry import METRICS, MODELS, PEERS
 
 __all__ = ["dataset_title", "metric_title", "model_title"]
 
-_METRICS = {
-    "mae": "MAE",
-    "ibs": "IBS",
-    "harrell_c": "Harrell's C",
-    "uno_c": "Uno's C",
-    "cens_dcal": "CensDcal",
-    "cal_s_slope": "Cal[S] slope",
-    "cal_s_intercept": "Cal[S] intercept",
-    "cal_f_slope": "Cal[f] slope",
-    "cal_f_intercept": "Cal[f] intercept",
-    "log_likelihood": "log-likelihood",
-    "f0_p50": "F(0|x), 50 %",
-    "f0_p75": "F(0|x), 75 %",
-    "f0_p95": "F(0|x), 95 %",
-    "epochs": "epochs",
-}
+# Columns of a benchmark besides the metrics.
+_COLUMNS = {"f0_p50": "F(0|x), 50 %", "f0_p75": "F(0|x), 75 %", "f0_p95": "F(0|x), 95 %", "epochs": "epochs"}
 _DATASETS = {
     "norm_linear": "Norm linear",
     "norm_nonlinear": "Norm non-linear",
@@ -49,7 +35,7 @@ _DATASETS = {
 
 def metric_title(name: str) -> str:
     """Name of a metric in print; an unknown one as it is."""
-    return _METRICS.get(name, name)
+    return METRICS[name].short_title if name in METRICS else _COLUMNS.get(name, name)
 
 
 def model_title(name: str) -> str:

@@ -12,8 +12,8 @@ from aldsurv.checks import Number, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Step, SurvivalDistribution
 from aldsurv.metrics import brier_score, cumulative_dynamic_auc, integrated_brier_score
-from aldsurv.metrics.calibration.horizons import checked_times, event_quantiles
 from aldsurv.metrics.error.brier import default_times
+from aldsurv.metrics.evaluation_times import checked_times, event_quantiles
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.nonparametric.censoring_weights import censoring_distribution
 from aldsurv.plots.drawing.appearance import COLOURS, new_axes, show_legend, tidy_axes, write_remark

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from aldsurv.cli.shared.metric_lines import FIGURES
 from aldsurv.cli.shared.metric_settings import MetricSettings
 from aldsurv.cli.shared.outcome import OutcomeColumns, load_model, outcome_of, read_model_table, read_outcome_table
-from aldsurv.errors import AldsurvError, CensoringError, DataError, ParameterError
+from aldsurv.errors import (
+    AldsurvError,
+    CensoringError,
+    DataError,
+    ImpossibleRowsWarning,
+    ParameterError,
+    SkippedResamplesWarning,
+    UndefinedMetricWarning,
+)
 from aldsurv.quoting import quoted
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
@@ -39,18 +46,6 @@ _ANY_CENSORING = (
     "cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope", "cal_f_intercept",
     "log_likelihood", "bounded_log_likelihood",
 )  # fmt: skip
-_EVERY_RESAMPLE = re.compile(r"(\d+) of \1 resamples have no value")
-_UNDEFINED = re.compile(r"^(\w+) is not defined and NaN")
-_NOT_FINITE = "log_likelihood is -inf"
-_FUNCTIONS = {
-    "mean_absolute_error": "mae",
-    "integrated_brier_score": "ibs",
-    "concordance_harrell": "harrell_c",
-    "concordance_uno": "uno_c",
-    "cumulative_dynamic_auc": "auc",
-    "integrated_calibration_index": "ici",
-    "brier_score": "brier",
-}
 
 
 class Measured(NamedTuple):
@@ -162,15 +157,20 @@ def told_in_figures() -> Iterator[None]:
 
     Of impossible rows `notes_on_figures` tells, for every kind of censoring.
     """
+    titles = {record.function_name: record.title for record in reversed(METRICS.records())} | {
+        "brier_score": "Brier score"
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        told = str(warning.message)
-        if told.startswith(_NOT_FINITE):
+        message = warning.message
+        if isinstance(message, ImpossibleRowsWarning):
             continue
-        found = _UNDEFINED.match(told)
-        if found and found[1] in _FUNCTIONS:
-            told = f"{FIGURES[_FUNCTIONS[found[1]]].name} has no value{told[found.end() :]}"
-        if not _EVERY_RESAMPLE.match(told):
-            warnings.warn(told, warning.category, stacklevel=3)
+        if isinstance(message, SkippedResamplesWarning) and message.skipped == message.samples:
+            continue
+        text = str(message)
+        if isinstance(message, UndefinedMetricWarning) and message.metric in titles:
+            where = f" {message.where}" if message.where else ""
+            text = f"{titles[message.metric]} has no value{where}: {message.reason}."
+        warnings.warn(text, warning.category, stacklevel=3)

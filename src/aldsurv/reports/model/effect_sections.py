@@ -9,7 +9,7 @@ import numpy as np
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.inspection import Importance, PartialDependence, partial_dependence, permutation_importance
-from aldsurv.metrics.row_matching import as_numbers
+from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.models.neural.parametric_survival import ParametricSurvival
 from aldsurv.models.trees.boosted_ald import BoostedALD
 from aldsurv.plots.drawing.appearance import plain_label

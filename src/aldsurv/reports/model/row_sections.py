@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aldsurv import plots
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.metrics.row_matching import as_numbers
+from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.findings import INTERVAL, Findings
 from aldsurv.reports.model.model_verdicts import (
