@@ -1,4 +1,4 @@
-"""The 21 datasets of the paper, synthetic ones with their true distributions, and any table of yours."""
+"""Datasets by name: the 21 of the paper, synthetic ones with their true distributions, and any table of yours."""
 
 from __future__ import annotations
 
