@@ -98,7 +98,7 @@ def _summary(model: SurvivalEstimator, width: int) -> list[str]:
     from aldsurv.cli.shared.text_layout import printable, two_columns, wrapped
     from aldsurv.models.linear.linear_survival import LinearSurvival
 
-    told = [printable(line) for line in model.summary().splitlines()]  # type: ignore[attr-defined]
+    told = [printable(line) for line in model.summary().splitlines()]
     if isinstance(model, LinearSurvival) and max(map(len, told)) > width:
         table = model.coefficients_
         rows = [(printable(line.name), _told_coefficient(line, table.ratio_name)) for line in table]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
+from aldsurv.models.file_entries import saved_parameters
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
 from aldsurv.models.sklearn_mixin import EstimatorHabits
 from aldsurv.models.survival_function import row_functions
@@ -23,6 +24,10 @@ from aldsurv.quoting import quoted, shortened
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from aldsurv.columns.features import Features
+    from aldsurv.models.linear.coefficients import CoefficientTable
+    from aldsurv.models.strata import Stratum
 
 __all__ = ["POINTS", "SurvivalEstimator", "read_target", "summarised"]
 
@@ -50,6 +55,8 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     unique_times_: FloatArray
     # None: the model keeps nothing of its training rows.
     trained_on_: TrainedOn | None = None
+    # How columns become numbers; None: an encoder reads them, or the model within does (`innermost`).
+    features_: Features | None = None
 
     # Whether what is learned depends on the cause of an event.
     TAKES_CAUSES: ClassVar[bool] = False
@@ -75,8 +82,12 @@ class SurvivalEstimator(EstimatorHabits, ABC):
                 )
         return data
 
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for parameters that `fit` would refuse whatever the rows are."""
+        self._check_parameters()
+
     def _check_parameters(self) -> None:
-        """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
+        """What `check_parameters` does."""
         return
 
     @abstractmethod
@@ -141,6 +152,50 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     def n_members(self) -> int:
         """Networks or other members of an ensemble; 1 without one."""
         return 1
+
+    @property
+    def innermost(self) -> SurvivalEstimator:
+        """The model that learns from the columns: this one, or the one within a model around another."""
+        return self
+
+    @property
+    def strata_columns_(self) -> tuple[str | int, ...]:
+        """Columns of X whose levels are strata, by name or position."""
+        return ()
+
+    @property
+    def strata_(self) -> tuple[Stratum, ...]:
+        """The combinations of levels of these columns that training had."""
+        return ()
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether training was ended early by the user."""
+        return False
+
+    @property
+    def coefficients_(self) -> CoefficientTable | None:
+        """The table of coefficients, of a model that has one."""
+        return None
+
+    def fitted_settings(self) -> dict[str, Any]:
+        """The settings that the model was fitted with, as JSON can hold them."""
+        parameters = saved_parameters(self)
+        return {name: parameters[name] for name in self.parameter_defaults() if name in parameters}
+
+    def summary(self) -> str:
+        """What the model is and what it was trained on, in a few lines."""
+        self._require_fitted()
+        lines, facts = [type(self).__name__], self.trained_on_
+        if facts is not None:
+            lines.append(f"  rows            {facts.rows}, {facts.events} events")
+            lines.append(f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}")
+        return "\n".join([*lines, f"  columns         {self.n_features_in_}"])
+
+    @property
+    def band_stretch(self) -> float:
+        """Standard errors of the prediction in one standard deviation between the members."""
+        return self._band_stretch()
 
     def _band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members.

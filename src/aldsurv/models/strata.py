@@ -15,7 +15,7 @@ from aldsurv.data.outcome_columns import frame_column, listed
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 
-__all__ = ["covariates", "has_names", "strata_from_array", "strata_numbers", "strata_of", "strata_to_array"]
+__all__ = ["Stratum", "covariates", "has_names", "strata_from_array", "strata_numbers", "strata_of", "strata_to_array"]
 
 # The levels of one stratum, one a column; None is a gap.
 Stratum: TypeAlias = tuple[str | int | float | bool | None, ...]

@@ -17,6 +17,7 @@ from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearFit, Penalty
 from aldsurv.models.linear.newton import listed
+from aldsurv.models.strata import Stratum
 from aldsurv.models.training_rows import (
     TrainedOn,
     data_fingerprint,
@@ -139,6 +140,7 @@ class LinearSurvival(SurvivalEstimator):
     def _remember(self, design: Design, learned: Mapping[str, Any], facts: TrainedOn, times: FloatArray) -> None:
         """Become fitted: everything is set at once, after all that could fail."""
         self.design_, self.trained_on_, self.unique_times_ = design, facts, times
+        self.features_ = design.features
         for name, value in learned.items():
             setattr(self, name, value)
         self.n_features_in_ = design.features.n_features_in
@@ -171,6 +173,16 @@ class LinearSurvival(SurvivalEstimator):
         lost = self._without_coefficient(unit.names)
         found[lost], found[:, lost] = np.nan, np.nan
         return found
+
+    @property
+    def strata_columns_(self) -> tuple[str | int, ...]:
+        """Columns of X whose levels are strata, by name or position."""
+        return self.design_.columns
+
+    @property
+    def strata_(self) -> tuple[Stratum, ...]:
+        """The combinations of levels of these columns that training had."""
+        return self.design_.strata
 
     def _without_coefficient(self, names: Sequence[str]) -> NDArray[np.bool_]:
         return np.array([name in self.dropped_ for name in names], np.bool_)

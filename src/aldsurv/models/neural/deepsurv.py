@@ -14,7 +14,7 @@ from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHaza
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.neural.fitting.preparation import Rows
 from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
-from aldsurv.models.strata import covariates, strata_from_array, strata_numbers, strata_of, strata_to_array
+from aldsurv.models.strata import Stratum, covariates, strata_from_array, strata_numbers, strata_of, strata_to_array
 from aldsurv.networks import Architecture
 from aldsurv.nonparametric.breslow import baseline_hazard
 
@@ -222,6 +222,17 @@ class DeepSurv(NeuralSurvival):
             sizes=np.full(strata, size),
             strata=self._strata_of(X),
         )
+
+    @property
+    def strata_columns_(self) -> tuple[str | int, ...]:
+        """Columns of X whose levels are strata, by name or position; they are not among `features_`."""
+        return tuple(self.settings_["strata"])
+
+    @property
+    def strata_(self) -> tuple[Stratum, ...]:
+        """The combinations of levels of these columns that training had."""
+        columns = self.strata_columns_
+        return tuple(strata_from_array(self.learned_["strata"], len(columns))) if columns else ()
 
     def _strata_of(self, X: Any) -> NDArray[np.int64] | None:
         columns = self.settings_["strata"]

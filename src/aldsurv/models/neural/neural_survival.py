@@ -18,6 +18,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS, SurvivalEstimator
+from aldsurv.models.file_entries import portable
 from aldsurv.models.neural.fitting.encoding import encoded, raw_inputs, require_torch
 from aldsurv.models.neural.fitting.preparation import Rows, member_seeds, rows_of, split_for_members, time_unit
 from aldsurv.models.training_rows import TrainedOn, distinct_times, require_same_rows, thinned
@@ -448,6 +449,15 @@ class NeuralSurvival(SurvivalEstimator):
         }
         if found:
             raise ParameterError(f"{sorted(found)[0]} is nothing that this model chooses.")
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether training was ended early by Ctrl-C."""
+        return self.history_.stopped_by == "interrupt"
+
+    def fitted_settings(self) -> dict[str, Any]:
+        """The settings that the model was fitted with, those of its recipe among them, as JSON can hold them."""
+        return super().fitted_settings() | {name: portable(value) for name, value in self.settings_.items()}
 
     def summary(self) -> str:
         """What the model is and what it was trained on, in a few lines."""

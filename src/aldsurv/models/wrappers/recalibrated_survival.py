@@ -169,6 +169,16 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
         """Networks or other members of an ensemble; 1 without one."""
         return self.estimator_.n_members
 
+    @property
+    def innermost(self) -> SurvivalEstimator:
+        """The model that learns from the columns."""
+        return self.estimator_.innermost
+
+    def fitted_settings(self) -> dict[str, Any]:
+        """The settings, and those of the model within."""
+        inner = {"model": MODELS.name_of(type(self.estimator_)), **self.estimator_.fitted_settings()}
+        return {**super().fitted_settings(), "estimator": inner}
+
     def _band_stretch(self) -> float:
         return self.estimator_._band_stretch()
 
