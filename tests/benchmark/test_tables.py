@@ -14,7 +14,7 @@ from aldsurv.benchmark.display_names import dataset_title, metric_title, model_t
 from aldsurv.benchmark.figure_data import difference_grid, figure_curves, figure_values, published_figure_values
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import METRICS, POINT_METRICS, Curve, Result, Results, Series
+from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Curve, Result, Results, Series
 from aldsurv.benchmark.tables import (
     BenchmarkTable,
     NumberCell,
@@ -177,13 +177,13 @@ def test_the_best_is_nearest_to_the_ideal():
     rows = [
         Result(Series("gbsg", "real", "row", model, "paper"), 0, point, metric, ideal.get(metric, 0) + sign * gap)
         for model, gap in away.items()
-        for metric in METRICS
+        for metric in PAPER_METRICS
         for sign in [-1 if metric.endswith("_c") else 1]
         for point in (("mean", "median") if metric in POINT_METRICS else ("",))
     ]
     table = full_table(Results(rows))
     best = {row[1]: [cell.best for cell in row[2:11]] for row in table.rows}
-    distance = [metric.startswith("cal_") for metric in METRICS]
+    distance = [metric.startswith("cal_") for metric in PAPER_METRICS]
     # MAE, IBS, CensDcal: the lowest; C: the highest; the rest by distance, tied to the digits shown.
     assert best["ALD"] == [not one for one in distance]
     assert best["CQRNN"] == best["DeepHit"] == distance
@@ -333,13 +333,13 @@ def test_figure_data(results):
     np.testing.assert_allclose(observed, expected + np.array([[0.0], [0.01], [0.02]]))
     assert figure_curves(results, "whas", "density") == {}
     rows, cells, grid = difference_grid(results, "deepsurv")
-    assert (rows, cells, grid.shape) == (datasets, list(METRICS), (3, 9))
+    assert (rows, cells, grid.shape) == (datasets, list(PAPER_METRICS), (3, 9))
     np.testing.assert_allclose(grid, 0.5)
 
 
 def test_names():
     assert len({dataset_title(name) for name in names()}) == 21
-    assert len({metric_title(name) for name in METRICS}) == 9
+    assert len({metric_title(name) for name in PAPER_METRICS}) == 9
     assert model_title("lognormal") == "LogNorm"
     assert model_title("rsf") == "Random forest"
     assert model_title("somebody_s") == "somebody_s"

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import METRICS, Results
+from aldsurv.benchmark.results import PAPER_METRICS, Results
 from aldsurv.benchmark.statistics import FloatArray, as_loss, run_summary
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 
@@ -76,14 +76,14 @@ def difference_grid(
     chosen = (view or View()).series(results)
     datasets = sorted_datasets(dataset for dataset, other in chosen if other == model)
     printed = published_results()
-    grid = np.full((len(datasets), len(METRICS)), np.nan)
+    grid = np.full((len(datasets), len(PAPER_METRICS)), np.nan)
     for i, dataset in enumerate(datasets):
-        for j, metric in enumerate(METRICS):
+        for j, metric in enumerate(PAPER_METRICS):
             published = printed.get((dataset, model, metric))
             if published is not None and published.sd > 0:
                 mean = results.summary(chosen[dataset, model], metric).mean
                 grid[i, j] = (mean - published.mean) / published.sd
-    return datasets, list(METRICS), grid
+    return datasets, list(PAPER_METRICS), grid
 
 
 def _as_drawn(metric: str, values: ArrayLike) -> FloatArray:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from aldsurv.benchmark.statistics import RunSummary, run_summary
 from aldsurv.errors import ParameterError
+from aldsurv.registry import METRICS
 
 __all__ = [
     "MASS_BELOW_ZERO",
-    "METRICS",
+    "PAPER_METRICS",
     "POINTS",
     "POINT_METRICS",
     "REFERENCE_MODEL",
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 # The nine of the paper, in the order of its tables.
-METRICS = (
+PAPER_METRICS = (
     "mae",
     "ibs",
     "harrell_c",
@@ -39,7 +40,7 @@ METRICS = (
 # Summaries of a distribution that may be taken as its predicted time.
 POINTS = ("mean", "median", "mode")
 # Metrics of one predicted time per row: recorded for each of the summaries.
-POINT_METRICS = ("mae", "harrell_c", "uno_c", "beyond")
+POINT_METRICS = (*(name for name in PAPER_METRICS if METRICS[name].uses_point), "beyond")
 # Percentiles over the test rows of F(0|x), the probability of a time below 0.
 MASS_BELOW_ZERO = ("f0_p50", "f0_p75", "f0_p95")
 # The paper's model, which the others are compared with.

@@ -8,6 +8,8 @@ from typing import Generic, NamedTuple, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aldsurv.registry import METRICS
+
 __all__ = [
     "FloatArray",
     "RunSummary",
@@ -22,9 +24,6 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 NumberT = TypeVar("NumberT", float, FloatArray)
-
-_HIGHER_IS_BETTER = ("harrell_c", "uno_c", "log_likelihood")
-_IDEAL = {"cal_s_slope": 1.0, "cal_f_slope": 1.0, "cal_s_intercept": 0.0, "cal_f_intercept": 0.0}
 
 
 class RunSummary(NamedTuple):
@@ -65,9 +64,12 @@ def as_loss(metric: str, values: ArrayLike) -> FloatArray:
     (array([0.1, 0.2]), array([-0.6, -0.7]), array([0.6, 0.7]))
     """
     numbers = np.asarray(values, np.float64)
-    if metric in _IDEAL:
-        return np.abs(numbers - _IDEAL[metric])
-    return -numbers if metric in _HIGHER_IS_BETTER else numbers
+    if metric not in METRICS or METRICS[metric].direction == "lower":
+        return numbers
+    record = METRICS[metric]
+    if record.direction == "nearest" and record.ideal is not None:
+        return np.abs(numbers - record.ideal)
+    return -numbers
 
 
 def run_summary(values: ArrayLike) -> RunSummary:

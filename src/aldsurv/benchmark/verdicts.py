@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from aldsurv.benchmark.results import METRICS, POINT_METRICS, REFERENCE_MODEL, Results, Series, published_point
+from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, REFERENCE_MODEL, Results, Series, published_point
 from aldsurv.benchmark.statistics import (
     adjusted_p_values,
     as_loss,
@@ -78,7 +78,7 @@ def verdicts(
     chosen = (view or View()).series(results)
     pairs = [
         (metric, chosen[dataset, model], series)
-        for metric in METRICS
+        for metric in PAPER_METRICS
         for (dataset, other), series in chosen.items()
         if other != model and (dataset, model) in chosen
     ]
@@ -137,7 +137,7 @@ def _losses(results: Results, wanted: set[Series]) -> dict[tuple[Series, str], d
     losses: dict[tuple[Series, str], dict[int, float]] = {}
     for row in results:
         point = published_point(row.series.model) if row.metric in POINT_METRICS else ""
-        if row.series in wanted and row.metric in METRICS and row.point == point:
+        if row.series in wanted and row.metric in PAPER_METRICS and row.point == point:
             losses.setdefault((row.series, row.metric), {})[row.seed] = float(as_loss(row.metric, row.value))
     return losses
 

@@ -139,11 +139,12 @@ def plot_brier(
         return write_message(ax, "no row has a weight, or the training rows end before these times.")
     shown = grid[defined]
     lines = (("Kaplan-Meier", marginal, "0.4", "--"), ("prediction", predicted, COLOURS[0], "-"))
-    common, marker = {"linewidth": 1.8, "markersize": 4}, "o" if shown.size < 10 else None
+    marker = "o" if shown.size < 10 else None
     for score, (label, one, colour, style) in zip(scores, lines, strict=True):
         if shown.size > 1:
             label += f", mean {integrated_brier_score(one, data, train=training, times=shown):.3f}"
-        ax.plot(shown, score[defined], color=colour, linestyle=style, marker=marker, **common, label=label)
+        (line,) = ax.plot(shown, score[defined], color=colour, linestyle=style, linewidth=1.8, label=label)
+        line.set(marker=marker, markersize=4)
     ax.set_ylim(0.0, 1.25 * float(max(score[defined].max() for score in scores)) or 1.0)
     return show_legend(ax)
 

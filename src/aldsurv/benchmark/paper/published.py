@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import METRICS, REFERENCE_MODEL
+from aldsurv.benchmark.results import PAPER_METRICS, REFERENCE_MODEL
 from aldsurv.benchmark.statistics import FloatArray, adjusted_p_values, as_loss, student_t_from_summary
 from aldsurv.benchmark.verdicts import Counts, Verdict, judge
 from aldsurv.checks import Choice, check
@@ -113,7 +113,7 @@ def recomputed_verdicts(
     check("distances", distances, Choice(("of_means", "folded_normal")))
     printed = published_results()
     others = [model for model in PAPER_MODELS if model != REFERENCE_MODEL]
-    keys = [(dataset, metric, other) for metric in METRICS for other in others for dataset in names()]
+    keys = [(dataset, metric, other) for metric in PAPER_METRICS for other in others for dataset in names()]
     folded = distances == "folded_normal"
     first = _losses([(*printed[d, REFERENCE_MODEL, m], m) for d, m, _ in keys], folded=folded)
     second = _losses([(*printed[d, o, m], m) for d, m, o in keys], folded=folded)

@@ -18,7 +18,7 @@ from aldsurv.benchmark.paper.published import (
     recomputed_verdicts,
 )
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import MASS_BELOW_ZERO, METRICS, POINT_METRICS, POINTS, REFERENCE_MODEL, Results
+from aldsurv.benchmark.results import MASS_BELOW_ZERO, PAPER_METRICS, POINT_METRICS, POINTS, REFERENCE_MODEL, Results
 from aldsurv.benchmark.statistics import FloatArray
 from aldsurv.benchmark.tables.benchmark_table import BenchmarkTable, NumberCell, TableCell
 from aldsurv.benchmark.verdicts import Counts, count_verdicts, verdicts
@@ -39,7 +39,7 @@ _IBS_NOTE = (
 )
 _COUNT_COLUMNS = ("better", "worse", "same")
 _EXCHANGED = {"cal_s": "cal_f", "cal_f": "cal_s"}
-_BY_SUMMARY = tuple(metric for metric in METRICS if metric in POINT_METRICS)
+_BY_SUMMARY = tuple(metric for metric in PAPER_METRICS if metric in POINT_METRICS)
 
 
 def published_table(results: Results, *, view: View | None = None) -> BenchmarkTable:
@@ -89,7 +89,7 @@ def verdict_table(
     others = sorted_models(model for model in models if model != REFERENCE_MODEL)
     rows = [
         _counts_row(metric_title(metric), other, [counts.get((metric, other)) for counts in sources])
-        for metric in METRICS
+        for metric in PAPER_METRICS
         for other in others
     ]
     rows += [_counts_row("Total", other, [_total(counts, other) for counts in sources]) for other in others]

@@ -8,7 +8,7 @@ import numpy as np
 
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
 from aldsurv.benchmark.ranking import rank_models
-from aldsurv.benchmark.results import METRICS, Results, Series
+from aldsurv.benchmark.results import PAPER_METRICS, Results, Series
 from aldsurv.benchmark.statistics import as_loss
 from aldsurv.benchmark.tables.benchmark_table import BenchmarkTable, NumberCell, TableCell
 from aldsurv.benchmark.view import View, in_order, sorted_datasets, sorted_models
@@ -47,7 +47,7 @@ def full_table(results: Results, *, view: View | None = None) -> BenchmarkTable:
     return BenchmarkTable(
         "results",
         f"All results (recipe {view.recipe}, synthetic datasets as {view.definition}, split by {view.variant})",
-        ("Dataset", "Model", *(metric_title(metric) for metric in METRICS), "Runs"),
+        ("Dataset", "Model", *(metric_title(metric) for metric in PAPER_METRICS), "Runs"),
         tuple(row for group in groups.values() for row in _metric_rows(results, group)),
         f"{_RUNS_NOTE} {_BOLD_NOTE}",
         groups=1,
@@ -58,7 +58,7 @@ def ranking_table(results: Results, *, view: View | None = None) -> BenchmarkTab
     """Mean ranks of the models over datasets by each metric, with Friedman's test and the critical difference."""
     models = sorted_models(model for _, model in (view or View()).series(results))
     rows: list[tuple[TableCell, ...]] = []
-    for metric in METRICS:
+    for metric in PAPER_METRICS:
         ranking = rank_models(results, metric, view=view)
         ranks = dict(zip(ranking.models, ranking.mean_ranks, strict=True))
         best = min(ranking.mean_ranks, default=np.nan)
@@ -150,8 +150,8 @@ def _metric_rows(
     results: Results, group: Sequence[LabelledSeries], *, bold: bool = True
 ) -> list[tuple[TableCell, ...]]:
     """Titles, the nine metrics and the number of runs; the best of several rows is bold."""
-    summaries = [[results.summary(series, metric) for metric in METRICS] for _, series in group]
-    best = [_best_rows(metric, [row[k].mean for row in summaries]) for k, metric in enumerate(METRICS)]
+    summaries = [[results.summary(series, metric) for metric in PAPER_METRICS] for _, series in group]
+    best = [_best_rows(metric, [row[k].mean for row in summaries]) for k, metric in enumerate(PAPER_METRICS)]
     return [
         (
             *titles,
@@ -192,5 +192,5 @@ def _choice_rows(
 def _choice_table(
     name: str, title: str, field: str, rows: Iterable[tuple[TableCell, ...]], note: str = ""
 ) -> BenchmarkTable:
-    columns = ("Dataset", "Model", field, *(metric_title(metric) for metric in METRICS), "Runs")
+    columns = ("Dataset", "Model", field, *(metric_title(metric) for metric in PAPER_METRICS), "Runs")
     return BenchmarkTable(name, title, columns, tuple(rows), f"{_RUNS_NOTE} {note}".strip(), groups=2)

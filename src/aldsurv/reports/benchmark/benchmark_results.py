@@ -9,7 +9,7 @@ import numpy as np
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
 from aldsurv.benchmark.paper.published import Published, published_results
 from aldsurv.benchmark.plan import Plan
-from aldsurv.benchmark.results import METRICS, Results, Series
+from aldsurv.benchmark.results import PAPER_METRICS, Results, Series
 from aldsurv.benchmark.statistics import RunSummary, as_loss
 from aldsurv.benchmark.tables.benchmark_table import NO_VALUE, NumberCell, format_cell
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
@@ -18,7 +18,7 @@ __all__ = ["results_table"]
 
 # Published standard deviations beyond which a mean counts as another one.
 _FAR = 2.0
-_METRICS = (*METRICS, "log_likelihood")
+_METRICS = (*PAPER_METRICS, "log_likelihood")
 _COLUMNS = (
     PageColumn("dataset", "Dataset", filtered=True),
     PageColumn("metric", "Metric", filtered=True),
