@@ -38,17 +38,17 @@ MODELS = Registry(
         "the same distributions from boosted trees (needs xgboost to fit)",
     ),
     ModelRecord(
-        "lognormal",
-        "aldsurv.models.neural.log_normal_survival:LogNormalSurvival",
-        "LogNorm",
-        "a network gives each individual a log-normal distribution",
-        paper=True,
-    ),
-    ModelRecord(
         "cqrnn",
         "aldsurv.models.neural.cqrnn:CQRNN",
         "CQRNN",
         "a network gives quantiles, by censored quantile regression",
+        paper=True,
+    ),
+    ModelRecord(
+        "lognormal",
+        "aldsurv.models.neural.log_normal_survival:LogNormalSurvival",
+        "LogNorm",
+        "a network gives each individual a log-normal distribution",
         paper=True,
     ),
     ModelRecord(
