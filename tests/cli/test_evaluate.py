@@ -267,7 +267,9 @@ def test_events_after_those_of_training_and_at_time_0(ask, folder):
     assert not re.search(r"\binf\b|∞", out + err)
     assert re.search(r"log-likelihood per row +– +higher is better", out)
     assert re.search(r"bounded log-likelihood +-\d\.\d+ +-\d\.\d+ to -\d\.\d+ +higher is better", out)
-    assert "1 of 180 rows have no probability under the prediction, as events after the last step" in " ".join(err.split())
+    assert "1 of 180 rows have no probability under the prediction, as events after the last step" in " ".join(
+        err.split()
+    )
     _, out, _ = ask("cox.aldsurv", "late.csv", "--train", "train.csv", "--bootstrap", "0", "--json")
     found = read_json(out)["metrics"]
     assert found["log_likelihood"]["value"] is None

@@ -133,7 +133,10 @@ class LeftTruncated(Truncated):
         if bool(xp.any(gone)):
             row = int(xp.argmax(xp.astype(gone, xp.int64)[:, 0]))
             raise ParameterError(
-                f"nobody can be event-free at since in row {row} ({float(self.since[row, 0]):g}): survival is 0 there."
+                f"a row cannot be event-free until {float(self.since[row, 0]):g}: its survival is 0 there",
+                argument="since",
+                row=row,
+                advice="Give earlier times.",
             )
 
     @property
