@@ -219,6 +219,11 @@ class NeuralSurvival(SurvivalEstimator):
         return self._fitted().history
 
     @property
+    def encoders_(self) -> list[Any]:
+        """The trained encoder of each member; empty without one."""
+        return self._fitted().encoders
+
+    @property
     def n_members(self) -> int:
         """Networks of the ensemble."""
         return self._fitted().n_members
