@@ -367,9 +367,9 @@ def test_files(tmp_path):
 def test_what_is_refused():
     with pytest.raises(ParameterError, match="support must be one of 'real', 'positive', 'log', 'auto', but is 'any'"):
         quick(support="any").fit(X, Y)
-    with pytest.raises(ParameterError, match="point must be one of .*'restricted_mean', 'auto', but"):
+    with pytest.raises(ParameterError, match=r"point must be one of .*'restricted_mean', 'auto', but"):
         quick(point="best").fit(X, Y)
     # It ranks by its log risk.
-    with pytest.raises(ParameterError, match="point must be one of .*'restricted_mean', but is 'auto'"):
+    with pytest.raises(ParameterError, match=r"point must be one of .*'restricted_mean', but is 'auto'"):
         DeepSurv(point="auto").fit(X, Y)
     assert ALDSurvival("paper").settings().support == "real"

@@ -252,7 +252,7 @@ def test_the_default_recipe_differs_where_it_says():
 
 def test_pieces_of_columns_only_where_they_have_a_place(monkeypatch):
     assert quick(max_epochs=1).fit(X, Y).features_.width == 3 * 9
-    monkeypatch.setattr("aldsurv.models.neural.neural_survival._MOST_BINNED", 199)
+    monkeypatch.setattr("aldsurv.models.neural.ald._MOST_BINNED", 199)
     assert quick(max_epochs=1).fit(X, Y).features_.width == 3
     assert quick(max_epochs=1).fit(X[:199], Y[:199]).features_.width == 3 * 9
     assert quick(max_epochs=1, bins=2).fit(X, Y).features_.width == 3 * 3

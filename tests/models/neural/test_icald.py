@@ -278,9 +278,9 @@ def test_a_damaged_file_is_refused(saved, tmp_path, damage):
 def test_what_is_refused():
     x, y = small_data(60)
     for settings, message in (
-        ({"likelihood_share": 0.0}, "likelihood_share must be above 0"),
-        ({"likelihood_share": 1.5}, "likelihood_share must be above 0"),
-        ({"target": "quantile"}, "target must be one of cdf, pinball"),
+        ({"likelihood_share": 0.0}, "likelihood_share must be a number above 0"),
+        ({"likelihood_share": 1.5}, "likelihood_share must be a number above 0 and at most 1"),
+        ({"target": "quantile"}, "target must be 'cdf' or 'pinball'"),
         ({"nodes": 0}, "nodes must be a whole number"),
         ({"level_units": ()}, "level_units must be sizes"),
         ({"level_units": (0,)}, "level_units must be"),
@@ -289,7 +289,7 @@ def test_what_is_refused():
         with pytest.raises(ParameterError, match=message):
             ICALDSurvival(**{**QUICK, **settings}).fit(x, y)
     for settings, message in (
-        ({"likelihood_share": "much"}, "likelihood_share must be above 0"),
+        ({"likelihood_share": "much"}, "likelihood_share must be a number above 0"),
         ({"folds": 1}, "folds must be"),
         ({"members": 0}, "members must be"),
         ({"stopping": 1.0}, "stopping must be"),

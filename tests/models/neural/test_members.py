@@ -35,7 +35,7 @@ def test_the_prediction_is_the_mixture_of_the_members():
     alone = []
     for k in range(4):
         one = quick(members=1, components=1)
-        one.__dict__.update({**model.__dict__, "weights_": member(model, k)})
+        one.adopt(dataclasses.replace(model.fitted_, weights=member(model, k)))
         alone.append(one.predict_distribution(X))
         assert isinstance(alone[-1], LogAsymmetricLaplace)
     times = np.linspace(0.5, 60, 30)
