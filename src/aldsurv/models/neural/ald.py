@@ -69,6 +69,7 @@ class ALDNetwork(ParametricNetwork):
         "components": WholeNumber(1, 100),
         "shapes": Choice(("free", "tied")),
         "theta_link": Choice(("exp", "identity", "auto")),
+        "bins": WholeNumber(0, or_one_of=("auto",), meaning="0: none"),
         "calibration": Number(0, meaning="0: not used"),
         "crps": Number(0, 1, meaning="0: not used"),
     }
