@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 __all__ = [
     "AldsurvError",
     "CensoringError",
@@ -9,14 +14,15 @@ __all__ = [
     "DataError",
     "EventValueWarning",
     "FitWarning",
-    "MetricWarning",
+    "ImpossibleRowsWarning",
     "MissingDependencyError",
     "ModelFileError",
     "NoSkillWarning",
     "NotFittedError",
     "ParameterError",
-    "ResampleWarning",
+    "SkippedResamplesWarning",
     "TrainingError",
+    "UndefinedMetricWarning",
     "UnknownNameError",
     "compose_message",
 ]
@@ -35,7 +41,11 @@ class AldsurvError(Exception):
     argument
         The argument of a function or the parameter of a model that is to be changed.
     column, row
-        Where in a table: the name of a column, and the number of a row, counted from 0.
+        Where in a table: the name of a column or its position, and the number of a row, both counted from 0.
+    file, line
+        The file of the table, and the line in which the row begins, counted from 1.
+    suggestion
+        A value of `argument` that would probably do.
     advice
         What to do, in the words of Python; one or more sentences.
 
@@ -53,15 +63,33 @@ class AldsurvError(Exception):
         problem: str = "",
         *,
         argument: str | None = None,
-        column: str | None = None,
+        column: str | int | None = None,
         row: int | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        suggestion: object = None,
         advice: str = "",
     ) -> None:
-        self.problem, self.advice = problem, advice
+        self.problem, self.advice, self.suggestion = problem, advice, suggestion
         self.argument, self.column, self.row = argument, column, row
+        self.file, self.line = file, line
         place = [f"column {column!r:.72}"] if column is not None else []
-        place += [f"row {row}"] if row is not None else []
-        super().__init__(compose_message(problem, ", ".join(place), advice))
+        place += [f"line {line}"] if line is not None else [f"row {row}"] if row is not None else []
+        named = problem if file is None else f"{file!r}: {problem}"
+        super().__init__(compose_message(named, ", ".join(place), advice))
+
+    def in_file(self, file: str, *, row: int | None = None, line: int | None = None) -> Self:
+        """The same error, with the file and the place in it: the row of the whole table, and its line."""
+        return type(self)(
+            self.problem,
+            argument=self.argument,
+            column=self.column,
+            row=row,
+            file=file,
+            line=line,
+            suggestion=self.suggestion,
+            advice=self.advice,
+        )
 
 
 def compose_message(problem: str, place: str = "", advice: str = "") -> str:
@@ -116,37 +144,49 @@ class EventValueWarning(UserWarning):
     """Values of an event column that look like the event, and count as censored."""
 
 
-class MetricWarning(UserWarning):
-    """A metric has no finite value for these rows.
-
-    Parameters
-    ----------
-    metric
-        Name of the metric or of its function.
-    problem
-        What follows the name: that it is not defined or not finite, and why.
-    infinite
-        Whether the value is infinite; else it is NaN.
-    """
-
-    def __init__(self, metric: str, problem: str, *, infinite: bool = False) -> None:
-        self.metric, self.problem, self.infinite = metric, problem, infinite
-        super().__init__(f"{metric} {problem}")
-
-
-class ResampleWarning(UserWarning):
-    """Some resamples of a bootstrap, or all of them, have no value of a metric."""
-
-    def __init__(self, metric: str, count: int, samples: int) -> None:
-        self.metric, self.count, self.samples = metric, count, samples
-        super().__init__(
-            f"{count} of {samples} resamples have no value of {metric} (no comparable pair, no event) and are left out."
-        )
-
-
 class MissingDependencyError(AldsurvError, ImportError):
     """An optional package is needed; the message says how to install it."""
 
 
 class NoSkillWarning(UserWarning):
     """A model was fitted, but predicts rows that it did not learn from no better than Kaplan-Meier does."""
+
+
+class UndefinedMetricWarning(UserWarning):
+    """A metric has no value for these rows, and is NaN.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    metric
+        Name of the metric's function.
+    reason
+        Why it has no value.
+    where
+        At which times it has none, such as ``"at 2 of 3 times (first: 12)"``; empty: it has no value at all.
+    """
+
+    def __init__(self, message: str = "", *, metric: str = "", reason: str = "", where: str = "") -> None:
+        self.metric, self.reason, self.where = metric, reason, where
+        super().__init__(message)
+
+
+class ImpossibleRowsWarning(UserWarning):
+    """A prediction gives some observed rows a probability of 0: their log-likelihood is -inf."""
+
+
+class SkippedResamplesWarning(UserWarning):
+    """Resamples of a bootstrap on which a metric has no value are left out.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    skipped, samples
+        How many resamples were left out, of how many.
+    """
+
+    def __init__(self, message: str = "", *, skipped: int = 0, samples: int = 0) -> None:
+        self.skipped, self.samples = skipped, samples
+        super().__init__(message)

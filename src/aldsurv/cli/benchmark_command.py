@@ -101,7 +101,7 @@ def run(
     start = time.monotonic()
     with progress_line(show=not (quiet or as_json)) as show:
         report_progress = _progress_report(plan, Path(out), show)
-        store = running.run(plan, out, jobs=jobs, scheduler=scheduler, tell=report_progress)
+        store = running.run(plan, out, jobs=jobs, scheduler=scheduler, on_outcome=report_progress)
     failed = store.failed()
     _show_results(plan, store, failed, time.monotonic() - start, as_json=as_json, quiet=quiet)
     if failed:

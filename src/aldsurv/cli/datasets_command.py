@@ -110,7 +110,7 @@ def path(name: str | None) -> None:
     info = describe_dataset(name)
     if info.file is None or (info.packaged and not _is_here(info)):
         raise ParameterError(f"{name!r} needs no file: load it by aldsurv.datasets.load({name!r}).")
-    click.echo(raw_file(info.file, name))
+    click.echo(raw_file(info))
 
 
 @datasets.command()
@@ -132,10 +132,10 @@ def fetch(names: tuple[str, ...], every: bool, as_json: bool) -> None:
         raise click.UsageError("Give names of datasets or --all, one of the two.")
     from aldsurv.datasets import describe as describe_dataset
     from aldsurv.datasets.data_folder import data_folder
-    from aldsurv.datasets.download import DownloadError, fetch_file, with_files
+    from aldsurv.datasets.download import DownloadError, fetch_file, names_with_files
 
     # All names are checked before the first file is downloaded.
-    infos = [describe_dataset(name) for name in (with_files() if every else dict.fromkeys(names))]
+    infos = [describe_dataset(name) for name in (names_with_files() if every else dict.fromkeys(names))]
     files: dict[str, str | None] = {}
     failed: dict[str, str] = {}
     for info in infos:
@@ -161,7 +161,9 @@ def _infos() -> list[DatasetInfo]:
 
 
 def _facts(info: DatasetInfo) -> dict[str, Any]:
-    return {**asdict(info), "rows": info.rows, "n_features": info.n_features, "data": _state(info)}
+    values = asdict(info)
+    del values["location"]
+    return {**values, "rows": info.rows, "n_features": info.n_features, "data": _state(info)}
 
 
 def _state(info: DatasetInfo) -> str:

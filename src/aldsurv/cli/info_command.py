@@ -71,7 +71,7 @@ def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, Any]:
         "unit": time_unit(model),
         "outcome": None if outcome is None else outcome.given,
         **{name: trained_on.get(name) for name in _FACTS},
-        "columns": None if features is None else features.to_plain()["columns"],
+        "columns": None if features is None else features.to_dict()["columns"],
         "n_columns": model.n_features_in_,
         "settings": shown_settings(model),
     }

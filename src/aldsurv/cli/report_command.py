@@ -34,15 +34,11 @@ _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 @click.argument("table")
 @outcome_options
 @train_option()
-@click.option(
-    "--group", default=None, metavar="COLUMN", help="Column of subgroups  [default: the most important]"
-)
+@click.option("--group", default=None, metavar="COLUMN", help="Column of subgroups  [default: the most important]")
 @click.option("--title", default=None, metavar="TEXT", help="Heading of the page.")
 @click.option("--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none.")
 @click.option("--people", default=6, show_default=True, metavar="N", help="Single subjects shown, 1 to 10.")
-@click.option(
-    "--rows", default=None, metavar="NUMBERS", help="Which ones: row numbers from 1, commas between them."
-)
+@click.option("--rows", default=None, metavar="NUMBERS", help="Which ones: row numbers from 1, commas between them.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Of everything random.")
 @out_option("The page.", default="report.html")
 @force_option()

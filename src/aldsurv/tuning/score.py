@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import NoSkillWarning, TrainingError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.neural.fitting.preparation import rows_of
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.search_space import Score
 from aldsurv.models.wrappers.held_out import balanced_order, fit_all
@@ -81,7 +81,7 @@ def cross_validated(
         with warnings.catch_warnings():
             # The score of the trial shows it.
             warnings.simplefilter("ignore", NoSkillWarning)
-            fit_all(models, [(rows_of(X, rest), data[rest]) for rest in others])
+            fit_all(models, [(take_rows(X, rest), data[rest]) for rest in others])
     except TrainingError:
         return None
     # Training ends at Ctrl-C with the weights it has, which is no fair trial.
@@ -91,7 +91,7 @@ def cross_validated(
     for model, rest, part in zip(models, others, parts, strict=True):
         weight = data[part].total_weight
         if weight > 0:
-            predicted = model.predict_distribution(rows_of(X, part))
+            predicted = model.predict_distribution(take_rows(X, part))
             total += weight * held_out_score(predicted, data[part], data[rest], score)
     mean = total / sum(data[part].total_weight for part in parts)
     return mean if math.isfinite(mean) else None

@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any, final
 from aldsurv.cli.evaluate.table_predictions import TablePredictions
 from aldsurv.cli.shared.metric_scores import Score, score_all
 from aldsurv.cli.shared.metric_settings import MetricSettings
-from aldsurv.cli.shared.metric_table import METRICS, shown_metrics
+from aldsurv.cli.shared.metric_table import shown_metrics
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions import SurvivalDistribution
 
 __all__ = ["ComparedModel", "Comparison", "Difference", "best_places", "compare_models"]
-
-# Those with a better and a worse direction throughout; a slope may miss its ideal on either side.
-_DIRECTED = ("harrell_c", "uno_c", "ibs", "mae", "log_likelihood", "bounded_log_likelihood", "cens_dcal")
-_OF_ONE_TIME = ("harrell_c", "uno_c", "mae")
 
 
 @final
@@ -70,7 +67,7 @@ class Difference:
             return ""
         if math.isnan(self.difference) or self.difference == 0:
             return ""
-        return "better" if (self.difference > 0) == (METRICS[self.metric].ideal == math.inf) else "worse"
+        return "better" if METRICS[self.metric].score(self.difference) > 0 else "worse"
 
 
 @final
@@ -109,7 +106,8 @@ def compare_models(models: Sequence[ComparedModel], train: SurvivalData, setting
     finite = [key for key in METRICS if all(key in m.metrics and math.isfinite(m.metrics[key].value) for m in models)]
     shown = shown_metrics(finite, [model.metrics["log_likelihood"].value for model in models])
     differences: dict[str, list[Difference]] = {model.name: [] for model in models[1:]}
-    for key in (key for key in _DIRECTED if key in shown):
+    # A slope may miss its ideal on either side: its difference is neither better nor worse.
+    for key in (key for key in shown if METRICS[key].direction != "nearest"):
         for model, one in zip(models[1:], _differences(key, models, train, settings), strict=True):
             differences[model.name].append(one)
     smallest = 2 * (len(models) - 1) / (settings.bootstrap + 1)
@@ -124,10 +122,9 @@ def compare_models(models: Sequence[ComparedModel], train: SurvivalData, setting
 
 def best_places(key: str, values: Sequence[float]) -> list[int]:
     """Places of the best values of a metric; of ties all. Values that are not finite are not compared."""
-    ideal = METRICS[key].ideal
-    distances = [-value if ideal == math.inf else abs(value - ideal) for value in values]
-    finite = [distance for distance in distances if math.isfinite(distance)]
-    return [place for place, distance in enumerate(distances) if finite and distance == min(finite)]
+    scores = [METRICS[key].score(value) for value in values]
+    finite = [score for score in scores if math.isfinite(score)]
+    return [place for place, score in enumerate(scores) if finite and score == max(finite)]
 
 
 def _differences(
@@ -138,7 +135,7 @@ def _differences(
 
     rows = models[0].predictions.rows
     # Metrics of one time per row take the point that was asked for, computed once.
-    prediction = _point_estimates(rows, settings) if key in _OF_ONE_TIME else lambda predicted: predicted
+    prediction = _point_estimates(rows, settings) if METRICS[key].uses_point else lambda predicted: predicted
     first = prediction(models[0].predictions.predicted)
     results = [
         metrics.compare(

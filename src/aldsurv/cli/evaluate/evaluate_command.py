@@ -16,11 +16,12 @@ from aldsurv.cli.shared.command_options import json_option, parse_numbers, quiet
 from aldsurv.cli.shared.input_files import time_unit
 from aldsurv.cli.shared.metric_scores import Score, score_all, score_metric
 from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, without_few_resamples
-from aldsurv.cli.shared.metric_table import METRICS, MetricLine, cens_dcal_help, metric_table, shown_metrics
+from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.notes import warnings_as_notes
 from aldsurv.cli.shared.number_text import format_limits, format_number, format_p_value, json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
 from aldsurv.cli.shared.text_layout import paragraph, printable
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
@@ -80,16 +81,16 @@ class _Evaluation:
     def lines(self) -> list[str]:
         """As a table."""
         predictions, settings, unit = self.predictions, self.settings, time_unit(self.predictions.model) or ""
-        helps = {name: metric.help for name, metric in METRICS.items()}
+        hints = {record.name: record.hint for record in METRICS.records()}
         if math.isfinite(self.brier_skill) and self.brier_skill < 1:
             reference = self.metrics["ibs"].value / (1 - self.brier_skill)
-            helps["ibs"] = f"0 perfect, {reference:.3f} Kaplan-Meier"
-        helps["cens_dcal"] = cens_dcal_help(self.cens_dcal_by_chance)
+            hints["ibs"] = f"{hints['ibs']}, {reference:.3f} Kaplan-Meier"
+        hints["cens_dcal"] = cens_dcal_hint(self.cens_dcal_by_chance)
         shown = shown_metrics(self.metrics, [self.metrics["log_likelihood"].value])
-        lines = [_metric_line(name, self.metrics[name], helps[name]) for name in shown]
+        lines = [_metric_line(name, self.metrics[name], hints[name]) for name in shown]
         for time, scores in self.times.items():
             at = f" at {time:g} {unit}".rstrip()
-            lines += [_metric_line(name, score, helps[name], at) for name, score in scores.items()]
+            lines += [_metric_line(name, score, hints[name], at) for name, score in scores.items()]
         kind = type(predictions.model).__name__
         return [
             paragraph(printable(f"{predictions.path} ({kind}) on {predictions.table.path}")),
@@ -196,6 +197,6 @@ def _brier_skill(predictions: TablePredictions, train: SurvivalData, score: floa
         return metrics.brier_skill_score(predictions.predicted, predictions.rows, train=train)
 
 
-def _metric_line(name: str, score: Score, help_text: str, at: str = "") -> MetricLine:
+def _metric_line(name: str, score: Score, hint: str, at: str = "") -> MetricLine:
     value = format_p_value(score.value) if name == "d_calibration" else format_number(score.value)
-    return MetricLine(METRICS[name].title + at, value, format_limits(score.lower, score.upper), help_text)
+    return MetricLine(METRICS[name].title + at, value, format_limits(score.lower, score.upper), hint)

@@ -13,12 +13,12 @@ from aldsurv.cli.evaluate.table_predictions import TablePredictions
 from aldsurv.cli.shared.input_files import read_outcome_table
 from aldsurv.cli.shared.metric_scores import Score, metric_warnings, score_all
 from aldsurv.cli.shared.metric_settings import MetricSettings
-from aldsurv.cli.shared.metric_table import METRICS
 from aldsurv.cli.shared.number_text import format_number, format_p_value
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.text_layout import paragraph, printable, screen_width
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
@@ -159,9 +159,11 @@ def _verdict(scores: GroupScores) -> str:
     worst = next((group for group in scores.groups if group.group == scores.worst), None)
     if worst is None:
         return f"No group has the {_LEAST_ROWS} rows that it takes to be called the worst."
-    verdict = f"Worst calibrated: {printable(worst.group)} (CensDcal {format_number(worst.cens_dcal)}"
+    verdict = (
+        f"Worst calibrated: {printable(worst.group)} ({METRICS['cens_dcal'].title} {format_number(worst.cens_dcal)}"
+    )
     if not math.isnan(worst.harrell_c):
-        verdict += f", Harrell's C {format_number(worst.harrell_c)}"
+        verdict += f", {METRICS['harrell_c'].title} {format_number(worst.harrell_c)}"
     verdict += f"), p {format_p_value(scores.worst_p_value)} after correction for the number of groups"
     if scores.worst_p_value >= 0.05:
         return f"{verdict}: no more than chance explains."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from aldsurv.cli.shared.error_text import errors_name_file
+from aldsurv.cli.shared.error_text import errors_of_model
 from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
 from aldsurv.errors import DataError, ParameterError
@@ -44,7 +44,7 @@ def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> Ta
     """Load a model, read a table with its outcome, and predict."""
     model = load_model(model_path)
     # Of several models the message says which one cannot be used with the table.
-    with errors_name_file(model_path):
+    with errors_of_model(model_path):
         columns = outcome_columns_of(model, given)
         table = read_model_table(table_path, model, columns)
         rows = _observed_rows(table, columns)

@@ -11,7 +11,7 @@ from aldsurv.cli.fit import fit_text
 from aldsurv.cli.fit.fit_request import FitRequest, Setting, default_target
 from aldsurv.cli.fit.held_out_scores import HeldOutScores, score_held_out, split_table
 from aldsurv.cli.shared.column_uses import ColumnText, table_columns
-from aldsurv.cli.shared.error_text import errors_name_file
+from aldsurv.cli.shared.error_text import errors_in_file
 from aldsurv.cli.shared.input_files import read_outcome_table
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.cli.shared.number_text import format_count
@@ -85,7 +85,7 @@ def summarize_table(request: FitRequest) -> TableSummary:
         )
     if not table.x:
         raise ParameterError(f"{path!r} has no columns to learn from beside the outcome. Drop fewer.")
-    with errors_name_file(path):
+    with errors_in_file(path):
         features = Features.learn(table.x, categorical=table.categorical, owner=owner.__name__)
     if not features.width:
         rows = format_count(len(table), "row")

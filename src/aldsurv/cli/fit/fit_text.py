@@ -8,10 +8,11 @@ import click
 
 from aldsurv.cli.fit.held_out_scores import CONFIDENCE, HeldOutScores
 from aldsurv.cli.shared.column_uses import column_lines
-from aldsurv.cli.shared.metric_table import METRICS, MetricLine, cens_dcal_help, metric_table, shown_metrics
+from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.number_text import format_count, format_limits, format_number
 from aldsurv.cli.shared.text_layout import printable, screen_width, wrapped
 from aldsurv.files.writing import is_stream
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.cli.fit.fit_request import FitRequest
@@ -83,10 +84,10 @@ def held_out_text(scores: HeldOutScores, rows: int) -> str:
     heading = f"Fitted to {format_count(rows, 'row')}; on {scores.rows} held out ({_events(scores.events)}):"
     log_likelihood = scores.metrics.get("log_likelihood")
     shown = shown_metrics(scores.metrics, [] if log_likelihood is None else [log_likelihood.value])
-    helps = {name: METRICS[name].help for name in shown} | {"cens_dcal": cens_dcal_help(scores.cens_dcal_by_chance)}
+    hints = {name: METRICS[name].hint for name in shown} | {"cens_dcal": cens_dcal_hint(scores.cens_dcal_by_chance)}
     lines = [
-        MetricLine(METRICS[name].title, format_number(score.value), format_limits(score.lower, score.upper), help_text)
-        for name, score, help_text in ((name, scores.metrics[name], helps[name]) for name in shown)
+        MetricLine(METRICS[name].title, format_number(score.value), format_limits(score.lower, score.upper), hint)
+        for name, score, hint in ((name, scores.metrics[name], hints[name]) for name in shown)
     ]
     return "\n".join([*wrapped(heading, screen_width()), *metric_table(lines, CONFIDENCE)])
 

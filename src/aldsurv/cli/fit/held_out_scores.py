@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, cast, final
 import numpy as np
 
 from aldsurv.cli.shared.metric_scores import Score, impossible_rows_note, infinite_times_note, metric_warnings
-from aldsurv.cli.shared.metric_table import METRICS
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.errors import CensoringError
 from aldsurv.models.neural.fitting.skill_check import HeldPart, gain_over_kaplan_meier, sampled_rows
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.metrics import BootstrapResult

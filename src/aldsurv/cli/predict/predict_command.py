@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_stream import Prediction
     from aldsurv.cli.shared.notes import Notes
     from aldsurv.models.base import SurvivalEstimator
-    from aldsurv.tables.table_blocks import TableBlocks
+    from aldsurv.tables.table_file import TableFile
 
 __all__ = ["predict"]
 
@@ -241,7 +241,7 @@ def _write(
         show_summary(out, form, prediction, surprises, notes, seconds, as_json=as_json)
 
 
-def _since(text: str | None, table: TableBlocks) -> float | str | None:
+def _since(text: str | None, table: TableFile) -> float | str | None:
     """A column if there is one of that name, else a number."""
     if text is None or text in table.names:
         return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,18 +11,16 @@ from aldsurv.checks import listed
 from aldsurv.columns.column_plans import ColumnPlan, LeftOut, Levels, Number
 from aldsurv.errors import DataError, UnknownNameError
 from aldsurv.quoting import quoted
+from aldsurv.tables.table_file import is_row_name
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from aldsurv.models.base import SurvivalEstimator
-    from aldsurv.tables.table_blocks import TableBlocks
+    from aldsurv.tables.table_file import TableFile
 
 __all__ = ["Input", "ModelInputs", "data_columns"]
-
-# Columns that number the rows, as R and pandas write them.
-_ROW_NAMES = re.compile(r"\s*|__index_level_\d+__")
 
 
 class Input(NamedTuple):
@@ -64,7 +61,7 @@ class ModelInputs:
     by_position: bool
 
     @classmethod
-    def find(cls, model: SurvivalEstimator, table: TableBlocks, others: Collection[str]) -> ModelInputs:
+    def find(cls, model: SurvivalEstimator, table: TableFile, others: Collection[str]) -> ModelInputs:
         """Find the columns of a model in a table; the `others` may be there beside them."""
         model = model.innermost
         if model.features_ is None:
@@ -103,7 +100,7 @@ class ModelInputs:
     def outside(self, x: dict[str, NDArray[Any]]) -> dict[str, NDArray[np.bool_]]:
         """For each column with a plan, the rows beyond what training had shown."""
         return {
-            column.name: column.plan.outside(x[column.name], f"column {quoted(column.name)}")
+            column.name: column.plan.outside(x[column.name], column.name)
             for column in self.inputs
             if column.name is not None and column.plan is not None
         }
@@ -117,9 +114,9 @@ class ModelInputs:
         }
 
 
-def data_columns(table: TableBlocks) -> list[str]:
+def data_columns(table: TableFile) -> list[str]:
     """Columns of a table except those without a name, which number the rows."""
-    return [name for name in table.names if not _ROW_NAMES.fullmatch(name)]
+    return [name for name in table.names if not is_row_name(name)]
 
 
 def _strata_levels(model: SurvivalEstimator) -> dict[str | int, list[Any]]:
@@ -127,7 +124,7 @@ def _strata_levels(model: SurvivalEstimator) -> dict[str | int, list[Any]]:
     return {column: [stratum[k] for stratum in model.strata_] for k, column in enumerate(model.strata_columns_)}
 
 
-def _names_by_position(table: TableBlocks, count: int, others: Collection[str]) -> list[str]:
+def _names_by_position(table: TableFile, count: int, others: Collection[str]) -> list[str]:
     names = data_columns(table)
     rest = [name for name in names if name not in others]
     for candidates in (names, rest):
@@ -139,7 +136,7 @@ def _names_by_position(table: TableBlocks, count: int, others: Collection[str]) 
     )
 
 
-def _require_columns(table: TableBlocks, names: Sequence[str]) -> None:
+def _require_columns(table: TableFile, names: Sequence[str]) -> None:
     missing = [name for name in names if name not in table.names]
     if missing:
         unused = [name for name in data_columns(table) if name not in names]

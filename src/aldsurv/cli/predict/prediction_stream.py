@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.cli.shared.column_uses import count_gaps
-from aldsurv.data.outcome_columns import Column, number_column
+from aldsurv.data.frame_columns import Column, number_column
 from aldsurv.errors import DataError
-from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_inputs import ModelInputs
     from aldsurv.cli.predict.prediction_request import PredictionRequest
     from aldsurv.models.base import SurvivalEstimator
-    from aldsurv.tables.table_blocks import TableBlock, TableBlocks
+    from aldsurv.tables.table_file import TableBlock, TableFile
 
 __all__ = ["BLOCK_ROWS", "PredictedBlock", "Prediction", "Surprises"]
 
@@ -90,7 +89,7 @@ class Prediction:
     """
 
     model: SurvivalEstimator
-    table: TableBlocks
+    table: TableFile
     inputs: ModelInputs
     request: PredictionRequest
     kept: tuple[str, ...]
@@ -160,13 +159,13 @@ class Prediction:
             return None
         if not isinstance(self.since, str):
             return np.full(len(next(iter(block.x.values()))), self.since)
-        times = number_column(Column(block.x[self.since], f"column {quoted(self.since)}"))
+        times = number_column(Column(block.x[self.since], "--given-survived", self.since))
         bad = ~(np.isfinite(times) & (times >= 0))
         if bad.any():
             row = int(np.argmax(bad))
             value = "a gap" if np.isnan(times[row]) else f"{times[row]:g}"
             raise DataError(
-                f"--given-survived must be a time from 0 on, but is {value}",
+                f"--given-survived must be a time from 0 on, but this is {value}",
                 column=self.since,
                 row=row,
                 advice="Give 0 where nothing is known.",

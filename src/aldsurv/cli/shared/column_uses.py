@@ -73,7 +73,7 @@ def column_lines(columns: Sequence[ColumnText], width: int, *, most: int = 30) -
 
 
 def _use(plan: ColumnPlan, gaps: int) -> str:
-    from aldsurv.columns.column_entries import told
+    from aldsurv.columns.column_entries import format_value
     from aldsurv.columns.column_plans import LeftOut, Levels, Number
 
     if isinstance(plan, LeftOut):
@@ -82,7 +82,7 @@ def _use(plan: ColumnPlan, gaps: int) -> str:
         text, filled = f"number, {plan.low:.4g} to {plan.high:.4g}", f"filled with {plan.median:.4g}"
         has_gaps = plan.gaps
     elif isinstance(plan, Levels):
-        levels = [printable(told(level)) for level in plan.levels]
+        levels = [printable(format_value(level)) for level in plan.levels]
         shown = ", ".join(levels[:_MOST_LEVELS]) + (
             f", … and {len(levels) - _MOST_LEVELS} more" if len(levels) > _MOST_LEVELS else ""
         )

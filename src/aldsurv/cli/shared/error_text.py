@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from aldsurv.errors import AldsurvError, compose_message
+from aldsurv.errors import AldsurvError, UnknownNameError, compose_message
 from aldsurv.quoting import quoted
 
-__all__ = ["error_line", "errors_name_file"]
+__all__ = ["error_line", "errors_in_file", "errors_of_model"]
 
 
 @final
@@ -25,8 +25,10 @@ class _Wording:
 
 _WORDINGS: Mapping[str, _Wording] = {
     "event_value": _Wording("--event-value", "Name the value that is the event by --event-value."),
-    "drop": _Wording("--drop"),
-    "categorical": _Wording("--categorical"),
+    "drop": _Wording("--drop", "Change --drop, or the columns of the table."),
+    "categorical": _Wording(
+        "--categorical", "Leave such fields empty, or name the column by --categorical if its values are codes."
+    ),
     "encoding": _Wording(advice="Save the file as UTF-8."),
     "decimal": _Wording(advice="Write decimals with a point, and thousands without a mark."),
     "sample_weight": _Wording(advice="Give some rows a positive weight."),
@@ -44,25 +46,42 @@ _WORDINGS: Mapping[str, _Wording] = {
 
 
 def error_line(error: AldsurvError) -> str:
-    """The problem, where in the table it is, and what to do on the command line."""
+    """The file, the problem, where in the table it is, and what to do on the command line."""
     place = [f"column {quoted(error.column)}"] if error.column is not None else []
-    place += [f"row {error.row + 1} below the header"] if error.row is not None else []
-    # An error without advice of its own says all that is needed.
-    advice = (_wording(error).advice or error.advice) if error.advice else ""
-    return compose_message(_problem(error), ", ".join(place), advice)
+    if error.line is not None:
+        place.append(f"line {error.line}")
+    elif error.row is not None:
+        place.append(f"row {error.row + 1} below the header")
+    problem = _problem(error) if error.file is None else f"{error.file!r}: {_problem(error)}"
+    return compose_message(problem, ", ".join(place), _advice(error))
 
 
 @contextmanager
-def errors_name_file(path: str | Path) -> Iterator[None]:
-    """Errors within the block begin with the name of the file, unless they have it."""
+def errors_in_file(path: str | Path) -> Iterator[None]:
+    """Errors within the block name the file, unless they name one."""
     try:
         yield
     except AldsurvError as error:
-        if str(path) in error.problem:
+        if error.file is not None:
             raise
-        problem = f"{str(path)!r}: {_problem(error)}"
+        raise error.in_file(str(path), row=error.row) from None
+
+
+@contextmanager
+def errors_of_model(path: str) -> Iterator[None]:
+    """Errors within the block say which of several models they concern."""
+    try:
+        yield
+    except AldsurvError as error:
         raise type(error)(
-            problem, argument=error.argument, column=error.column, row=error.row, advice=error.advice
+            f"model {path!r}: {_problem(error)}",
+            argument=error.argument,
+            column=error.column,
+            row=error.row,
+            file=error.file,
+            line=error.line,
+            suggestion=error.suggestion,
+            advice=error.advice,
         ) from None
 
 
@@ -76,3 +95,13 @@ def _problem(error: AldsurvError) -> str:
     if option and argument and error.problem.startswith((f"{argument} ", f"{argument}=")):
         return f"{option} {error.problem[len(argument) + 1 :]}"
     return error.problem
+
+
+def _advice(error: AldsurvError) -> str:
+    wording = _wording(error)
+    # An error without advice says all that is needed; names that are not known come with the nearest ones.
+    if not error.advice or isinstance(error, UnknownNameError):
+        return error.advice
+    if wording.option and error.argument == "event_value" and error.suggestion is not None:
+        return f"Name the value that is the event, such as {wording.option} {quoted(error.suggestion)}."
+    return wording.advice or error.advice

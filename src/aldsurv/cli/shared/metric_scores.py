@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aldsurv.cli.shared.metric_settings import MetricSettings
-from aldsurv.cli.shared.metric_table import METRICS
-from aldsurv.errors import CensoringError, MetricWarning, ResampleWarning
+from aldsurv.errors import CensoringError, ImpossibleRowsWarning, SkippedResamplesWarning, UndefinedMetricWarning
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from aldsurv.metrics import BootstrapResult
 
 __all__ = ["Score", "impossible_rows_note", "infinite_times_note", "metric_warnings", "score_all", "score_metric"]
-
-# Of the metrics of `evaluate` those that are defined for every kind of censoring and delayed entry.
-_ANY_CENSORING = (
-    "cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope", "cal_f_intercept",
-    "log_likelihood", "bounded_log_likelihood",
-)  # fmt: skip
-_FUNCTIONS = {
-    "mean_absolute_error": "mae",
-    "integrated_brier_score": "ibs",
-    "concordance_harrell": "harrell_c",
-    "concordance_uno": "uno_c",
-    "cumulative_dynamic_auc": "auc",
-    "integrated_calibration_index": "ici",
-    "brier_score": "brier",
-}
 
 
 class Score(NamedTuple):
@@ -55,6 +40,7 @@ def score_all(
 ) -> dict[str, Score]:
     """The metrics of `metrics.evaluate` by name; those that the censoring leaves undefined are NaN, with a warning."""
     from aldsurv import metrics
+    from aldsurv.metrics.evaluation import DEFAULT_METRICS
 
     try:
         with metric_warnings():
@@ -69,8 +55,12 @@ def score_all(
             )
     except CensoringError as error:
         warnings.warn(f"only calibration and log-likelihood are defined for these rows: {error}", stacklevel=2)
-        scores = dict.fromkeys(("mae", "ibs", "harrell_c", "uno_c"), Score(math.nan))
-        return scores | {name: score_metric(name, predicted, rows, None, settings) for name in _ANY_CENSORING}
+        return {
+            name: score_metric(name, predicted, rows, None, settings)
+            if METRICS[name].any_censoring
+            else Score(math.nan)
+            for name in DEFAULT_METRICS
+        }
     return {name: Score.of(result) for name, result in results.items()}
 
 
@@ -109,19 +99,20 @@ def metric_warnings() -> Iterator[None]:
 
     Of rows without probability `impossible_rows_note` tells, for every kind of censoring.
     """
+    titles = {record.function_name: record.title for record in reversed(METRICS.records())}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
         message = warning.message
-        if isinstance(message, ResampleWarning) and message.count == message.samples:
+        if isinstance(message, ImpossibleRowsWarning):
             continue
-        if isinstance(message, MetricWarning):
-            if message.infinite:
-                continue
-            name = _FUNCTIONS.get(message.metric, message.metric)
-            title = METRICS[name].title if name in METRICS else name
-            warnings.warn(f"{title} {message.problem}", stacklevel=3)
+        if isinstance(message, SkippedResamplesWarning) and message.skipped == message.samples:
+            continue
+        if isinstance(message, UndefinedMetricWarning):
+            title = titles.get(message.metric, message.metric)
+            where = f" {message.where}" if message.where else ""
+            warnings.warn(f"{title} has no value{where}: {message.reason}.", stacklevel=3)
         else:
             warnings.warn(message, stacklevel=3)
 

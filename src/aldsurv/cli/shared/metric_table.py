@@ -8,48 +8,21 @@ from typing import NamedTuple
 
 from aldsurv.cli.shared.number_text import format_number
 from aldsurv.cli.shared.text_layout import paragraph, screen_width
+from aldsurv.registry import METRICS
 
-__all__ = ["METRICS", "MetricLine", "MetricText", "cens_dcal_help", "metric_table", "shown_metrics"]
+__all__ = ["MetricLine", "cens_dcal_hint", "metric_table", "shown_metrics"]
 
-# Narrower terminals have the help in lines of its own.
+# Narrower terminals have the hints in lines of their own.
 _NARROW = 66
 
 
-class MetricText(NamedTuple):
-    """A metric: its title, what is good, and the value it should have or the way it should go."""
-
-    title: str
-    help: str
-    ideal: float
-
-
-# Higher is better: inf; lower is better: 0 or -inf.
-METRICS = {
-    "harrell_c": MetricText("Harrell's C", "0.5 chance, 1 perfect", math.inf),
-    "uno_c": MetricText("Uno's C", "0.5 chance, 1 perfect", math.inf),
-    "ibs": MetricText("integrated Brier score", "0 perfect", 0.0),
-    "mae": MetricText("mean absolute error", "of the events; 0 perfect", 0.0),
-    "log_likelihood": MetricText("log-likelihood per row", "higher is better", math.inf),
-    "bounded_log_likelihood": MetricText("bounded log-likelihood", "higher is better", math.inf),
-    "cens_dcal": MetricText("CensDcal", "0 ideal", 0.0),
-    "d_calibration": MetricText("D-calibration p-value", "small: not calibrated", math.inf),
-    "cal_s_slope": MetricText("Cal[S] slope", "1 ideal", 1.0),
-    "cal_s_intercept": MetricText("Cal[S] intercept", "0 ideal", 0.0),
-    "cal_f_slope": MetricText("Cal[f] slope", "1 ideal", 1.0),
-    "cal_f_intercept": MetricText("Cal[f] intercept", "0 ideal", 0.0),
-    "auc": MetricText("AUC", "0.5 chance, 1 perfect", math.inf),
-    "brier": MetricText("Brier score", "0 perfect", 0.0),
-    "ici": MetricText("ICI", "0 ideal", 0.0),
-}
-
-
 class MetricLine(NamedTuple):
-    """One metric as text, its limits (empty where there are none) and the help beside it."""
+    """One metric as text, its limits (empty where there are none) and a hint on what is good."""
 
     title: str
     value: str
     limits: str
-    help: str
+    hint: str
 
 
 def shown_metrics(names: Iterable[str], log_likelihoods: Iterable[float]) -> list[str]:
@@ -59,7 +32,7 @@ def shown_metrics(names: Iterable[str], log_likelihoods: Iterable[float]) -> lis
 
 
 def metric_table(lines: Sequence[MetricLine], confidence: float | None) -> list[str]:
-    """Lines of text, aligned; on a narrow terminal limits and help come under the title.
+    """Lines of text, aligned; on a narrow terminal limits and hint come under the title.
 
     Parameters
     ----------
@@ -73,20 +46,20 @@ def metric_table(lines: Sequence[MetricLine], confidence: float | None) -> list[
     widths = [max(len(line[k]) for line in lines) for k in range(3)]
     widths[1], widths[2] = max(widths[1], 5), max(widths[2], len(heading))
     rows = [f"{'':<{widths[0]}}  {'value':>{widths[1]}}" + (f"  {heading}" if wide and heading else "")]
-    for title, value, limits, help_text in lines:
+    for title, value, limits, hint in lines:
         first = f"{title:<{widths[0]}}  {value:>{widths[1]}}"
         if wide:
             limited = f"{first}  {limits:<{widths[2]}}" if heading else first
-            rows.append(f"{limited}  {help_text}".rstrip())
+            rows.append(f"{limited}  {hint}".rstrip())
             continue
-        below = "; ".join(part for part in (limits, help_text) if part)
+        below = "; ".join(part for part in (limits, hint) if part)
         rows += [first, *([paragraph(below, indent="    ")] if below else [])]
     if heading and not wide:
         rows.insert(0, f"below each: {heading}")
     return rows
 
 
-def cens_dcal_help(by_chance: float) -> str:
+def cens_dcal_hint(by_chance: float) -> str:
     """What is good: right predictions have a CensDcal above 0 by chance, the larger the fewer the rows."""
-    help_text = METRICS["cens_dcal"].help
-    return help_text if math.isnan(by_chance) else f"{help_text}, {format_number(by_chance)} by chance"
+    hint = METRICS["cens_dcal"].hint
+    return hint if math.isnan(by_chance) else f"{hint}, {format_number(by_chance)} by chance"

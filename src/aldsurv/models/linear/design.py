@@ -107,13 +107,13 @@ class Design:
     def to_plain(self) -> dict[str, Any]:
         """What was learned, as JSON can hold it."""
         strata = [list(stratum) for stratum in self.strata]
-        return {"features": self.features.to_plain(), "columns": list(self.columns), "strata": strata}
+        return {"features": self.features.to_dict(), "columns": list(self.columns), "strata": strata}
 
     @classmethod
     def from_plain(cls, plain: Any) -> Design:
         """Read back what `to_plain` gave; anything else is refused."""
         require(isinstance(plain, dict) and set(plain) == {"features", "columns", "strata"}, "its columns are unclear")
-        features, columns, strata = Features.from_plain(plain["features"]), plain["columns"], plain["strata"]
+        features, columns, strata = Features.from_dict(plain["features"]), plain["columns"], plain["strata"]
         require(isinstance(columns, list) and isinstance(strata, list), "its strata are unclear")
         for column in columns:
             named = isinstance(column, str) and column in (features.names_in or ())

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, Constraint, Number, WholeNumber
+from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
@@ -23,7 +24,6 @@ from aldsurv.models.neural.fitting.preparation import (
     even_weights,
     in_unit,
     member_seeds,
-    rows_of,
     split_for_members,
     time_unit,
     with_log_times,
@@ -249,7 +249,7 @@ class BoostedALD(SurvivalEstimator):
         parts = []
         for k, held in enumerate(rows.validation or ()):
             chosen = sampled_rows(held)
-            predicted = self.predict_members(rows_of(X, chosen))[k]
+            predicted = self.predict_members(take_rows(X, chosen))[k]
             # The constants beside the trees are fitted to these rows, too.
             parts.append(HeldPart(predicted, data[chosen], data))
         warn_without_skill(gain_over_kaplan_meier(parts, repeats=rows.repeats), type(self).__name__)

@@ -71,7 +71,7 @@ class FittedTrees:
     def to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Entries and arrays from which `from_file` makes the same value."""
         document = {
-            "features": self.features.to_plain(),
+            "features": self.features.to_dict(),
             "time_scale": self.time_scale,
             "least_scale": self.outputs.least_scale,
             "held_out": self.held_out,
@@ -103,7 +103,7 @@ class FittedTrees:
         require(least_in_range, "least_scale is unclear")
         require(isinstance(document["held_out"], bool), "held_out must be true or false")
         outputs = BoostedOutputs(support, components, least)
-        features = Features.from_plain(document["features"])
+        features = Features.from_dict(document["features"])
         start, units, gain, losses, times = (finite_floats(arrays, name) for name in _ARRAYS)
         require(start.shape == (members, outputs.count), "its start is not that of its outputs")
         require(units.shape == (members, outputs.boosted) and bool((units > 0).all()), "units must be positive")

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
@@ -17,7 +18,6 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator, read_target
 from aldsurv.models.neural.fitting.joint_fit import fit_together
-from aldsurv.models.neural.fitting.preparation import rows_of
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.training_rows import require_events, require_same_count
 
@@ -113,7 +113,7 @@ def predict_held_out(estimator: SurvivalEstimator, X: Any, data: SurvivalData, p
     if len(parts) == 1:
         require_same_count(_count_rows(X), data)
         rest = np.setdiff1d(all_rows, parts[0])
-        model = unfitted(estimator).fit(rows_of(X, rest), data[rest])
+        model = unfitted(estimator).fit(take_rows(X, rest), data[rest])
         return HeldOut(model, [(_predict_quietly(model, X, parts[0]), data[parts[0]])])
     # All rows first: an error is about the rows as given, not about a part of them.
     model = unfitted(estimator).fit(X, data)
@@ -122,7 +122,7 @@ def predict_held_out(estimator: SurvivalEstimator, X: Any, data: SurvivalData, p
     with warnings.catch_warnings():
         # Warnings about all rows were given above.
         warnings.simplefilter("ignore")
-        fit_all(models, [(rows_of(X, rest), data[rest]) for rest in others])
+        fit_all(models, [(take_rows(X, rest), data[rest]) for rest in others])
     predicted = [_predict_quietly(fitted, X, part) for fitted, part in zip(models, parts, strict=True)]
     return HeldOut(model, [(each, data[part]) for each, part in zip(predicted, parts, strict=True)])
 
@@ -152,7 +152,7 @@ def _predict_quietly(model: SurvivalEstimator, X: Any, rows: IntArray) -> Surviv
     with warnings.catch_warnings():
         # About levels and gaps that the model's part did not have.
         warnings.simplefilter("ignore")
-        return model.predict_distribution(rows_of(X, rows))
+        return model.predict_distribution(take_rows(X, rows))
 
 
 def _count_rows(X: Any) -> int:

@@ -231,7 +231,7 @@ class ICALDCalibrated(WrappedSurvival):
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         entries, arrays = self._inner_to_file()
         entries |= {
-            "features": self.features_.to_plain(),
+            "features": self.features_.to_dict(),
             "correction": self.network_.to_plain(),
             "epochs": self.epochs_,
         }
@@ -247,7 +247,7 @@ class ICALDCalibrated(WrappedSurvival):
         require(isinstance(epochs, list) and all(isinstance(k, int) for k in epochs), "its epochs are unclear")
         require(all(name.startswith(_NETWORK) for name in others), "it holds arrays that are not of this model")
         weights = {name.removeprefix(_NETWORK): array for name, array in others.items()}
-        features, network = Features.from_plain(document["features"]), Architecture.from_plain(document["correction"])
+        features, network = Features.from_dict(document["features"]), Architecture.from_plain(document["correction"])
         expected = correction_network(features.width, network.hidden)
         require(network == expected, "columns and network do not fit together")
         require(features.n_features_in == fitted.n_features_in_, "its columns are not those of the model within")

@@ -9,9 +9,10 @@ import numpy as np
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.inspection import Importance, PartialDependence, partial_dependence, permutation_importance
-from aldsurv.metrics.row_matching import as_numbers
+from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.plots.effect_plots import in_plain, parameter_figure, plot_importance, plot_partial_dependence
+from aldsurv.plots.drawing.appearance import plain_label
+from aldsurv.plots.effect_plots import parameter_figure, plot_importance, plot_partial_dependence
 from aldsurv.reports.model.row_sections import HEIGHT, WIDTH
 from aldsurv.reports.model.subject import Subject
 from aldsurv.reports.page.number_words import amount, counted, listed, number
@@ -127,7 +128,7 @@ def _importance_picture(importance: Importance) -> Picture:
 
 def _effect_picture(subject: Subject, effect: PartialDependence, told: str) -> Picture:
     short = "median" if effect.summary == "median" else "mean time"
-    unit = "" if subject.unit is None else f" ({in_plain(subject.unit)})"
+    unit = "" if subject.unit is None else f" ({plain_label(subject.unit)})"
     ax = plot_partial_dependence(effect, label=f"predicted {short}{unit}")
     if effect.upper.max() > subject.follow_up:
         ax.axhline(subject.follow_up, color="0.4", linestyle=":", linewidth=1.2)

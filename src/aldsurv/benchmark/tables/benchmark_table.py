@@ -1,4 +1,4 @@
-"""A table as a value: what it says, before it is known where it will be read."""
+"""A table of a benchmark as a value, independent of the format it is written in."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from typing import TypeAlias, final
 
 from aldsurv.errors import ParameterError
 
-__all__ = ["NOT_THERE", "Cell", "Number", "Table", "cell_text"]
+__all__ = ["NO_VALUE", "BenchmarkTable", "NumberCell", "TableCell", "format_cell"]
 
-NOT_THERE = "–"
+# Shown in place of a missing number.
+NO_VALUE = "–"
 
 
 @final
 @dataclass(frozen=True)
-class Number:
+class NumberCell:
     """A number in a table.
 
     Parameters
     ----------
     value
-        NaN where there is none.
+        NaN for a missing number.
     sd
-        Standard deviation over runs; None if it has none, NaN if there are too few runs.
+        Standard deviation over runs; None if the number has none, NaN if there are too few runs.
     digits
-        Decimals shown to readers; CSV has all of them.
+        Decimals shown in Markdown, LaTeX and HTML; CSV has all of them.
     best
-        Whether it is the best of those it is compared with.
+        Whether it is the best of the numbers it is compared with.
     powers
         Whether a value that would be shown as 0 is shown with a power of ten.
     """
@@ -39,34 +40,34 @@ class Number:
     powers: bool = False
 
 
-Cell: TypeAlias = str | Number
+TableCell: TypeAlias = str | NumberCell
 
 
 @final
 @dataclass(frozen=True)
-class Table:
+class BenchmarkTable:
     """Rows of texts and numbers.
 
     Parameters
     ----------
     name
-        For files: a word.
+        Name of its files, without ending.
     title
-        For readers.
+        Its caption.
     columns
         Names of the columns.
     rows
-        As many cells each as there are columns.
+        One cell per column in each.
     note
-        What readers should know, in full sentences; ``""`` for nothing.
+        Remarks for readers, in full sentences; ``""`` for none.
     groups
-        Number of leading columns whose repetition from row to row may be left out where people read.
+        Number of leading columns whose repeated values are left blank in LaTeX.
     """
 
     name: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     note: str = ""
     groups: int = 0
 
@@ -74,13 +75,14 @@ class Table:
         for place, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 raise ParameterError(
-                    f"rows must have {len(self.columns)} cells, one a column, but row {place} of {self.name} has "
-                    f"{len(row)}."
+                    f"rows must have {len(self.columns)} cells, one per column, but row {place} of {self.name} has "
+                    f"{len(row)}.",
+                    argument="rows",
                 )
 
     @property
     def align(self) -> str:
-        """``"l"`` or ``"r"`` for each column: numbers are set flush right."""
+        """``"l"`` or ``"r"`` for each column: numbers are right-aligned."""
         texts = (all(isinstance(row[k], str) for row in self.rows) for k in range(len(self.columns)))
         return "".join("l" if text else "r" for text in texts)
 
@@ -88,12 +90,12 @@ class Table:
     def has_sd(self) -> tuple[bool, ...]:
         """Whether any number of a column has a standard deviation."""
         columns = [[row[k] for row in self.rows] for k in range(len(self.columns))]
-        return tuple(any(isinstance(cell, Number) and cell.sd is not None for cell in column) for column in columns)
+        return tuple(any(isinstance(cell, NumberCell) and cell.sd is not None for cell in column) for column in columns)
 
-    def shown_rows(self) -> list[tuple[Cell, ...]]:
-        """Rows in which the leading cells that repeat those above are empty."""
-        shown: list[tuple[Cell, ...]] = []
-        above: tuple[Cell, ...] = ()
+    def shown_rows(self) -> list[tuple[TableCell, ...]]:
+        """Rows whose leading cells are blank where they repeat the row above."""
+        shown: list[tuple[TableCell, ...]] = []
+        above: tuple[TableCell, ...] = ()
         for row in self.rows:
             same = 0
             while same < self.groups and above and row[same] == above[same]:
@@ -103,27 +105,27 @@ class Table:
         return shown
 
 
-def cell_text(cell: Cell) -> str:
-    """A cell as readers see it.
+def format_cell(cell: TableCell) -> str:
+    """The text of a cell in Markdown, LaTeX and HTML.
 
     Examples
     --------
-    >>> cell_text(Number(0.65312, 0.01449)), cell_text(Number(float("nan"))), cell_text("ALD")
+    >>> format_cell(NumberCell(0.65312, 0.01449)), format_cell(NumberCell(float("nan"))), format_cell("ALD")
     ('0.653 ± 0.014', '–', 'ALD')
     """
     if isinstance(cell, str):
         return cell
     if math.isnan(cell.value):
-        return NOT_THERE
+        return NO_VALUE
     text = _rounded(cell.value, cell)
     return text if cell.sd is None or math.isnan(cell.sd) else f"{text} ± {_rounded(cell.sd, cell)}"
 
 
-def _rounded(value: float, cell: Number) -> str:
+def _rounded(value: float, cell: NumberCell) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     text = f"{value:.{cell.digits}f}"
-    # A long row of digits hides the size.
+    # Beyond six digits the size is easier to read as a power of ten.
     if abs(value) >= 1e6 or (cell.powers and value and not float(text)):
         text = f"{value:.1e}"
     return text.replace("-", "−") if float(text) else text.removeprefix("-")

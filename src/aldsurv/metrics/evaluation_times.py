@@ -1,4 +1,4 @@
-"""One time at which a metric looks, and what is predicted and observed at it."""
+"""Times at which metrics look: checked, chosen from the data, and the mean predicted survival at them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.row_matching import FloatArray, as_numbers
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers
 
 __all__ = ["checked_time", "checked_times", "event_quantiles", "mean_survival", "training_range", "weighted_quantiles"]
 

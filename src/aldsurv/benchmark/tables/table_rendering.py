@@ -1,4 +1,4 @@
-"""Tables written as CSV, Markdown and LaTeX."""
+"""Benchmark tables as CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import math
 import re
 
-from aldsurv.benchmark.tables.table_value import Cell, Number, Table, cell_text
+from aldsurv.benchmark.tables.benchmark_table import BenchmarkTable, NumberCell, TableCell, format_cell
 
 __all__ = ["to_csv", "to_latex", "to_markdown"]
 
@@ -35,15 +35,15 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
-# Lines that fit on a page.
-_LONGEST = 60
+# Lines of a table that fit on one page.
+_LINES_PER_PAGE = 60
 _LATEX_SPECIAL = re.compile("[" + re.escape("".join(_LATEX)) + "]")
-# A backslash would otherwise join with what follows; a bar ends a cell; the others begin emphasis, code or a tag.
+# A backslash escapes the next character; a bar ends a cell; the others begin emphasis, code or a tag.
 _MARKDOWN_SPECIAL = re.compile(r"([\\|*_`<\[\]])")
 
 
-def to_csv(table: Table) -> str:
-    """Text in RFC 4180, numbers with all their digits; a standard deviation has a column of its own."""
+def to_csv(table: BenchmarkTable) -> str:
+    """CSV (RFC 4180) with all digits of the numbers; standard deviations are in separate columns."""
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     has_sd = table.has_sd
@@ -61,30 +61,30 @@ def to_csv(table: Table) -> str:
     return file.getvalue()
 
 
-def to_markdown(table: Table) -> str:
-    """A table of GitHub's Markdown, with its title above and its note below; the best is bold."""
+def to_markdown(table: BenchmarkTable) -> str:
+    """A table in GitHub's Markdown, with its title above and its note below; the best numbers are bold."""
     marks = {"l": ":--", "r": "--:"}
     lines = [
         _markdown_row([_markdown(name) for name in table.columns]),
         _markdown_row([marks[side] for side in table.align]),
-        *(_markdown_row([_bold(cell, _markdown(cell_text(cell)), "**", "**") for cell in row]) for row in table.rows),
+        *(_markdown_row([_bold(cell, _markdown(format_cell(cell)), "**", "**") for cell in row]) for row in table.rows),
     ]
     note = f"\n{_markdown(table.note)}\n" if table.note else ""
     return f"**{_markdown(table.title)}**\n\n" + "\n".join(lines) + f"\n{note}"
 
 
-def to_latex(table: Table) -> str:
+def to_latex(table: BenchmarkTable) -> str:
     r"""A ``table`` with the rules of booktabs, or a ``longtable`` if it is longer than a page; ``\label{tab:name}``."""
     header = [r"\toprule", _latex_row([_latex(name) for name in table.columns]), r"\midrule"]
     lines: list[str] = []
     for place, row in enumerate(table.shown_rows()):
         if place and table.groups and row[0] != "":
             lines.append(r"\midrule")
-        lines.append(_latex_row([_bold(cell, _latex(cell_text(cell)), r"\textbf{", "}") for cell in row]))
+        lines.append(_latex_row([_bold(cell, _latex(format_cell(cell)), r"\textbf{", "}") for cell in row]))
     lines.append(r"\bottomrule")
     caption = rf"\caption{{{_latex(table.title)}}}\label{{tab:{table.name}}}"
     note = [rf"\par\smallskip {_latex(table.note)}"] if table.note else []
-    if len(lines) > _LONGEST:
+    if len(lines) > _LINES_PER_PAGE:
         begin = rf"\begin{{longtable}}{{{table.align}}}"
         whole = [begin, caption + r"\\", *header, r"\endhead", *lines, r"\end{longtable}", *note]
     else:
@@ -102,8 +102,8 @@ def _exact(value: float) -> str:
     return str(int(value)) if whole else repr(float(value))
 
 
-def _bold(cell: Cell, text: str, before: str, after: str) -> str:
-    return f"{before}{text}{after}" if isinstance(cell, Number) and cell.best else text
+def _bold(cell: TableCell, text: str, before: str, after: str) -> str:
+    return f"{before}{text}{after}" if isinstance(cell, NumberCell) and cell.best else text
 
 
 def _markdown(text: str) -> str:
@@ -115,9 +115,9 @@ def _markdown_row(fields: list[str]) -> str:
 
 
 def _latex(text: str) -> str:
-    return _LATEX_SPECIAL.sub(lambda found: _LATEX[found[0]], text)
+    return _LATEX_SPECIAL.sub(lambda match: _LATEX[match[0]], text)
 
 
 def _latex_row(fields: list[str]) -> str:
-    # A bracket that begins a line would be read as the option of the line break before it.
+    # LaTeX would read a bracket at the start of a line as the option of the line break before it.
     return " & ".join(f"{{}}{field}" if field.startswith("[") else field for field in fields) + r" \\"

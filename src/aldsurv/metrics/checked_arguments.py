@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array, without_gradient
-from aldsurv.errors import CensoringError, MetricWarning, ParameterError
+from aldsurv.errors import CensoringError, ParameterError, UndefinedMetricWarning
 
 __all__ = ["FloatArray", "as_numbers", "matched_data", "number_column", "undefined", "without_delayed_entry"]
 
@@ -65,7 +65,8 @@ def without_delayed_entry(data: SurvivalData, metric: str) -> SurvivalData:
     return data
 
 
-def undefined(metric: str, reason: str, *, stacklevel: int = 3) -> float:
-    """NaN, with a warning that says why."""
-    warnings.warn(MetricWarning(metric, f"is not defined and NaN: {reason}."), stacklevel=stacklevel)
+def undefined(metric: str, reason: str, *, where: str = "", stacklevel: int = 3) -> float:
+    """NaN, with a warning that says why; `where` says at which times, if not at all."""
+    text = f"{metric} is not defined and NaN{f' {where}' if where else ''}: {reason}."
+    warnings.warn(UndefinedMetricWarning(text, metric=metric, reason=reason, where=where), stacklevel=stacklevel)
     return float("nan")

@@ -1,4 +1,4 @@
-"""Counts of observed times."""
+"""Histograms of observed times: when events happened and when observation ended without one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,44 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from aldsurv.plots.benchmark.model_looks import bare_axes, model_look
-from aldsurv.plots.drawing.appearance import new_axes, show_legend
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, show_legend, time_label, write_remark
+from aldsurv.plots.drawing.axes_text import write_message
+from aldsurv.plots.drawing.time_grid import FloatArray
 
-__all__ = ["plot_time_histogram", "time_histogram_figure"]
+__all__ = ["plot_time_distribution", "plot_time_histogram", "time_histogram_figure"]
 
 _BINS = 40
+
+
+def plot_time_distribution(
+    data: SurvivalData, *, bins: int | Sequence[float] = _BINS, unit: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw a histogram of the observed times, of events and censored rows.
+
+    Parameters
+    ----------
+    data
+        Rows with any censoring. An interval-censored row is drawn at the middle of its interval, a left-censored one
+        at half its time.
+    bins, unit, ax
+        As in `plot_time_histogram`.
+
+    Examples
+    --------
+    >>> ax = plot_time_distribution(SurvivalData.right([1, 2, 2, 4], [1, 1, 0, 1]), bins=2)
+    >>> [float(bar.get_height()) for bar in ax.containers[0]]
+    [1.0, 2.0]
+    """
+    ax = new_axes() if ax is None else ax
+    if len(data) == 0:
+        return write_message(ax, "there are no rows.")
+    low = np.where(np.isfinite(data.lower), data.lower, 0.0)
+    middle = np.where(data.right_censored, low, (low + np.where(data.right_censored, low, data.upper)) / 2)
+    plot_time_histogram(middle, data.exact, bins=bins, unit=unit, ax=ax)
+    share, plural = 100 * data.n_events / len(data), "s" * (data.n_events != 1)
+    write_remark(ax, f"{len(data)} rows, {data.n_events} event{plural} ({share:.0f} %)")
+    return ax
 
 
 def plot_time_histogram(
@@ -26,7 +58,7 @@ def plot_time_histogram(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how many subjects were last seen when, those with the event below those censored.
+    """Draw a histogram of the last observed times, with the censored subjects above those with an event.
 
     Parameters
     ----------
@@ -44,20 +76,20 @@ def plot_time_histogram(
     times, events = np.asarray(time, np.float64), np.asarray(event, np.bool_)
     edges = _edges(times, bins) if isinstance(bins, int) else np.asarray(bins, np.float64)
     ax = new_axes() if ax is None else ax
-    colours = [model_look(0)["color"], "0.75"]
+    colours = [COLOURS[0], "0.75"]
     names = ["event", "censored"]
     ax.hist([times[events], times[~events]], bins=edges.tolist(), stacked=True, color=colours, label=names)
-    ax.set_xlabel("time" if unit is None else f"time ({unit})")
+    ax.set_xlabel(time_label(unit))
     ax.set_ylabel("subjects")
     ax.set_title(title, fontsize="medium")
-    bare_axes(ax, grid="y")
+    draw_grid(ax, "y")
     return show_legend(ax)
 
 
 def time_histogram_figure(
     parts: Mapping[str, tuple[ArrayLike, ArrayLike]], *, bins: int = _BINS, unit: str | None = None
 ) -> Figure:
-    """New figure with one histogram for each part of a dataset, in the same bins.
+    """New figure with one histogram per part of a dataset, in the same bins.
 
     Parameters
     ----------
@@ -75,5 +107,5 @@ def time_histogram_figure(
     return figure
 
 
-def _edges(times: ArrayLike, bins: int) -> np.ndarray:
+def _edges(times: ArrayLike, bins: int) -> FloatArray:
     return np.linspace(0.0, float(np.max(np.asarray(times), initial=0.0)) or 1.0, bins + 1)

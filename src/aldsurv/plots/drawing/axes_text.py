@@ -1,4 +1,4 @@
-"""Words in axes: what a picture says beside its lines, and why it has none."""
+"""Text inside axes: numbers in a corner, and why nothing is drawn."""
 
 from __future__ import annotations
 
@@ -14,29 +14,34 @@ __all__ = ["collected_warnings", "write_message", "write_note"]
 
 _GREY = "0.4"
 _WIDTH = 32
+_METRIC_NAME = re.compile(r"^\w+ is not defined and NaN: ")
 
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """What metrics warn of, as text to write into the axes: who looks at a picture does not see the terminal."""
-    told: list[str] = []
+    """Messages of warnings of the metrics, each once: the reader of a picture or a page does not see the terminal.
+
+    The list is filled when the block ends. Warnings of other kinds, such as deprecations, are issued again.
+    """
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield told
+        yield messages
     for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            told.append(_as_reason(str(warning.message)))
-        else:
+        text = " ".join(str(warning.message).split())
+        if not issubclass(warning.category, UserWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif text not in messages:
+            messages.append(text)
 
 
 def write_message(ax: Axes, reasons: Sequence[str] | str) -> Axes:
-    """Say in the middle of the axes why nothing is drawn; gives the axes back."""
+    """Write in the middle of the axes why nothing is drawn; returns the axes."""
     reason = reasons if isinstance(reasons, str) else next(iter(reasons), "there is no estimate.")
-    # Lines of our own: matplotlib would wrap at the edge of the figure, across the axes beside these.
-    told = textwrap.fill(f"Nothing to draw: {reason}", _WIDTH)
+    # Wrapped here: matplotlib would wrap at the edge of the figure, across neighbouring axes.
+    text = textwrap.fill(f"Nothing to draw: {_METRIC_NAME.sub('', reason)}", _WIDTH)
     ax.text(
-        0.5, 0.5, told, transform=ax.transAxes, ha="center", va="center", color=_GREY, fontsize="small", gid="message",
+        0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=_GREY, fontsize="small", gid="message",
         in_layout=False,
     )  # fmt: skip
     return ax
@@ -51,8 +56,3 @@ def write_note(ax: Axes, lines: Sequence[str], *, corner: str = "upper left") ->
         linespacing=1.4, zorder=5, gid="note", in_layout=False,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 2},
     )  # fmt: skip
-
-
-def _as_reason(message: str) -> str:
-    """A warning of a metric without the name of the function, which is no word for a picture."""
-    return re.sub(r"^\w+ is not defined and NaN: ", "", message)

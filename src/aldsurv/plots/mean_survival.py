@@ -1,9 +1,8 @@
-"""Predictions beside what happened: the mean prediction and the Kaplan-Meier curve, and single people."""
+"""The mean predicted survival beside the Kaplan-Meier curve, and single predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,6 +14,7 @@ from aldsurv.errors import ParameterError
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.plots.curves import plot_survival
 from aldsurv.plots.drawing.appearance import line_look, show_legend
+from aldsurv.plots.drawing.row_choice import RowChoice
 from aldsurv.plots.drawing.time_grid import as_numpy
 from aldsurv.plots.kaplan_meier_plot import plot_kaplan_meier
 
@@ -29,12 +29,12 @@ def plot_mean_survival(
 ) -> Axes:
     """Draw the mean of the predicted survival curves over the Kaplan-Meier curve of the same rows.
 
-    Where a model is right on average, the two agree within the confidence band.
+    If a model is right on average, the two agree within the confidence band.
 
     Parameters
     ----------
     predicted, data
-        Predictions, and what happened to the same rows.
+        Predictions and observed outcomes of the same rows.
     unit
         Unit of time, named at the axis.
     ax
@@ -48,7 +48,7 @@ def plot_mean_survival(
     ['Kaplan-Meier', 'mean prediction']
     """
     if len(predicted) != len(data):
-        raise ParameterError(f"predicted has {len(predicted)} rows, but data has {len(data)}.")
+        raise ParameterError(f"predicted has {len(predicted)} rows, but data has {len(data)}.", argument="predicted")
     estimate = kaplan_meier(data)
     ax = plot_kaplan_meier(estimate, label="Kaplan-Meier", unit=unit, at_risk=False, ax=ax)
     times = np.linspace(0.0, float(estimate.times[-1]), _GRID)
@@ -64,7 +64,7 @@ def prediction_figure(
     predicted: SurvivalDistribution,
     data: SurvivalData,
     *,
-    rows: Any,
+    rows: RowChoice,
     labels: Sequence[str] | None = None,
     unit: str | None = None,
 ) -> Figure:
@@ -73,9 +73,9 @@ def prediction_figure(
     Parameters
     ----------
     predicted, data
-        Predictions, and what happened to the same rows.
+        Predictions and observed outcomes of the same rows.
     rows, labels
-        Rows to draw one by one, at most ten, and their names.
+        Rows to draw as single curves, at most ten, and their names.
     unit
         Unit of time.
     """

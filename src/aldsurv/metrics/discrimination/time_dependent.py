@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import MetricWarning
-from aldsurv.metrics.calibration.horizons import checked_times
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
 from aldsurv.metrics.error.brier import event_weights
+from aldsurv.metrics.evaluation_times import checked_times
 from aldsurv.metrics.point_estimates import point_estimate
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
 from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 
@@ -100,14 +98,12 @@ def _warn_of_gaps(times: FloatArray, auc: FloatArray) -> None:
     if not gaps.any():
         return
     used = f"the horizon used is {times[~gaps].max():g}" if not gaps.all() else "no time is left, the mean is NaN"
-    warnings.warn(
-        MetricWarning(
-            "cumulative_dynamic_auc",
-            f"is not defined and NaN at {gaps.sum()} of {times.size} times (first: {times[gaps][0]:g}): before the "
-            "first event, after the last row, or where the training rows give no estimate of the censoring; "
-            f"{used}.",
-        ),
-        stacklevel=3,
+    undefined(
+        "cumulative_dynamic_auc",
+        "before the first event, after the last row, or where the training rows give no estimate of the censoring; "
+        f"{used}",
+        where=f"at {gaps.sum()} of {times.size} times (first: {times[gaps][0]:g})",
+        stacklevel=4,
     )
 
 

@@ -1,4 +1,4 @@
-"""Predicted beside observed times, a point a row."""
+"""Predicted against observed times, one point per row."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.metrics import mean_absolute_error, point_estimate
 from aldsurv.metrics.point_estimates import Point
-from aldsurv.plots.benchmark.model_looks import bare_axes
-from aldsurv.plots.drawing.appearance import COLOURS
-from aldsurv.plots.drawing.message import collected_warnings, write_message, write_note
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, time_label
+from aldsurv.plots.drawing.axes_text import collected_warnings, write_message, write_note
 from aldsurv.plots.drawing.time_grid import FloatArray
 
 __all__ = ["plot_predicted_against_observed"]
 
-# Times further apart than this crowd into a corner of linear axes.
+# With a larger ratio of times most points would be in a corner of linear axes.
 _LOG_FROM = 50.0
-# So many points are a picture even in a file of vectors, which would be slow to show otherwise.
+# More points are drawn as an image even in SVG and PDF files, which would be slow to show otherwise.
 _MOST_SHAPES = 2000
 
 
@@ -35,15 +33,15 @@ def plot_predicted_against_observed(
 ) -> Axes:
     """Draw the predicted time of each row against the observed one; on the dashed line they agree.
 
-    Censored rows are hollow triangles that point to where their event is: further right, nobody knows how far. Single
-    times scatter widely around a right prediction. Axes are logarithmic where times differ by a factor of 50 or more.
+    Censored rows are hollow triangles that point to the right, where their unknown event time is. Single times scatter
+    widely even around a correct prediction. Axes are logarithmic where times differ by a factor of 50 or more.
 
     Parameters
     ----------
     predicted, data
-        Predictions, and what happened to the same rows, exact or right-censored.
+        Predictions and observed outcomes of the same rows, exact or right-censored.
     point
-        What stands for a distribution: ``"mean"``, ``"median"``, ``"mode"`` or ``"restricted_mean"``. Predictions
+        The predicted time: ``"mean"``, ``"median"``, ``"mode"`` or ``"restricted_mean"``. Times
         that are infinite, or below 0, are drawn at the edge and counted in a note.
     unit
         Unit of time, named at the axes.
@@ -60,12 +58,10 @@ def plot_predicted_against_observed(
     """
     estimate = point_estimate(predicted, data, point=point)
     time, event = data.time, data.event
-    ax = Figure(figsize=(4.6, 4.6), layout="constrained").subplots() if ax is None else ax
-    name = str(point).replace("_", " ")
-    suffix = "" if unit is None else f" ({unit})"
-    ax.set_xlabel(f"observed time{suffix}")
-    ax.set_ylabel(f"predicted {name}{suffix}")
-    bare_axes(ax)
+    ax = new_axes(4.6, 4.6) if ax is None else ax
+    ax.set_xlabel(time_label(unit, "observed time"))
+    ax.set_ylabel(time_label(unit, f"predicted {point.replace('_', ' ')}"))
+    draw_grid(ax)
     if len(data) == 0:
         return write_message(ax, "there are no rows.")
     low, high, log = _limits(time, estimate)
@@ -84,13 +80,13 @@ def plot_predicted_against_observed(
     ax.set_xlim(low, high)
     ax.set_ylim(low, high)
     ax.set_aspect("equal")
-    _explain(ax, estimate, data)
+    _write_errors(ax, estimate, data)
     ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, borderaxespad=0.2)
     return ax
 
 
 def _limits(time: FloatArray, estimate: FloatArray) -> tuple[float, float, bool]:
-    """Ends of both axes, and whether they are logarithmic."""
+    """Limits of both axes, and whether they are logarithmic."""
     values = np.concatenate([time, estimate[np.isfinite(estimate)]])
     positive = values[values > 0]
     if positive.size == values.size and positive.max() > _LOG_FROM * positive.min():
@@ -98,13 +94,13 @@ def _limits(time: FloatArray, estimate: FloatArray) -> tuple[float, float, bool]
     return 0.0, float(1.05 * positive.max(initial=0.0)) or 1.0, False
 
 
-def _explain(ax: Axes, estimate: FloatArray, data: SurvivalData) -> None:
+def _write_errors(ax: Axes, estimate: FloatArray, data: SurvivalData) -> None:
     notes = []
     finite = np.isfinite(estimate)
     if finite.all():
-        with collected_warnings() as told:
+        with collected_warnings() as reasons:
             error = mean_absolute_error(estimate, data)
-        if not told:
+        if not reasons:
             notes.append(f"mean absolute error of events {error:.3g}")
     for count, which in ((np.count_nonzero(~finite), "infinite"), (np.count_nonzero(estimate < 0), "below 0")):
         if count:

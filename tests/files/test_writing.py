@@ -167,15 +167,18 @@ def test_what_fails_leaves_the_old_file_and_names_it(tmp_path: Path, error: Base
         assert caught.value.filename == str(path)
 
 
-def test_folders(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["text.html", "model.aldsurv"])
+def test_folders(tmp_path: Path, name: str) -> None:
+    write = WRITERS[name]
     with pytest.raises(IsADirectoryError):
-        write_text(tmp_path, "text")
+        write(tmp_path)
     with pytest.raises(FileNotFoundError) as missing:
-        write_text(tmp_path / "none" / "file", "text")
+        write(tmp_path / "none" / "file")
     assert missing.value.filename == str(tmp_path / "none" / "file")
-    write_text(tmp_path / "file", "text")
+    write(tmp_path / "file")
     with pytest.raises(NotADirectoryError):
-        write_text(tmp_path / "file" / "below", "text")
+        write(tmp_path / "file" / "below")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 @POSIX
@@ -316,7 +319,7 @@ def test_a_new_file_that_another_took_for_an_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bool
 ) -> None:
     turns: list[int] = []
-    lock = files._lock
+    lock = files.try_lock
 
     def swept(descriptor: int) -> bool | None:
         turns.append(descriptor)
@@ -326,7 +329,7 @@ def test_a_new_file_that_another_took_for_an_old_one(
         part.unlink()
         return answer
 
-    monkeypatch.setattr(files, "_lock", swept)
+    monkeypatch.setattr(files, "try_lock", swept)
     write_text(tmp_path / "a", "text")
     assert len(turns) == 2
     assert [entry.name for entry in tmp_path.iterdir()] == ["a"]

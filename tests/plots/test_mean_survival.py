@@ -38,7 +38,7 @@ def test_mean_survival_beside_kaplan_meier(rows):
 def test_many_rows_are_averaged_in_blocks(monkeypatch, rows):
     predicted, data = rows
     whole = plot_mean_survival(predicted, data).lines[1].get_ydata()
-    monkeypatch.setattr("aldsurv.plots.predictions._BLOCK", 7)
+    monkeypatch.setattr("aldsurv.plots.mean_survival._BLOCK", 7)
     np.testing.assert_allclose(plot_mean_survival(predicted, data).lines[1].get_ydata(), whole, rtol=1e-12)
 
 
