@@ -21,9 +21,9 @@ OPTIONAL = {
     "optuna": "tune",
     "pandas": None,
     "polars": None,
+    "pooch": "datasets",
     "pyarrow": "tables",
     "pycox": None,
-    "safetensors": None,
     "sklearn": None,
     "sksurv": "peers",
     "statsmodels": None,
@@ -94,8 +94,10 @@ def pytest_configure() -> None:
     if any(map(is_absent, OPTIONAL)):
         from aldsurv.errors import MissingDependencyError
 
-        def begin(self: MissingDependencyError, *words: str) -> None:
-            ImportError.__init__(self, *words)
+        construct = MissingDependencyError.__init__
+
+        def begin(self: MissingDependencyError, *words: str, **parts: object) -> None:
+            construct(self, *words, **parts)
             _MESSAGES.extend(words)
 
         MissingDependencyError.__init__ = begin  # type: ignore[method-assign]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aldsurv.benchmark.results import METRICS
+from aldsurv.benchmark.results import PAPER_METRICS
 from aldsurv.benchmark.statistics import adjusted_p_values, corrected_resampled_t
 from bench.accuracy.data import REAL, SYNTHETIC
 from bench.accuracy.found import Found, loss
@@ -133,7 +133,7 @@ def against(found: Found, model: str = "default", other: str = "paper") -> list[
     """Seven datasets by the nine metrics, paired by seed, with the corrected resampled t test."""
     cells = []
     for name in REAL:
-        for metric in METRICS:
+        for metric in PAPER_METRICS:
             first, second = found.paired(model, other, name, metric)
             if len(first):
                 test = corrected_resampled_t(first, second, test_share=_TEST_SHARE)
@@ -148,8 +148,8 @@ def cell_table(cells: Sequence[Against]) -> str:
         (cell.dataset, cell.metric): _sign(cell.difference) * (1 + (cell.p_value < _LEVEL) + (q < _LEVEL))
         for cell, q in zip(cells, adjusted, strict=True)
     }
-    rows = [[name, *(signs.get((name, metric), "") for metric in METRICS)] for name in REAL]
-    return markdown(["default against paper", *METRICS], rows)
+    rows = [[name, *(signs.get((name, metric), "") for metric in PAPER_METRICS)] for name in REAL]
+    return markdown(["default against paper", *PAPER_METRICS], rows)
 
 
 def _sign(difference: float) -> str:

@@ -17,12 +17,14 @@ __all__ = [
     "Constraint",
     "Flag",
     "Number",
+    "OrNone",
     "Satisfies",
     "Sizes",
     "Text",
     "WholeNumber",
     "check",
     "check_all",
+    "declared_constraints",
     "is_number",
     "is_whole_number",
     "listed",
@@ -199,6 +201,22 @@ class Satisfies(Constraint):
         return self.description
 
 
+@final
+@dataclass(frozen=True)
+class OrNone(Constraint):
+    """None, or what another constraint allows."""
+
+    constraint: Constraint
+
+    def allows(self, value: object) -> bool:
+        """Whether it is None or allowed by the other."""
+        return value is None or self.constraint.allows(value)
+
+    def describe(self) -> str:
+        """Such as "a number above 0 or None"."""
+        return f"{self.constraint.describe()} or None"
+
+
 def check(name: str, value: object, constraint: Constraint, *, none: bool = False) -> None:
     """Raise `ParameterError` unless a value is allowed.
 
@@ -231,6 +249,12 @@ def check_all(values: Mapping[str, object], constraints: Mapping[str, Constraint
     for name, constraint in constraints.items():
         if name in values:
             check(name, values[name], constraint)
+
+
+def declared_constraints(kind: type) -> dict[str, Constraint]:
+    """The tables ``CONSTRAINTS`` of a class and its bases as one; a class overrules its bases, name by name."""
+    tables = [vars(base).get("CONSTRAINTS", {}) for base in reversed(kind.__mro__)]
+    return {name: constraint for table in tables for name, constraint in table.items()}
 
 
 def _describe_bounds(

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 __all__ = [
     "AldsurvError",
     "CensoringError",
@@ -9,12 +14,15 @@ __all__ = [
     "DataError",
     "EventValueWarning",
     "FitWarning",
+    "ImpossibleRowsWarning",
     "MissingDependencyError",
     "ModelFileError",
     "NoSkillWarning",
     "NotFittedError",
     "ParameterError",
+    "SkippedResamplesWarning",
     "TrainingError",
+    "UndefinedMetricWarning",
     "UnknownNameError",
     "compose_message",
 ]
@@ -33,7 +41,11 @@ class AldsurvError(Exception):
     argument
         The argument of a function or the parameter of a model that is to be changed.
     column, row
-        Where in a table: the name of a column, and the number of a row, counted from 0.
+        Where in a table: the name of a column or its position, and the number of a row, both counted from 0.
+    file, line
+        The file of the table, and the line in which the row begins, counted from 1.
+    suggestion
+        A value of `argument` that would probably do.
     advice
         What to do, in the words of Python; one or more sentences.
 
@@ -51,15 +63,33 @@ class AldsurvError(Exception):
         problem: str = "",
         *,
         argument: str | None = None,
-        column: str | None = None,
+        column: str | int | None = None,
         row: int | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        suggestion: object = None,
         advice: str = "",
     ) -> None:
-        self.problem, self.advice = problem, advice
+        self.problem, self.advice, self.suggestion = problem, advice, suggestion
         self.argument, self.column, self.row = argument, column, row
+        self.file, self.line = file, line
         place = [f"column {column!r:.72}"] if column is not None else []
-        place += [f"row {row}"] if row is not None else []
-        super().__init__(compose_message(problem, ", ".join(place), advice))
+        place += [f"line {line}"] if line is not None else [f"row {row}"] if row is not None else []
+        named = problem if file is None else f"{file!r}: {problem}"
+        super().__init__(compose_message(named, ", ".join(place), advice))
+
+    def in_file(self, file: str, *, row: int | None = None, line: int | None = None) -> Self:
+        """The same error, with the file and the place in it: the row of the whole table, and its line."""
+        return type(self)(
+            self.problem,
+            argument=self.argument,
+            column=self.column,
+            row=row,
+            file=file,
+            line=line,
+            suggestion=self.suggestion,
+            advice=self.advice,
+        )
 
 
 def compose_message(problem: str, place: str = "", advice: str = "") -> str:
@@ -120,3 +150,43 @@ class MissingDependencyError(AldsurvError, ImportError):
 
 class NoSkillWarning(UserWarning):
     """A model was fitted, but predicts rows that it did not learn from no better than Kaplan-Meier does."""
+
+
+class UndefinedMetricWarning(UserWarning):
+    """A metric has no value for these rows, and is NaN.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    metric
+        Name of the metric's function.
+    reason
+        Why it has no value.
+    where
+        At which times it has none, such as ``"at 2 of 3 times (first: 12)"``; empty: it has no value at all.
+    """
+
+    def __init__(self, message: str = "", *, metric: str = "", reason: str = "", where: str = "") -> None:
+        self.metric, self.reason, self.where = metric, reason, where
+        super().__init__(message)
+
+
+class ImpossibleRowsWarning(UserWarning):
+    """A prediction gives some observed rows a probability of 0: their log-likelihood is -inf."""
+
+
+class SkippedResamplesWarning(UserWarning):
+    """Resamples of a bootstrap on which a metric has no value are left out.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    skipped, samples
+        How many resamples were left out, of how many.
+    """
+
+    def __init__(self, message: str = "", *, skipped: int = 0, samples: int = 0) -> None:
+        self.skipped, self.samples = skipped, samples
+        super().__init__(message)

@@ -11,8 +11,8 @@ from aldsurv.benchmark import Plan
 from aldsurv.errors import ParameterError, UnknownNameError
 
 
-def test_the_plan_of_the_paper_has_every_dataset_with_every_model():
-    plan = Plan.of_the_paper()
+def test_the_default_plan_has_the_models_of_the_paper():
+    plan = Plan(tuple(datasets.names()))
     rows = {(cell.series.dataset, cell.series.model) for cell in plan.cells() if cell.series.variant == "row"}
     models = {"ald", "cqrnn", "lognormal", "deepsurv", "deephit"}
     assert rows == {(dataset, model) for dataset in datasets.names() for model in models}
@@ -39,7 +39,7 @@ def test_definitions_are_for_synthetic_and_recipes_for_models_that_have_them():
 
 def test_the_hash_tells_plans_apart_and_nothing_else():
     plan = Plan(("weibull", "gbsg"), ("ald",), seeds=2)
-    assert Plan.from_plain(json.loads(json.dumps(plan.to_plain()))) == plan
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
     assert Plan(["weibull", "gbsg", "weibull"], ["ald"], seeds=2).hash == plan.hash
     others = [
         Plan(("gbsg",), ("ald",), seeds=2),
@@ -57,10 +57,10 @@ def test_the_hash_tells_plans_apart_and_nothing_else():
     [
         ({"datasets": ("gbsgg",)}, UnknownNameError, "Did you mean 'gbsg'"),
         ({"models": ("deepsurf",)}, UnknownNameError, "Did you mean 'deepsurv'"),
-        ({"recipes": ("worst",)}, ParameterError, "recipes must be among paper, best, but 'worst' is not"),
-        ({"definitions": ("both",)}, ParameterError, "definitions must be among released, printed"),
+        ({"recipes": ("worst",)}, ParameterError, "recipes must be among 'paper', 'best', but 'worst' is not"),
+        ({"definitions": ("both",)}, ParameterError, "definitions must be among 'released', 'printed'"),
         ({"seeds": 0}, ParameterError, "seeds must be a whole number from 1"),
-        ({"datasets": ()}, ParameterError, "datasets must be a list of names, at least one"),
+        ({"datasets": ()}, ParameterError, "datasets must be a list of at least one name"),
         ({"grouped": 1}, ParameterError, "grouped must be True or False"),
     ],
 )
@@ -68,4 +68,4 @@ def test_what_is_refused(wrong, error, message):
     with pytest.raises(error, match=message):
         Plan(**{"datasets": ("gbsg",), **wrong})
     with pytest.raises(ParameterError, match="exactly"):
-        Plan.from_plain({"datasets": ["gbsg"]})
+        Plan.from_dict({"datasets": ["gbsg"]})

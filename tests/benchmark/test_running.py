@@ -36,12 +36,12 @@ def started(folder, *more):
 
 
 def test_several_processes(undisturbed, tmp_path):
-    told = []
-    store = run(PLAN, tmp_path, jobs=2, tell=told.append)
+    outcomes = []
+    store = run(PLAN, tmp_path, jobs=2, on_outcome=outcomes.append)
     assert same(store.results(), undisturbed)
-    assert {outcome.cell.name for outcome in told} == {cell.name for cell in PLAN.cells()}
+    assert {outcome.cell.name for outcome in outcomes} == {cell.name for cell in PLAN.cells()}
     # Nothing is left to do.
-    run(PLAN, tmp_path, jobs=2, tell=lambda outcome: pytest.fail(f"{outcome.cell.name} was done again"))
+    run(PLAN, tmp_path, jobs=2, on_outcome=lambda outcome: pytest.fail(f"{outcome.cell.name} was done again"))
 
 
 def test_killed_again_and_again(undisturbed, tmp_path):
@@ -104,7 +104,7 @@ def test_a_process_that_dies_takes_only_its_cell_along(tmp_path, monkeypatch):
     monkeypatch.setattr("aldsurv.benchmark.running.run_cell", _dying_on_gbsg)
     plan = Plan(("norm_linear", "weibull", "gbsg"), ("cox",), seeds=1)
     store = run(plan, tmp_path, jobs=2)
-    assert store.failed() == {"gbsg/real/row/cox/-": "the process was killed, perhaps for want of memory"}
+    assert store.failed() == {"gbsg/real/row/cox/-": "the process was killed, perhaps for lack of memory"}
     assert len(store.done()) == 2
 
 
@@ -126,7 +126,7 @@ def test_a_cluster_that_loses_a_worker(undisturbed, tmp_path):
                 os.kill(lost, signal.SIGKILL)
                 killed.append(outcome.cell.name)
 
-        store = run(PLAN, tmp_path, scheduler=cluster.scheduler_address, tell=tell)
+        store = run(PLAN, tmp_path, scheduler=cluster.scheduler_address, on_outcome=tell)
     assert killed
     assert store.failed() == {}
     assert same(store.results(), undisturbed)

@@ -11,12 +11,12 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from aldsurv.benchmark.ranking import friedman, nemenyi_critical_difference, rank_models
-from aldsurv.benchmark.results import METRICS, POINT_METRICS, Result, Results, Series
+from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Result, Results, Series
 from aldsurv.benchmark.statistics import (
     adjusted_p_values,
     as_loss,
     corrected_resampled_t,
-    spread,
+    run_summary,
     student_t,
     student_t_from_summary,
 )
@@ -131,16 +131,16 @@ def test_lower_losses_are_better():
         "cal_s_slope": (1.1, 0.8), "cal_f_slope": (0.95, 1.1), "cal_s_intercept": (-0.1, 0.2),
         "cal_f_intercept": (0.1, -0.2), "log_likelihood": (-1.0, -2.0),
     }  # fmt: skip
-    assert set(METRICS) < set(better)
+    assert set(PAPER_METRICS) < set(better)
     for metric, (good, bad) in better.items():
         assert as_loss(metric, good) < as_loss(metric, bad), metric
 
 
 def test_spread():
     values = np.random.default_rng(0).normal(size=9)
-    assert spread(values) == pytest.approx((values.mean(), values.std(ddof=1), 9))
-    assert spread([3.0])[0] == 3
-    assert math.isnan(spread([3.0])[1])
+    assert run_summary(values) == pytest.approx((values.mean(), values.std(ddof=1), 9))
+    assert run_summary([3.0])[0] == 3
+    assert math.isnan(run_summary([3.0])[1])
 
 
 @pytest.mark.parametrize("shape", [(21, 5), (5, 3), (40, 8)])
@@ -228,7 +228,7 @@ def made_up() -> Results:
     rows: list[Result] = []
     for dataset in ("weibull", "gbsg"):
         for model, away in {"ald": 0.3, "cqrnn": 0.1, "deephit": 0.5, "deepsurv": 0.3}.items():
-            for metric in METRICS:
+            for metric in PAPER_METRICS:
                 # Slopes and intercepts miss their ideal on both sides: signed means would not tell.
                 sign = np.where(np.arange(10) % 2, 1, -1) if metric.startswith("cal_") else 1
                 sign = -1 if metric.endswith("_c") else sign
@@ -241,7 +241,7 @@ def made_up() -> Results:
 def test_verdicts_with_known_answers(made_up, corrected):
     counts = count_verdicts(verdicts(made_up), corrected=corrected)
     assert len(counts) == 27
-    for metric in METRICS:
+    for metric in PAPER_METRICS:
         assert counts[metric, "cqrnn"] == Counts(0, 2, 0)
         assert counts[metric, "deephit"] == Counts(2, 0, 0)
         assert counts[metric, "deepsurv"] == Counts(0, 0, 2)
@@ -250,7 +250,7 @@ def test_verdicts_with_known_answers(made_up, corrected):
 def test_every_verdict_against_scipy():
     rng = np.random.default_rng(8)
     rows: list[Result] = []
-    for dataset, model, metric in itertools.product(("weibull", "gbsg"), ("ald", "cqrnn", "deephit"), METRICS):
+    for dataset, model, metric in itertools.product(("weibull", "gbsg"), ("ald", "cqrnn", "deephit"), PAPER_METRICS):
         rows += rows_of(series(dataset, model), metric, 0.6 + 0.1 * rng.normal() + 0.1 * rng.normal(size=10))
     made_up = Results(rows)
     found = verdicts(made_up, level=0.05)

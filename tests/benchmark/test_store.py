@@ -1,4 +1,4 @@
-"""The file of results: whole cells, several writers, strangers' files."""
+"""The file of results: whole cells, several writers, files that cannot be trusted."""
 
 from __future__ import annotations
 

@@ -14,33 +14,35 @@ from aldsurv.benchmark.display_names import dataset_title, metric_title, model_t
 from aldsurv.benchmark.figure_data import difference_grid, figure_curves, figure_values, published_figure_values
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import METRICS, POINT_METRICS, Curve, Result, Results, Series
-from aldsurv.benchmark.tables.all_tables import (
-    Number,
-    Table,
-    at_zero_table,
-    beyond_table,
+from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Curve, Result, Results, Series
+from aldsurv.benchmark.tables import (
+    BenchmarkTable,
+    NumberCell,
     calibration_columns_table,
-    cell_text,
     definitions_table,
+    format_cell,
     full_table,
     grouping_table,
+    infinite_time_table,
+    mass_below_zero_table,
     published_table,
     ranking_table,
     recipes_table,
     seconds_table,
     summary_table,
+    to_csv,
+    to_latex,
+    to_markdown,
     verdict_table,
 )
-from aldsurv.benchmark.tables.table_text import to_csv, to_latex, to_markdown
 from aldsurv.benchmark.view import View
 from aldsurv.datasets import names
 from aldsurv.errors import ParameterError
 
 NAN, INF = math.nan, math.inf
 OF_RESULTS = [
-    full_table, recipes_table, definitions_table, grouping_table, summary_table, at_zero_table, beyond_table,
-    verdict_table, published_table, calibration_columns_table, ranking_table,
+    full_table, recipes_table, definitions_table, grouping_table, summary_table, mass_below_zero_table,
+    infinite_time_table, verdict_table, published_table, calibration_columns_table, ranking_table,
 ]  # fmt: skip
 # Every character that one of the formats gives a meaning to.
 NASTY = '50 % of |x| < 1_000 & #1 {a}~^\\$ *b* [c], "q"'
@@ -75,31 +77,31 @@ def results() -> Results:
     return Results(rows, curves)
 
 
-def columns(table: Table, *wanted: str) -> list[tuple]:
+def columns(table: BenchmarkTable, *wanted: str) -> list[tuple]:
     places = [table.columns.index(name) for name in wanted]
     return [tuple(row[place] for place in places) for row in table.rows]
 
 
 def test_cells():
-    assert cell_text(Number(-0.0004)) == "0.000"
-    assert cell_text(Number(-1.25, 0.5, digits=1)) == "−1.2 ± 0.5"
-    assert cell_text(Number(1.0, NAN)) == "1.000"
-    assert cell_text(Number(NAN, 1.0)) == "–"
-    assert cell_text(Number(INF, NAN)) == "∞"
-    assert cell_text(Number(12345678.0)) == "1.2e+07"
-    assert cell_text(Number(2.94e-6, digits=4, powers=True)) == "2.9e−06"
-    assert cell_text(Number(0.0, digits=4, powers=True)) == "0.0000"
+    assert format_cell(NumberCell(-0.0004)) == "0.000"
+    assert format_cell(NumberCell(-1.25, 0.5, digits=1)) == "−1.2 ± 0.5"
+    assert format_cell(NumberCell(1.0, NAN)) == "1.000"
+    assert format_cell(NumberCell(NAN, 1.0)) == "–"
+    assert format_cell(NumberCell(INF, NAN)) == "∞"
+    assert format_cell(NumberCell(12345678.0)) == "1.2e+07"
+    assert format_cell(NumberCell(2.94e-6, digits=4, powers=True)) == "2.9e−06"
+    assert format_cell(NumberCell(0.0, digits=4, powers=True)) == "0.0000"
 
 
 def test_rows_must_fit_the_columns():
     with pytest.raises(ParameterError, match="row 1 of t has 1"):
-        Table("t", "T", ("a", "b"), (("x", "y"), ("z",)))
+        BenchmarkTable("t", "T", ("a", "b"), (("x", "y"), ("z",)))
 
 
 def test_csv_reads_back():
     values = [0.1, 1 / 3, -2.5e-300, 1e20, 12.0, INF, -INF, NAN]
-    rows = tuple((NASTY + "\n", Number(value, sd)) for value, sd in zip(values, [*values[1:], None], strict=True))
-    header, *read = csv.reader(io.StringIO(to_csv(Table("t", "T", ("a,b", "c"), rows)), newline=""))
+    rows = tuple((NASTY + "\n", NumberCell(value, sd)) for value, sd in zip(values, [*values[1:], None], strict=True))
+    header, *read = csv.reader(io.StringIO(to_csv(BenchmarkTable("t", "T", ("a,b", "c"), rows)), newline=""))
     assert header == ["a,b", "c", "c, sd"]
     assert [row[0] for row in read] == [NASTY + "\n"] * len(values)
     np.testing.assert_array_equal([float(row[1] or NAN) for row in read], values)
@@ -107,7 +109,7 @@ def test_csv_reads_back():
 
 
 def test_markdown_reads_back():
-    table = Table("t", "T", ("a|b", "n"), ((NASTY, Number(1.0, best=True)), ("x", Number(2.0))), NASTY)
+    table = BenchmarkTable("t", "T", ("a|b", "n"), ((NASTY, NumberCell(1.0, best=True)), ("x", NumberCell(2.0))), NASTY)
     lines = to_markdown(table).splitlines()
     body = [line for line in lines if line.startswith("|")]
     cells = [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in body]
@@ -124,8 +126,8 @@ def unescaped(text: str) -> str:
 
 
 def test_latex_reads_back():
-    rows = ((NASTY, Number(-1.0, 0.5, best=True)), (NASTY, Number(INF)), ("[x", Number(NAN)))
-    text = to_latex(Table("a_name", NASTY, ("a_b", "n"), rows, NASTY, groups=1))
+    rows = ((NASTY, NumberCell(-1.0, 0.5, best=True)), (NASTY, NumberCell(INF)), ("[x", NumberCell(NAN)))
+    text = to_latex(BenchmarkTable("a_name", NASTY, ("a_b", "n"), rows, NASTY, groups=1))
     lines = text.splitlines()
     assert lines[0] == r"\begin{table}"
     assert lines[-1] == r"\end{table}"
@@ -144,7 +146,7 @@ def test_latex_reads_back():
 
 
 def test_a_long_table_breaks_over_pages():
-    text = to_latex(Table("t", "T", ("n",), tuple((Number(float(k)),) for k in range(200))))
+    text = to_latex(BenchmarkTable("t", "T", ("n",), tuple((NumberCell(float(k)),) for k in range(200))))
     assert text.startswith(r"\begin{longtable}{r}")
     assert r"\endhead" in text
     assert text.count(r"\\") == 202
@@ -175,13 +177,13 @@ def test_the_best_is_nearest_to_the_ideal():
     rows = [
         Result(Series("gbsg", "real", "row", model, "paper"), 0, point, metric, ideal.get(metric, 0) + sign * gap)
         for model, gap in away.items()
-        for metric in METRICS
+        for metric in PAPER_METRICS
         for sign in [-1 if metric.endswith("_c") else 1]
         for point in (("mean", "median") if metric in POINT_METRICS else ("",))
     ]
     table = full_table(Results(rows))
     best = {row[1]: [cell.best for cell in row[2:11]] for row in table.rows}
-    distance = [metric.startswith("cal_") for metric in METRICS]
+    distance = [metric.startswith("cal_") for metric in PAPER_METRICS]
     # MAE, IBS, CensDcal: the lowest; C: the highest; the rest by distance, tied to the digits shown.
     assert best["ALD"] == [not one for one in distance]
     assert best["CQRNN"] == best["DeepHit"] == distance
@@ -219,7 +221,7 @@ def test_verdict_table(results):
     assert verdict_table(more) == table
     with_peer = verdict_table(more, models=("ald", "cqrnn", "rsf"))
     assert [row[1] for row in with_peer.rows[:2]] == ["CQRNN", "Random forest"]
-    assert [cell_text(cell) for cell in with_peer.rows[1][5:]] == ["–"] * 6
+    assert [format_cell(cell) for cell in with_peer.rows[1][5:]] == ["–"] * 6
     by_corrected = verdict_table(results, corrected=True)
     same = [sum(row[4].value for row in one.rows) for one in (table, by_corrected)]
     assert by_corrected.name != table.name
@@ -237,7 +239,7 @@ def test_summaries(results):
 
 
 def test_at_zero(results):
-    found = columns(at_zero_table(results), "Dataset", "F(0|x), 50 %", "F(0|x), 50 %, published")
+    found = columns(mass_below_zero_table(results), "Dataset", "F(0|x), 50 %", "F(0|x), 50 %, published")
     assert [row[0] for row in found] == ["Weibull", "WHAS", "SUPPORT"]
     assert (found[0][1].value, found[0][1].sd) == pytest.approx((2e-6, 1e-6))
     assert found[0][2].value == 0.0015
@@ -250,10 +252,10 @@ def test_beyond():
         for model, (point, share) in shares.items()
         for seed in range(3)
     ]
-    table = beyond_table(Results(rows))
+    table = infinite_time_table(Results(rows))
     assert table.columns == ("Dataset", "ALD", "DeepSurv")
     (row,) = table.rows
-    assert (row[0], *(cell_text(cell) for cell in row[1:])) == ("GBSG", "0.100 ± 0.100", "0.350 ± 0.100")
+    assert (row[0], *(format_cell(cell) for cell in row[1:])) == ("GBSG", "0.100 ± 0.100", "0.350 ± 0.100")
 
 
 def test_seconds():
@@ -261,7 +263,7 @@ def test_seconds():
     given |= {"gbsg/real/row/cox/-": (0.25, 0.5), "gbsg/real/row/ald/best": (99.0, 99.0)}
     table = seconds_table(given)
     assert table.columns == ("Dataset", "ALD, fit", "ALD, evaluate", "Cox, fit", "Cox, evaluate")
-    found = {row[0]: [cell_text(cell) for cell in row[1:]] for row in table.rows}
+    found = {row[0]: [format_cell(cell) for cell in row[1:]] for row in table.rows}
     assert found == {
         "Weibull": ["3.0", "4.0", "–", "–"],
         "GBSG": ["1.5", "2.0", "0.2", "0.5"],
@@ -286,7 +288,7 @@ def test_what_stands_beside_each_other(results):
     assert {row[0] for row in grouping.rows} == {"WHAS"}
     assert [row[2] for row in grouping.rows[:3]] == ["row", "group", "group, without case"]
     # Different data: neither is the better one.
-    assert not any(isinstance(c, Number) and c.best for t in (definitions, grouping) for row in t.rows for c in row)
+    assert not any(isinstance(c, NumberCell) and c.best for t in (definitions, grouping) for row in t.rows for c in row)
 
 
 def test_calibration_columns():
@@ -331,13 +333,13 @@ def test_figure_data(results):
     np.testing.assert_allclose(observed, expected + np.array([[0.0], [0.01], [0.02]]))
     assert figure_curves(results, "whas", "density") == {}
     rows, cells, grid = difference_grid(results, "deepsurv")
-    assert (rows, cells, grid.shape) == (datasets, list(METRICS), (3, 9))
+    assert (rows, cells, grid.shape) == (datasets, list(PAPER_METRICS), (3, 9))
     np.testing.assert_allclose(grid, 0.5)
 
 
 def test_names():
     assert len({dataset_title(name) for name in names()}) == 21
-    assert len({metric_title(name) for name in METRICS}) == 9
+    assert len({metric_title(name) for name in PAPER_METRICS}) == 9
     assert model_title("lognormal") == "LogNorm"
     assert model_title("rsf") == "Random forest"
     assert model_title("somebody_s") == "somebody_s"

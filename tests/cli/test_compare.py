@@ -13,9 +13,9 @@ from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv import metrics
-from aldsurv.cli.compare.comparison import best_of
+from aldsurv.cli.compare.comparison import best_places
 from aldsurv.cli.main import main
-from aldsurv.cli.shared.outcome import OutcomeColumns
+from aldsurv.cli.shared.outcome_options import OutcomeColumns
 
 from .evaluation_tables import CoxRegression, covariates, note_on_late_rows, outcome, people, save_model, write
 
@@ -102,7 +102,7 @@ def test_whole_output(ask, folder):
     blind, right = predicted(folder, "blind", ("dose",)), predicted(folder, "right")
     values = [metrics.evaluate(one, rows, train=train) for one in (blind, right)]
     head, table, differences, verdict = out.rstrip("\n").split("\n\n")
-    assert head == f"blind (WeibullAFT), right (WeibullAFT) on test.csv\n  {rows.summary()}"
+    assert head == f"blind (Weibull AFT), right (Weibull AFT) on test.csv\n  {rows.summary()}"
     lines = table.splitlines()
     assert lines[0].split() == ["*", "best", "blind", "right"]
     names = {"harrell_c": "Harrell's C", "ibs": "integrated Brier score", "cal_f_slope": "Cal[f] slope"}
@@ -230,9 +230,9 @@ def test_impossible_rows_are_compared_by_the_bounded_log_likelihood(ask, folder)
 
 
 def test_what_is_not_finite_is_never_the_best():
-    assert best_of("mae", [np.inf, 3.0, np.nan]) == [1]
-    assert best_of("log_likelihood", [-np.inf, -np.inf]) == []
-    assert best_of("cal_s_slope", [0.9, 1.2, 1.1]) == [0]
+    assert best_places("mae", [np.inf, 3.0, np.nan]) == [1]
+    assert best_places("log_likelihood", [-np.inf, -np.inf]) == []
+    assert best_places("cal_s_slope", [0.9, 1.2, 1.1]) == [0]
 
 
 def test_names_of_the_same_file_in_two_folders(ask):

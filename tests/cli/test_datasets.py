@@ -11,8 +11,9 @@ from datasets.loopback import Reply, Server, honest
 from datasets.test_download import CONTENT
 
 from aldsurv.cli.main import main
-from aldsurv.datasets import catalogue, download, loading
-from aldsurv.datasets.catalogue import CATALOGUE
+from aldsurv.datasets import download, loading, resuming_download
+from aldsurv.datasets.catalogue import DATASETS
+from aldsurv.registry import Registry
 
 SUBCOMMANDS = ("list", "describe", "path", "fetch")
 
@@ -21,7 +22,7 @@ SUBCOMMANDS = ("list", "describe", "path", "fetch")
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("ALDSURV_DATA", str(tmp_path))
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(download, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(resuming_download, "_FIRST_PAUSE", 0.001)
     return tmp_path
 
 
@@ -63,7 +64,7 @@ def test_list(run, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     head, *lines = done.stdout.splitlines()
     assert head.split() == ["name", "kind", "rows", "features", "censored", "time", "data"]
-    assert [line.split()[0] for line in lines] == list(CATALOGUE)
+    assert [line.split()[0] for line in lines] == list(DATASETS)
     assert max(map(len, lines)) <= 80
     states = {line.split()[0]: line for line in lines}
     assert states["weibull"].endswith("drawn when loaded")
@@ -72,19 +73,19 @@ def test_list(run, folder: Path) -> None:
     assert states["lgggbm"].endswith("to be got by hand")
     (folder / "whas_train_test.h5").write_bytes(b"")
     found = json.loads(run("datasets", "list", "--json").stdout)
-    assert [entry["name"] for entry in found] == list(CATALOGUE)
-    whas = found[list(CATALOGUE).index("whas")]
+    assert [entry["name"] for entry in found] == list(DATASETS)
+    whas = found[list(DATASETS).index("whas")]
     assert (whas["data"], whas["rows"], whas["n_features"]) == ("here", 1638, 6)
 
 
 def test_describe(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "describe", "whas"]) == 0
     text = capsys.readouterr().out
-    assert text == f"{CATALOGUE['whas']}\ndata      to be fetched\n"
+    assert text == f"{DATASETS['whas']}\ndata      to be fetched\n"
     assert main(["datasets", "describe", "whas", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["unit"] == "days"
-    assert found["feature_names"] == list(CATALOGUE["whas"].feature_names)
+    assert found["feature_names"] == list(DATASETS["whas"].feature_names)
     assert main(["datasets", "describe", "wha"]) == 2
     assert_error_lines(capsys.readouterr().err)
 
@@ -104,7 +105,7 @@ def test_path(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         assert_error_lines(err)
         assert told in err
     for name in ("whas", "gbsg"):
-        path = folder / str(CATALOGUE[name].file)
+        path = folder / str(DATASETS[name].file)
         path.write_bytes(b"")
         assert main(["datasets", "path", name]) == 0
         assert capsys.readouterr().out == f"{path}\n"
@@ -133,19 +134,19 @@ def test_fetch(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
     whole, digest = honest(CONTENT), hashlib.sha256(CONTENT).hexdigest()
     with Server(lambda asked, number: Reply("404 Gone") if "whas" in asked.path else whole(asked, number)) as server:
-        entries = {
-            name: replace(info, url=info.url and f"{server.url}/{name}", sha256=info.sha256 and digest)
-            for name, info in CATALOGUE.items()
-        }
-        for module in (catalogue, loading):
-            monkeypatch.setattr(module, "CATALOGUE", entries)
+        records = [
+            replace(info, url=info.url and f"{server.url}/{info.name}", sha256=info.sha256 and digest)
+            for info in DATASETS.records()
+        ]
+        for module in (download, loading):
+            monkeypatch.setattr(module, "DATASETS", Registry("dataset", *records))
         assert main(["datasets", "fetch", "metabric", "weibull", "metabric"]) == 0
-        path = folder / str(CATALOGUE["metabric"].file)
+        path = folder / str(DATASETS["metabric"].file)
         assert capsys.readouterr() == (f"metabric: {path}\nweibull: needs no file\n", "")
         assert path.read_bytes() == CONTENT
         assert main(["datasets", "fetch", "whas", "support"]) == 1
         out, err = capsys.readouterr()
-        assert out == f"support: {folder / str(CATALOGUE['support'].file)}\n"
+        assert out == f"support: {folder / str(DATASETS['support'].file)}\n"
         assert_error_lines(err)
         assert "whas: " in err
         assert "404" in err

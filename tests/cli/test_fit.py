@@ -14,7 +14,7 @@ from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv import SurvivalData, metrics
-from aldsurv.cli.fit import fit_steps
+from aldsurv.cli.fit import fit_run
 from aldsurv.cli.main import main
 from aldsurv.datasets import load, read_table
 from aldsurv.tuning import search as tuning
@@ -96,12 +96,13 @@ def test_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
         "  site     category: 007, 012",
         "  country  left out",
         "  months   outcome: time",
-        "  status   outcome: event, seen where dead",
+        "  status   outcome: event, observed where dead",
     ]
     assert lines[10].startswith("Fitted to 120 rows; on 30 held out (")
     assert "95 % interval" in lines[11]
-    assert sum(line.startswith(("Harrell's C ", "log-likelihood a row ")) for line in lines) == 2
-    assert "Saved people.aldsurv: fitted to all 150 rows; the figures are of the same" in out
+    assert sum(line.startswith(("Harrell's C ", "log-likelihood per row ")) for line in lines) == 2
+    assert "Saved people.aldsurv: fitted to all 150 rows (" in out
+    assert "The scores come from the same settings fitted without the rows held out." in out
     assert max(map(len, lines)) <= 80
     note = "WeibullAFT leaves out columns that hold text that differs in every row, as identifiers do: column 'id'."
     assert err == f"aldsurv: note: {note}\n"
@@ -333,7 +334,7 @@ def test_a_model_is_replaced_as_a_whole(monkeypatch: pytest.MonkeyPatch, capsys:
     assert main(["fit", path, *OUTCOME, "--model", "cox"]) == 0
     first = Path("small.aldsurv").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(fit_steps, "_fitted", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(fit_run, "fit_model", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
         assert main(["fit", path, *OUTCOME, "--model", "cox"]) == 1
     assert one_error_line(capsys.readouterr().err) == "aldsurv: error: No space left"
     assert Path("small.aldsurv").read_bytes() == first
@@ -460,7 +461,7 @@ def test_ctrl_c_in_the_middle_of_training(environment: dict[str, str], held_out:
 def test_ctrl_c_before_the_first_epoch_is_over(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, fitted, calls = str(small()), fit_steps._fitted, []
+    path, fitted, calls = str(small()), fit_run.fit_model, []
 
     def stopped(*given):
         calls.append(given)
@@ -468,7 +469,7 @@ def test_ctrl_c_before_the_first_epoch_is_over(
             raise KeyboardInterrupt
         return fitted(*given)
 
-    monkeypatch.setattr(fit_steps, "_fitted", stopped)
+    monkeypatch.setattr(fit_run, "fit_model", stopped)
     until = 1
     assert main(["fit", path, *OUTCOME, "--model", "cox"]) == 130
     assert names() == ["small.csv"]
@@ -499,10 +500,10 @@ def test_tuning(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*given, "--tune", "6"]) == 0
     out = capsys.readouterr().out
     assert "Best of 6 trials by the log-likelihood in cross-validation\n" in out
-    assert f"  {whole.trials[0].score:.4f} as it was" in out
+    assert f"  {whole.trials[0].score:.4f} with the default settings" in out
     assert f"  trials in {journals[0]}\n" in out
     assert main([*given, "--seed", "1", "--tune", "1"]) == 0
-    assert "as it was: nothing better" in capsys.readouterr().out
+    assert "with the default settings: nothing better" in capsys.readouterr().out
     assert len([name for name in names() if name.endswith(".journal")]) == 2
 
 

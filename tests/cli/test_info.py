@@ -12,7 +12,7 @@ from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv.cli.main import main
-from aldsurv.cli.shared.outcome import OutcomeColumns, remember_outcome
+from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.files.model_file import read_model_file, write_model_file
 from aldsurv.registry import MODELS
 
@@ -37,7 +37,7 @@ def fitted(name: str = "cox", remember: bool = True):
         X, (rng.exponential(5, 80), np.arange(80) % 4 > 0)
     )
     if remember:
-        remember_outcome(model, OutcomeColumns("t", "died", "yes"))
+        model.set_outcome_columns(OutcomeColumns("t", "died", "yes").given)
     return model, X
 
 

@@ -22,7 +22,7 @@ from aldsurv.cli.predict import prediction_stream
 from aldsurv.models import ALDSurvival, CoxRegression, DeepSurv, WeibullAFT
 from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
 from aldsurv.registry import MODELS
-from aldsurv.tables import table_blocks
+from aldsurv.tables import text_file
 
 ROWS = 83
 NAMES = ["age", "grade", "marker", "smoker"]
@@ -74,7 +74,7 @@ def blocks(request, monkeypatch: pytest.MonkeyPatch) -> int | None:
 def small_blocks(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     monkeypatch.setattr(prediction_stream, "BLOCK_ROWS", rows)
     monkeypatch.setattr(prediction_stream, "_AT_ONCE", 3)
-    monkeypatch.setattr(table_blocks, "_TEXT_BLOCK", 300)
+    monkeypatch.setattr(text_file, "_LARGEST_PIECE", 300)
 
 
 def write(path: Path, columns: dict[str, np.ndarray]) -> Path:

@@ -4,7 +4,6 @@ import csv
 import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,7 +44,7 @@ def folder(tmp_path_factory):
         if name == "train":
             model = WeibullAFT(unit="months").fit(columns, SurvivalData.right(time, event))
             model.save(folder / "bare.aldsurv")
-            model.trained_on_ = replace(model.trained_on_, outcome={"time": "months", "event": "died"})
+            model.set_outcome_columns({"time": "months", "event": "died"})
             model.save(folder / "model.aldsurv")
     return folder
 

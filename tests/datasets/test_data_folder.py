@@ -5,7 +5,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from aldsurv.datasets.catalogue import CATALOGUE
+from aldsurv.datasets.catalogue import DATASETS
 from aldsurv.datasets.data_folder import data_folder, raw_file
 from aldsurv.errors import DataError
 
@@ -28,22 +28,22 @@ def test_the_variable_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_a_file_that_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ALDSURV_DATA", str(tmp_path))
     (tmp_path / "whas_train_test.h5").write_bytes(b"")
-    assert raw_file("whas_train_test.h5", "whas") == tmp_path / "whas_train_test.h5"
+    assert raw_file(DATASETS["whas"]) == tmp_path / "whas_train_test.h5"
 
 
-@pytest.mark.parametrize("name", [name for name, info in CATALOGUE.items() if info.file is not None])
+@pytest.mark.parametrize("name", [info.name for info in DATASETS.records() if info.file is not None])
 def test_a_file_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     monkeypatch.setenv("ALDSURV_DATA", str(tmp_path))
-    info = CATALOGUE[name]
+    info = DATASETS[name]
     assert info.file is not None
     with pytest.raises(DataError) as caught:
-        raw_file(info.file, name)
-    told = str(caught.value)
-    assert "\n" not in told
+        raw_file(info)
+    message = str(caught.value)
+    assert "\n" not in message
     for word in (repr(name), info.file, str(tmp_path), "ALDSURV_DATA"):
-        assert word in told
+        assert word in message
     if info.url is None:
-        assert str(info.page) in told
-        assert "fetch" not in told
+        assert str(info.page) in message
+        assert "fetch" not in message
     else:
-        assert f"'aldsurv datasets fetch {name}'" in told
+        assert f"'aldsurv datasets fetch {name}'" in message

@@ -19,10 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aldsurv
-from aldsurv.datasets import catalogue, download, loading, part_file, transfer
+from aldsurv.datasets import download, loading, part_file, resuming_download, transfer
+from aldsurv.datasets.catalogue import DATASETS
+from aldsurv.datasets.data_folder import raw_file
 from aldsurv.datasets.dataset_info import DatasetInfo
-from aldsurv.datasets.download import DownloadError, fetch, fetch_file, with_files
-from aldsurv.errors import AldsurvError, ParameterError, UnknownNameError
+from aldsurv.datasets.download import DownloadError, fetch, fetch_file, names_with_files
+from aldsurv.errors import AldsurvError, MissingDependencyError, ParameterError, UnknownNameError
+from aldsurv.registry import Registry
 from datasets.loopback import Reply, Server, honest
 
 CONTENT = bytes(range(256)) * 400
@@ -32,7 +35,9 @@ FILE = "table.h5"
 def info(url: str | None, content: bytes = CONTENT, **changes) -> DatasetInfo:
     known = {
         "name": "table",
-        "title": "A table",
+        "location": "nowhere:load",
+        "title": "Table",
+        "purpose": "A table",
         "kind": "clinical",
         "n_train": 8,
         "n_test": 2,
@@ -53,7 +58,7 @@ def info(url: str | None, content: bytes = CONTENT, **changes) -> DatasetInfo:
 
 @pytest.fixture(autouse=True)
 def no_pauses_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(resuming_download, "_FIRST_PAUSE", 0.001)
     monkeypatch.setenv("no_proxy", "*")
 
 
@@ -247,7 +252,7 @@ def test_what_is_not_there_is_told_with_the_page(tmp_path: Path, code: str) -> N
 @pytest.mark.parametrize("code", ["500 Internal Server Error", "503 Busy", "429 Too Many", "408 Timeout"])
 def test_a_busy_server_is_asked_again(tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = []
-    monkeypatch.setattr(download.time, "sleep", pauses.append)
+    monkeypatch.setattr(resuming_download.time, "sleep", pauses.append)
     headers = {"Retry-After": "7"} if "429" in code else {}
     whole = honest(CONTENT)
     with Server(lambda asked, number: Reply(code, headers=headers) if number < 2 else whole(asked, number)) as server:
@@ -429,8 +434,9 @@ def test_interruption_leaves_a_part(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with Server(honest(CONTENT)) as server:
-        with pytest.raises(KeyboardInterrupt), part_file.owned_part(tmp_path / FILE) as part:
-            transfer.receive(server.url, part, timeout=5, told=stop)
+        part_path = tmp_path / f"{FILE}.part"
+        with pytest.raises(KeyboardInterrupt), part_file.open_part(part_path, tmp_path / "private") as part:
+            transfer.receive(server.url, part, timeout=5, report=stop)
         kept = (tmp_path / f"{FILE}.part").stat().st_size
         assert kept > 30_000
         get(server, tmp_path)
@@ -440,9 +446,9 @@ def test_interruption_leaves_a_part(tmp_path: Path) -> None:
 
 PROGRAM = """
 import sys
-from aldsurv.datasets import catalogue, download
+from aldsurv.datasets import download, resuming_download
 from datasets.test_download import info
-download._FIRST_PAUSE = 0.01
+resuming_download._FIRST_PAUSE = 0.01
 print("ready", flush=True)
 sys.stdin.readline()
 print(download.fetch_file(info(sys.argv[1]), folder=sys.argv[2], timeout=5))
@@ -514,43 +520,40 @@ def test_threads_at_the_same_time(tmp_path: Path) -> None:
 
 
 def test_a_second_owner_gets_a_file_of_its_own(tmp_path: Path) -> None:
-    target = tmp_path / FILE
-    with part_file.owned_part(target) as first:
+    path, target = tmp_path / f"{FILE}.part", tmp_path / FILE
+    with part_file.open_part(path, tmp_path / "a") as first:
         first.append(b"first")
-        with part_file.owned_part(target) as second:
+        with part_file.open_part(path, tmp_path / "b") as second:
             second.append(b"second")
-            assert first.path != second.path
-            assert len(list(tmp_path.iterdir())) == 2
-        assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"first"]
-        with part_file.owned_part(target) as third:
-            third.append(b"third")
-            third.become(target)
-        first.become(target)
+            assert (first.path, second.path) == (path, tmp_path / "b")
+            second.rename(target)
+        assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {path.name: b"first", FILE: b"second"}
+        first.rename(target)
         # The name is free again while the first still holds what had it.
-        with part_file.owned_part(target) as fourth:
-            assert (fourth.path.name, fourth.size) == (f"{FILE}.part", 0)
-            fourth.append(b"fourth")
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {FILE: b"first", f"{FILE}.part": b"fourth"}
+        with part_file.open_part(path, tmp_path / "c") as third:
+            assert (third.path, third.size) == (path, 0)
+            third.append(b"third")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {FILE: b"first", path.name: b"third"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there an open file cannot be renamed")
 def test_a_name_that_changes_hands_between_opening_and_locking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / FILE
-    lock, calls = part_file._lock, itertools.count()
+    path, target = tmp_path / f"{FILE}.part", tmp_path / FILE
+    lock, calls = part_file.try_lock, itertools.count()
 
-    def finishes_just_now(descriptor: int) -> bool:
+    def finishes_just_now(descriptor: int) -> bool | None:
         if next(calls) == 0:
-            (tmp_path / f"{FILE}.part").replace(target)
+            path.replace(target)
         return lock(descriptor)
 
-    monkeypatch.setattr(part_file, "_lock", finishes_just_now)
-    with part_file.owned_part(target) as part:
+    monkeypatch.setattr(part_file, "try_lock", finishes_just_now)
+    with part_file.open_part(path, tmp_path / "private") as part:
         part.append(b"mine")
         assert target.read_bytes() == b""
-        assert part.path.read_bytes() == b"mine"
+        assert path.read_bytes() == b"mine"
     monkeypatch.setattr(part_file, "_is_at", lambda file, path: False)
-    with part_file.owned_part(target) as part:
-        assert not part.kept
+    with part_file.open_part(path, tmp_path / "private") as part:
+        assert part.path == tmp_path / "private"
 
 
 def wait_until(true, seconds: float = 20.0) -> None:
@@ -582,7 +585,7 @@ def test_any_mixture_of_troubles_ends_with_the_file_or_a_clear_line(tmp_path_fac
         (folder / f"{FILE}.part").write_bytes(part)
     with Server(lambda asked, number: troubles[plan[min(number, len(plan) - 1)]](asked, number)) as server:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(download, "_FIRST_PAUSE", 0.0)
+            patch.setattr(resuming_download, "_FIRST_PAUSE", 0.0)
             try:
                 path = fetch_file(info(server.url, content), folder=folder, timeout=5, retries=2)
             except DownloadError as error:
@@ -606,10 +609,10 @@ def test_several_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             "with_us": info(f"{server.url}/bad", name="with_us", file="with_us.h5", packaged=True),
             "manual": info(None, name="manual", file="manual.tsv", how="Open a page and download."),
         }
-        for module in (catalogue, loading):
-            monkeypatch.setattr(module, "CATALOGUE", entries)
+        for module in (download, loading):
+            monkeypatch.setattr(module, "DATASETS", Registry("dataset", *entries.values()))
         monkeypatch.setenv("ALDSURV_DATA", str(tmp_path))
-        assert with_files() == ["good", "bad", "worse", "manual"]
+        assert names_with_files() == ["good", "bad", "worse", "manual"]
         assert fetch("good") == fetch(["good", "drawn"], progress=False) == [tmp_path / FILE]
         assert fetch([]) == []
         with pytest.raises(DownloadError, match=r"^bad: "):
@@ -653,7 +656,7 @@ def test_wrong_addresses(tmp_path: Path, url: str) -> None:
 
 
 def test_the_catalogue_is_fetched_over_https_only() -> None:
-    addresses = [entry.url for entry in catalogue.CATALOGUE.values() if entry.url is not None]
+    addresses = [record.url for record in DATASETS.records() if record.url is not None]
     assert len(addresses) >= 4
     assert all(url.startswith("https://") for url in addresses)
 
@@ -690,3 +693,15 @@ def test_a_server_cannot_write_to_the_terminal(tmp_path: Path) -> None:
         told = refusal(server, tmp_path)
     assert told.isprintable()
     assert r"the server answered 404 (\x1b[2J\x1b]0;gone\x07 away)" in told
+
+
+def test_pooch_is_needed_to_download_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Server(honest(CONTENT)) as server, monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pooch", None)
+        with pytest.raises(MissingDependencyError, match=r'needs pooch.*pip install "aldsurv\[datasets\]"'):
+            get(server, tmp_path)
+        assert server.asked == []
+        # A file that is there is read without it.
+        (tmp_path / FILE).write_bytes(CONTENT)
+        patch.setenv("ALDSURV_DATA", str(tmp_path))
+        assert raw_file(info(server.url)) == tmp_path / FILE

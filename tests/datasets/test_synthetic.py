@@ -159,7 +159,7 @@ def test_definitions_differ_where_the_specification_says_so():
     same = {"norm_linear", "norm_nonlinear", "exponential"} | {name for name in NAMES if name.startswith("lognorm_")}
     for name in NAMES:
         printed, released = (datasets.describe(name, definition=d) for d in ("printed", "released"))
-        assert (printed.title == released.title) == (name in same)
+        assert (printed.purpose == released.purpose) == (name in same)
         assert (printed.definition, released.definition) == ("printed", "released")
 
 
@@ -202,18 +202,18 @@ def test_any_number_of_rows():
 
 @pytest.mark.parametrize("bad", [0, -1, 2.0, "10", True])
 def test_sizes_are_whole_numbers(bad):
-    with pytest.raises(ParameterError, match="n_train must be a whole number from 1, but is"):
+    with pytest.raises(ParameterError, match="n_train must be a whole number from 1 on or None, but is"):
         datasets.load("weibull", n_train=bad)
-    with pytest.raises(ParameterError, match="n_test must be a whole number from 1, but is"):
+    with pytest.raises(ParameterError, match="n_test must be a whole number from 1 on or None, but is"):
         datasets.load("weibull", n_test=bad)
 
 
 @pytest.mark.parametrize("bad", [-1, 1.0, None, True, "0"])
 def test_seeds_are_whole_numbers(bad):
-    with pytest.raises(ParameterError, match="seed must be a whole number from 0, but is"):
+    with pytest.raises(ParameterError, match="seed must be a whole number from 0 on, but is"):
         datasets.load("weibull", seed=bad)
 
 
 def test_an_unknown_definition_is_named():
-    with pytest.raises(ParameterError, match="definition must be 'printed' or 'released', but is 'published'"):
+    with pytest.raises(ParameterError, match="definition must be one of 'printed', 'released', but is 'published'"):
         datasets.load("weibull", definition="published")

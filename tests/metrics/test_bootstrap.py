@@ -14,8 +14,9 @@ from aldsurv import metrics
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, Step, Weibull
 from aldsurv.errors import ParameterError, UnknownNameError
-from aldsurv.metrics.catalogue import NAMED
+from aldsurv.metrics.catalogue import find_metric
 from aldsurv.metrics.resampling.row_counts import by_counts
+from aldsurv.registry import METRICS
 from metrics.definitions import right_censored, simulated
 
 TRAIN = simulated(9)
@@ -29,13 +30,13 @@ def weighted_rows(seed: int = 2, n: int = 80) -> tuple[Weibull, SurvivalData]:
 
 def options_of(name: str) -> dict[str, object]:
     """What the metric has to be told."""
-    when = {None: {}, "time": {"time": 6.0}, "times": {"times": [8.0, 12.0]}}[NAMED[name].looks_at]
-    return {"train": TRAIN, **when} if NAMED[name].takes_train else when
+    when = {None: {}, "time": {"time": 6.0}, "times": {"times": [8.0, 12.0]}}[METRICS[name].time_argument]
+    return {"train": TRAIN, **when} if METRICS[name].train != "unused" else when
 
 
 def on_rows(name: str):
     """The metric as a function that nothing is known of."""
-    return lambda predicted, data, **options: NAMED[name](predicted, data, **options)
+    return lambda predicted, data, **options: find_metric(name)(predicted, data, **options)
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca"])
@@ -69,14 +70,14 @@ def test_coverage_of_a_known_mean():
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca"])
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", METRICS)
 def test_counting_rows_is_drawing_them(name, method):
     predicted, data = weighted_rows(n=40)
     options = options_of(name)
     settings = {"samples": 30, "random_state": 4, "method": method, **options}
     counted = metrics.bootstrap(name, predicted, data, **settings)
     drawn = metrics.bootstrap(on_rows(name), predicted, data, **settings)
-    if NAMED[name].bounds is not None:
+    if METRICS[name].bounds is not None:
         # Of a function that nothing is known of limits are not freed of bias.
         drawn = dataclasses.replace(drawn, lower=counted.lower, upper=counted.upper)
     assert dataclasses.astuple(counted) == pytest.approx(dataclasses.astuple(drawn), rel=1e-10, abs=1e-13)
@@ -96,9 +97,9 @@ def test_limits_of_a_distance_hold_its_value(name, method):
     for n in (40, 150):
         truth = Exponential(rng.uniform(5, 20, n))
         data = SurvivalData.right(truth.sample(random_state=rng), np.ones(n, bool))
-        options = {"time": 9.0} if NAMED[name].looks_at else {}
+        options = {"time": 9.0} if METRICS[name].time_argument else {}
         found = metrics.bootstrap(name, truth, data, samples=60, random_state=0, method=method, **options)
-        low, high = NAMED[name].bounds
+        low, high = METRICS[name].bounds
         assert low <= found.lower <= found.value <= found.upper <= high
         assert found.lower < found.upper
         assert found.upper - found.lower < 6 * found.standard_error
@@ -114,7 +115,7 @@ def test_limits_hold_the_value_of_any_function():
     assert found.lower <= found.value <= found.upper < -25
 
 
-@given(data=right_censored(), name=st.sampled_from(sorted(NAMED)), seed=st.integers(0, 99))
+@given(data=right_censored(), name=st.sampled_from(sorted(METRICS)), seed=st.integers(0, 99))
 def test_any_counts(data, name, seed):
     rng = np.random.default_rng(seed)
     # Some rows are impossible, or have no median: these must count wherever they are drawn, and nowhere else.
@@ -123,10 +124,10 @@ def test_any_counts(data, name, seed):
     counts = rng.integers(0, 3, (4, len(data)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = by_counts(NAMED[name], predicted, data, options)(counts)
+        found = by_counts(find_metric(name), predicted, data, options)(counts)
         for row, value in zip(counts, found, strict=True):
             rows = np.repeat(np.arange(len(data)), row)
-            expected = NAMED[name](predicted[rows], data[rows], **options)
+            expected = find_metric(name)(predicted[rows], data[rows], **options)
             assert value == pytest.approx([expected], rel=1e-10, abs=1e-12, nan_ok=True)
 
 
@@ -148,21 +149,21 @@ def test_options_reach_the_metric():
         ("cal_f_slope", {"bins": 5}),
     ]:
         found = metrics.bootstrap(name, predicted, data, samples=60, random_state=0, **options)
-        assert found.value == NAMED[name](predicted, data, **options)
+        assert found.value == find_metric(name)(predicted, data, **options)
         assert abs(found.value - (found.lower + found.upper) / 2) < 4 * found.standard_error
         usual = metrics.bootstrap(name, predicted, data, samples=60, random_state=0, train=TRAIN)
         assert usual.standard_error != found.standard_error
 
 
-@pytest.mark.parametrize("name", [name for name, metric in NAMED.items() if metric.looks_at])
+@pytest.mark.parametrize("name", [record.name for record in METRICS.records() if record.time_argument])
 def test_times_are_chosen_once(name):
     """By default from the training rows, or from all rows: not from those drawn."""
     predicted, data = weighted_rows()
-    options = {"train": TRAIN} if NAMED[name].takes_train else {}
+    options = {"train": TRAIN} if METRICS[name].train != "unused" else {}
     rows = TRAIN if options else data
     copies = np.repeat(rows.time[rows.event], (2 * rows.weights[rows.event]).astype(int))
     quartiles = np.quantile(copies, [0.25, 0.5, 0.75], method="inverted_cdf")
-    when = {"times": quartiles} if NAMED[name].looks_at == "times" else {"time": float(quartiles[1])}
+    when = {"times": quartiles} if METRICS[name].time_argument == "times" else {"time": float(quartiles[1])}
     found = metrics.bootstrap(name, predicted, data, samples=20, random_state=0, **options)
     assert found == metrics.bootstrap(name, predicted, data, samples=20, random_state=0, **options, **when)
 
@@ -279,7 +280,7 @@ def test_what_is_refused(change, message):
 
 def test_names_and_options_that_do_not_exist():
     predicted, data = weighted_rows()
-    with pytest.raises(UnknownNameError, match=r"unknown metric 'c_index'. Known: mae, ibs, harrell_c"):
+    with pytest.raises(UnknownNameError, match=r"unknown metric 'c_index'. Known: harrell_c, uno_c, ibs, mae"):
         metrics.bootstrap("c_index", predicted, data)
     with pytest.raises(TypeError, match="colour"):
         metrics.bootstrap("mae", predicted, data, colour=3)

@@ -13,8 +13,8 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Normal, Weibull
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.metrics import brier_score, integrated_brier_score
-from aldsurv.metrics.calibration.horizons import weighted_quantiles
 from aldsurv.metrics.error import brier
+from aldsurv.metrics.evaluation_times import weighted_quantiles
 from metrics import definitions
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_until
 

@@ -10,7 +10,7 @@ from aldsurv import metrics
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, Weibull
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.catalogue import NAMED
+from aldsurv.registry import METRICS
 from metrics.definitions import simulated
 
 TRAIN = simulated(9)
@@ -24,7 +24,7 @@ def rows() -> tuple[Weibull, SurvivalData]:
     return truth, SurvivalData.right(np.minimum(event, lost), event <= lost)
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", METRICS)
 def test_identical_predictions(rows, name):
     found = metrics.compare(*rows[:1] * 2, rows[1], metric=name, train=TRAIN, samples=25, random_state=0)
     assert (found.difference, found.lower, found.upper, found.standard_error) == (0, 0, 0, 0)

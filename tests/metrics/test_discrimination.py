@@ -12,7 +12,7 @@ from aldsurv.distributions import AsymmetricLaplace, Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.metrics import concordance_harrell
 from aldsurv.metrics.discrimination import over_time as discrimination
-from aldsurv.metrics.discrimination.over_time import concordance_antolini, cumulative_dynamic_auc
+from aldsurv.metrics.discrimination.time_dependent import concordance_antolini, cumulative_dynamic_auc
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_before, uncensored_until
 
 right = SurvivalData.right

@@ -13,14 +13,15 @@ from aldsurv.metrics.calibration.group_calibration import calibration_by_group
 from aldsurv.metrics.calibration.individual_calibration import worst_group_calibration
 from aldsurv.metrics.calibration.prediction_intervals import interval_coverage
 from aldsurv.metrics.calibration.time_calibration import integrated_calibration_index, one_calibration
-from aldsurv.metrics.catalogue import NAMED
+from aldsurv.metrics.catalogue import find_metric
 from aldsurv.metrics.discrimination.concordance import concordance_uno
-from aldsurv.metrics.discrimination.over_time import concordance_antolini, cumulative_dynamic_auc
+from aldsurv.metrics.discrimination.time_dependent import concordance_antolini, cumulative_dynamic_auc
 from aldsurv.metrics.error.brier import brier_score
 from aldsurv.metrics.error.brier_skill import brier_skill_score
 from aldsurv.metrics.error.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
 from aldsurv.metrics.error.ranked_probability import crps, survival_crps
 from aldsurv.metrics.evaluation import evaluate
+from aldsurv.registry import METRICS
 from metrics.definitions import simulated
 
 
@@ -30,7 +31,7 @@ def repeated(data: SurvivalData, copies: np.ndarray) -> tuple[SurvivalData, Surv
     return SurvivalData.right(data.time, data.event, weight=copies), data[rows], rows
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", METRICS)
 def test_a_row_of_weight_two_is_two_rows(name):
     """Of training rows and of those evaluated; where a score begins and ends follows from the weights, too."""
     rng = np.random.default_rng(3)
@@ -38,7 +39,7 @@ def test_a_row_of_weight_two_is_two_rows(name):
     # Early rows count more, so that every quantile moves.
     weighted, expanded, rows = repeated(plain, np.where(plain.time < 6, 3, 1))
     train, more_train, _ = repeated(learned, np.where(learned.time < 8, 2, rng.integers(0, 2, 110)))
-    predicted, metric = AsymmetricLaplace(rng.uniform(5, 30, 90), rng.uniform(4, 12, 90), 0.7), NAMED[name]
+    predicted, metric = AsymmetricLaplace(rng.uniform(5, 30, 90), rng.uniform(4, 12, 90), 0.7), find_metric(name)
     by_weight = metric(predicted, weighted, **metric.options_with(train, {}, weighted))
     by_row = metric(predicted[rows], expanded, **metric.options_with(more_train, {}, expanded))
     assert np.isfinite(by_weight)

@@ -12,8 +12,8 @@ from aldsurv import metrics
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.metrics import Scorer, get_scorer, harrell_c_scorer, ibs_scorer, log_likelihood_scorer
-from aldsurv.metrics.catalogue import NAMED
-from aldsurv.metrics.scorers import SCORERS as SCORER_NAMES
+from aldsurv.metrics.scorers import scorer_names
+from aldsurv.registry import METRICS
 from metrics.linear_estimator import LinearEstimator
 
 NAMES = ["harrell_c", "uno_c", "neg_ibs", "neg_mae", "neg_cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope"]
@@ -175,19 +175,20 @@ def test_pickled(rows, scorer):
 
 
 def test_by_name():
-    assert [get_scorer(name).name for name in NAMES] == NAMES
+    assert [get_scorer(name).name for name in scorer_names()] == scorer_names()
+    assert set(NAMES) < set(scorer_names())
     assert get_scorer("harrell_c") is harrell_c_scorer
     assert get_scorer("neg_ibs") is ibs_scorer
     assert get_scorer("log_likelihood") is log_likelihood_scorer
     with pytest.raises(UnknownNameError, match=r"^unknown scorer 'harell_c'. Did you mean 'harrell_c'\?$"):
         get_scorer("harell_c")
-    with pytest.raises(UnknownNameError, match=f"Known: {', '.join(NAMES)}"):
+    with pytest.raises(UnknownNameError, match=f"Known: {', '.join(scorer_names())}"):
         get_scorer("accuracy")
 
 
 def test_every_metric_has_one():
     """All but those that take columns or the truth besides, what others are made of, and what they are held against."""
-    scored = {metric.function for metric in NAMED.values()}
+    scored = {record.load() for record in METRICS.records()}
     parts = {metrics.calibration_counts, metrics.brier_score, metrics.calibration_by_group}
     parts |= {metrics.worst_group_calibration, metrics.individual_calibration}
     parts |= {metrics.censored_d_calibration_by_chance}
@@ -200,7 +201,7 @@ def test_every_metric_has_one():
     }
     others = {f for f in functions if f.__name__.endswith(("_points", "estimate", "levels", "evaluate", "bootstrap"))}
     assert functions - others - parts <= scored
-    assert {scorer.metric.metric for scorer in map(get_scorer, SCORER_NAMES)} == set(NAMED)
+    assert [scorer.metric.metric for scorer in map(get_scorer, scorer_names())] == list(METRICS)
 
 
 def test_search_in_two_processes(rows):

@@ -21,7 +21,7 @@ from aldsurv.plots.benchmark import (
     plot_time_histogram,
     time_histogram_figure,
 )
-from aldsurv.plots.benchmark.model_looks import model_look
+from aldsurv.plots.drawing.appearance import marker_look
 
 NAN = math.nan
 NAMES = [f"LogNorm medium {k}" for k in range(21)]
@@ -111,7 +111,7 @@ def test_names_of_datasets_do_not_run_into_each_other():
 
 
 def test_looks_differ_beyond_the_colours():
-    looks = {tuple(model_look(place).values()) for place in range(20)}
+    looks = {tuple(marker_look(place).values()) for place in range(20)}
     assert len(looks) == 20
 
 

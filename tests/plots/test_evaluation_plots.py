@@ -24,7 +24,7 @@ from aldsurv.plots import (
     plot_time_distribution,
     save_figure,
 )
-from aldsurv.plots.drawing.message import collected_warnings
+from aldsurv.plots.drawing.axes_text import collected_warnings, write_message
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_times_beyond_the_rows_are_said_to_be_so(rows):
     ax = plot_calibration_at(predicted, data, 1000.0)
     last = data.time.max()
     assert texts(ax, "message") == [f"Nothing to draw: the rows end at {last:g}, before the time 1000."]
-    assert "nobody left after" in texts(plot_auc(predicted, data, train=data, times=[1000.0]), "message")[0]
+    assert "no subject is at risk" in texts(plot_auc(predicted, data, train=data, times=[1000.0]), "message")[0]
     assert "end before these times" in texts(plot_brier(predicted, data, train=data, times=[1000.0]), "message")[0]
 
 
@@ -200,7 +200,7 @@ def test_auc(rows):
     assert texts(ax, "note") == [f"mean {expected.mean:.3f}"]
     assert ax.get_xlabel() == "time (years)"
     assert len(plot_auc(predicted, data, train=train, times=times, band=None).collections) == 0
-    with pytest.raises(ParameterError, match="band must be None or lie between 0 and 1, but is 95"):
+    with pytest.raises(ParameterError, match="band must be a number between 0 and 1 or None, but is 95"):
         plot_auc(predicted, data, train=train, band=95)
 
 
@@ -348,9 +348,9 @@ def test_time_distribution():
 
 def test_bad_arguments(rows):
     predicted, data = rows
-    with pytest.raises(ParameterError, match="kind must be 'survival' or 'density', but is 'hazard'"):
+    with pytest.raises(ParameterError, match="kind must be one of 'survival', 'density', but is 'hazard'"):
         plot_calibration(predicted, data, kind="hazard")
-    with pytest.raises(ParameterError, match="bootstrap must be None or an integer of 2 or more, but is 1"):
+    with pytest.raises(ParameterError, match="bootstrap must be a whole number from 2 on or None, but is 1"):
         plot_calibration(predicted, data, bootstrap=1)
     with pytest.raises(ParameterError, match="predicted has 150 and data 149"):
         plot_calibration(predicted, data[1:])
@@ -360,10 +360,13 @@ def test_bad_arguments(rows):
 
 def test_other_warnings_are_not_swallowed():
     def loud():
-        with collected_warnings() as told:
+        with collected_warnings() as messages:
             warnings.warn("old", DeprecationWarning, stacklevel=1)
-            warnings.warn("metric is not defined and NaN: why.", UserWarning, stacklevel=1)
-        return told
+            for _ in range(2):
+                warnings.warn("metric is not defined\nand NaN: why.", UserWarning, stacklevel=1)
+        return messages
 
     with pytest.warns(DeprecationWarning, match="old"):
-        assert loud() == ["why."]
+        messages = loud()
+    assert messages == ["metric is not defined and NaN: why."]
+    assert texts(write_message(Figure().subplots(), messages), "message") == ["Nothing to draw: why."]

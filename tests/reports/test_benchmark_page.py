@@ -9,7 +9,7 @@ import pytest
 
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import Plan
-from aldsurv.benchmark.results import METRICS, POINT_METRICS, Result, Series
+from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Result, Series
 from aldsurv.benchmark.store import CellOutcome, Store
 from aldsurv.benchmark.view import View
 from aldsurv.reports import write_benchmark_report
@@ -68,7 +68,7 @@ def test_published_numbers_stand_beside_results_of_the_same_data(parsed):
     compared = 0
     for record in parsed.tables["all_results"].records():
         series, metric = series_of(record), record["metric"].name
-        same = series.definition != "printed" and series.variant == "row" and metric in METRICS
+        same = series.definition != "printed" and series.variant == "row" and metric in PAPER_METRICS
         if not same:
             assert record["published"].value is record["difference"].value is None
             assert record["against"].text == "–"
@@ -136,7 +136,7 @@ def test_every_table_and_figure_is_there(parsed, partial_page):
         for ending in ("csv", "md", "tex"):
             assert (folder / "tables" / f"{name}.{ending}").stat().st_size > 0
     figures = {found.removeprefix("figure-") for found in parsed.values("id") if found.startswith("figure-")}
-    wanted = {f"{kind}_{metric}" for kind in ("metric", "ranks") for metric in METRICS}
+    wanted = {f"{kind}_{metric}" for kind in ("metric", "ranks") for metric in PAPER_METRICS}
     wanted |= {f"calibration_{dataset}" for dataset in PLAN.datasets}
     assert figures == wanted | {"differences_ald", "differences_lognormal"}
     for name in figures:
@@ -203,7 +203,7 @@ def test_the_smallest_plan_has_a_page(tmp_path, monkeypatch):
     assert [record["sd"].text for record in records] == ["–"] * 10
     assert all(record["mean"].value is not None for record in records)
     # Nothing in the paper is of this data, and one model is not ranked.
-    assert sorted(drawn) == sorted([*(f"metric_{metric}" for metric in METRICS), "calibration_exponential"])
+    assert sorted(drawn) == sorted([*(f"metric_{metric}" for metric in PAPER_METRICS), "calibration_exponential"])
     assert not {"failed", "missing"} & set(found.tables)
     assert sorted(path.name for path in (tmp_path / "store").iterdir()) == ["results.sqlite"]
 

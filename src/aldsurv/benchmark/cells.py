@@ -1,4 +1,4 @@
-"""One cell of a benchmark: load the data, fit all seeds in one loop, evaluate each."""
+"""Running one cell of a benchmark: load the data, fit all seeds, evaluate each."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from typing import Any
 import numpy as np
 
 from aldsurv.benchmark.plan import Cell
-from aldsurv.benchmark.results import POINT_METRICS, Curve, Result, Series
+from aldsurv.benchmark.results import MASS_BELOW_ZERO, POINT_METRICS, Curve, Result, Series
 from aldsurv.benchmark.store import CellOutcome
 from aldsurv.datasets import Dataset, load
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.metrics import concordance_harrell, concordance_uno, evaluate, mean_absolute_error
 from aldsurv.metrics.calibration.event_levels import event_levels
 from aldsurv.metrics.point_estimates import Point, point_estimate
+from aldsurv.models import SurvivalEstimator
+from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.registry import MODELS, PEERS
 
 __all__ = ["fitted", "run_cell", "split_of"]
 
 _POINTS: tuple[Point, ...] = ("mean", "median", "mode")
 _BINS = 10
-_PERCENTILES = (50, 75, 95)
+_PERCENTILES = tuple(int(name.removeprefix("f0_p")) for name in MASS_BELOW_ZERO)
 
 
 def run_cell(cell: Cell) -> CellOutcome:
     """Results of all seeds of a cell; an error becomes part of the outcome, so that it does not stop other cells."""
     try:
         with _one_thread(), warnings.catch_warnings():
-            # What cannot be computed is recorded as NaN; nobody reads warnings of a thousand fits.
+            # What cannot be computed is recorded as NaN; the warnings of a thousand fits would go unread.
             warnings.simplefilter("ignore")
             return _run(cell)
     except Exception as error:
-        told = " ".join(str(error).split())
-        return CellOutcome(cell, error=f"{type(error).__name__}: {told}"[:500])
+        message = " ".join(str(error).split())
+        return CellOutcome(cell, error=f"{type(error).__name__}: {message}"[:500])
 
 
 def split_of(series: Series, seed: int) -> tuple[Dataset, Dataset]:
@@ -61,10 +63,10 @@ def _run(cell: Cell) -> CellOutcome:
     curves: list[Curve] = []
     for seed, model, (train, test) in zip(cell.seeds, models, splits, strict=True):
         predicted = model.predict_distribution(test.x)
-        found = _values(predicted, train, test)
-        if cell.series.model in MODELS and "max_epochs" in model.get_params():
-            found["", "epochs"] = float(np.mean(model.history_.best_epoch))
-        results += [Result(cell.series, seed, point, metric, value) for (point, metric), value in found.items()]
+        values = _values(predicted, train, test)
+        if isinstance(model, NeuralSurvival):
+            values["", "epochs"] = float(np.mean(model.history_.best_epoch))
+        results += [Result(cell.series, seed, point, metric, value) for (point, metric), value in values.items()]
         levels = event_levels(predicted, test.y)
         for kind, points in (("survival", levels.survival_points(_BINS)), ("density", levels.density_points(_BINS))):
             expected, observed = (tuple(float(share) for share in axis) for axis in points)
@@ -73,58 +75,58 @@ def _run(cell: Cell) -> CellOutcome:
     return CellOutcome(cell, tuple(results), tuple(curves), None, *seconds)
 
 
-def fitted(cell: Cell, trains: list[Dataset]) -> list[Any]:
-    """A fitted estimator for each seed."""
+def fitted(cell: Cell, trains: list[Dataset]) -> list[SurvivalEstimator]:
+    """A fitted estimator per seed."""
     from aldsurv.models.neural.fitting.joint_fit import fit_together
-    from aldsurv.models.neural.neural_survival import NeuralSurvival
 
     name, recipe = cell.series.model, cell.series.recipe
-    kind = (PEERS if name in PEERS else MODELS).load(name)
-    known = kind.parameter_defaults()
+    kind: type[SurvivalEstimator] = (PEERS if name in PEERS else MODELS).load(name)
+    parameters = kind.parameter_defaults()
     settings: dict[str, Any] = {"device": "cpu", "progress": False}
     if recipe == "paper":
         from aldsurv.models.paper_settings import paper_settings
 
         settings |= {"recipe": "paper", **paper_settings(name, cell.series.dataset)}
-    settings = {setting: value for setting, value in settings.items() if setting in known}
-    seeded = "random_state" in known
+    settings = {setting: value for setting, value in settings.items() if setting in parameters}
+    seeded = "random_state" in parameters
     models = [kind(**settings, **({"random_state": seed} if seeded else {})) for seed in cell.seeds]
-    if issubclass(kind, NeuralSurvival):
-        return fit_together(models, [(train.x, train.y) for train in trains])
+    networks = [model for model in models if isinstance(model, NeuralSurvival)]
+    if networks:
+        return [*fit_together(networks, [(train.x, train.y) for train in trains])]
     return [model.fit(train.x, train.y) for model, train in zip(models, trains, strict=True)]
 
 
 def _values(predicted: SurvivalDistribution, train: Dataset, test: Dataset) -> dict[tuple[str, str], float]:
-    """Every metric, by the summary it looked at, and the share of rows whose summary is ``beyond`` all times."""
+    """Every metric by summary and name, and ``beyond``: the share of rows whose summary is infinite."""
     truth = None if test.truth is None else np.asarray(test.truth.mean())
     # Errors on real data are in standard deviations of all times of the dataset, as in the paper.
     unit = 1.0 if truth is not None else float(np.concatenate([train.y.time, test.y.time]).std())
-    found: dict[tuple[str, str], float] = {}
+    values: dict[tuple[str, str], float] = {}
     for point in _POINTS:
         estimate = point_estimate(predicted, test.y, point=point)
-        # A curve that ends before it has fallen far enough says no more than: not before its last time.
+        # A curve that ends above one half has no median: its event is expected after the last training time.
         beyond = np.isinf(estimate)
         estimate = np.where(beyond, train.y.time.max(), estimate)
-        found[point, "mae"] = mean_absolute_error(estimate, test.y, truth=truth, unit=unit)
-        found[point, "harrell_c"] = concordance_harrell(estimate, test.y)
-        found[point, "uno_c"] = concordance_uno(estimate, test.y, train=train.y)
-        found[point, "beyond"] = float(beyond.mean())
+        values[point, "mae"] = mean_absolute_error(estimate, test.y, truth=truth, unit=unit)
+        values[point, "harrell_c"] = concordance_harrell(estimate, test.y)
+        values[point, "uno_c"] = concordance_uno(estimate, test.y, train=train.y)
+        values[point, "beyond"] = float(beyond.mean())
     with warnings.catch_warnings():
-        # Curves that end with the last event of training hold later ones impossible: the store says so by -inf.
+        # Curves that end with the last event of training give later events probability 0: stored as -inf.
         warnings.filterwarnings("ignore", message="log_likelihood is -inf", category=UserWarning)
         scores = evaluate(predicted, test.y, train=train.y, ties="scikit-survival")
     for name, value in scores.items():
         if name not in (*POINT_METRICS, "bounded_log_likelihood"):
-            found["", name] = value
+            values["", name] = value
     at_zero = np.asarray(predicted.cdf(0.0))
     for percent, value in zip(_PERCENTILES, np.percentile(at_zero, _PERCENTILES), strict=True):
-        found["", f"f0_p{percent}"] = float(value)
-    return {key: float(value) for key, value in found.items()}
+        values["", f"f0_p{percent}"] = float(value)
+    return {key: float(value) for key, value in values.items()}
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One thread for products of matrices: as fast for small ones, and the same bits on any number of cores."""
+    """One thread for matrix products: as fast for small ones, and the same bits on any number of cores."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):

@@ -1,40 +1,42 @@
-"""What the figures show, as plain data."""
+"""The numbers that the figures of a benchmark show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import METRICS, Results
-from aldsurv.benchmark.statistics import FloatArray, as_loss, spread
+from aldsurv.benchmark.results import PAPER_METRICS, Results
+from aldsurv.benchmark.statistics import FloatArray, as_loss, run_summary
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 
-__all__ = ["difference_grid", "figure_curves", "figure_values", "published_figure_values"]
+__all__ = ["Spread", "difference_grid", "figure_curves", "figure_values", "published_figure_values"]
 
+# Means and standard deviations, one of each per dataset.
 Spread = tuple[list[float], list[float]]
 
 
 def figure_values(results: Results, metric: str, *, view: View | None = None) -> tuple[list[str], dict[str, Spread]]:
-    """Datasets, and of each model the mean and standard deviation on each; NaN where there are no results.
+    """Datasets, and for each model the mean and standard deviation on each; NaN where there are no results.
 
-    Slopes are drawn as ``|1 - slope|`` and intercepts as ``|intercept|`` of the runs, all else as it is.
+    Slopes are drawn as ``|1 - slope|`` and intercepts as ``|intercept|`` of the runs, other metrics unchanged.
     """
-    found = (view or View()).series(results)
-    datasets = sorted_datasets(dataset for dataset, _ in found)
+    chosen = (view or View()).series(results)
+    datasets = sorted_datasets(dataset for dataset, _ in chosen)
     drawn: dict[str, Spread] = {}
-    for model in sorted_models(model for _, model in found):
-        series = [found.get((dataset, model)) for dataset in datasets]
+    for model in sorted_models(model for _, model in chosen):
+        series = [chosen.get((dataset, model)) for dataset in datasets]
         runs = (np.empty(0) if one is None else results.by_seed(one, metric) for one in series)
-        spreads = [spread(_as_drawn(metric, values)) for values in runs]
-        drawn[model] = [mean for mean, *_ in spreads], [sd for _, sd, _ in spreads]
+        summaries = [run_summary(_as_drawn(metric, values)) for values in runs]
+        drawn[model] = [one.mean for one in summaries], [one.sd for one in summaries]
     return datasets, drawn
 
 
 def published_figure_values(metric: str, datasets: Sequence[str]) -> dict[str, Spread]:
-    """The same of the published numbers; distances of slopes and intercepts are those of the means."""
+    """The same for the published numbers; distances of slopes and intercepts are those of the means."""
     printed = published_results()
     drawn: dict[str, Spread] = {}
     for model in PAPER_MODELS:
@@ -51,16 +53,16 @@ def figure_curves(
     Parameters
     ----------
     results, dataset
-        Whose.
+        The results, and the name of the dataset.
     kind
         ``"survival"`` or ``"density"``.
     view
         Which series; None for the paper's.
     """
-    found = (view or View()).series(results)
+    chosen = (view or View()).series(results)
     drawn: dict[str, tuple[FloatArray, FloatArray]] = {}
-    for model in sorted_models(model for _, model in found):
-        series = found.get((dataset, model))
+    for model in sorted_models(model for _, model in chosen):
+        series = chosen.get((dataset, model))
         curves = [curve for curve in results.curves if curve.series == series and curve.kind == kind]
         if curves:
             drawn[model] = np.array(curves[0].expected), np.array([curve.observed for curve in curves])
@@ -71,19 +73,18 @@ def difference_grid(
     results: Results, model: str, *, view: View | None = None
 ) -> tuple[list[str], list[str], FloatArray]:
     """Datasets, metrics, and how far our means are from the published ones in published standard deviations."""
-    found = (view or View()).series(results)
-    datasets = sorted_datasets(dataset for dataset, other in found if other == model)
+    chosen = (view or View()).series(results)
+    datasets = sorted_datasets(dataset for dataset, other in chosen if other == model)
     printed = published_results()
-    grid = np.full((len(datasets), len(METRICS)), np.nan)
+    grid = np.full((len(datasets), len(PAPER_METRICS)), np.nan)
     for i, dataset in enumerate(datasets):
-        for j, metric in enumerate(METRICS):
-            there = printed.get((dataset, model, metric))
-            if there is not None and there.sd > 0:
-                mean = spread(results.by_seed(found[dataset, model], metric))[0]
-                grid[i, j] = (mean - there.mean) / there.sd
-    return datasets, list(METRICS), grid
+        for j, metric in enumerate(PAPER_METRICS):
+            published = printed.get((dataset, model, metric))
+            if published is not None and published.sd > 0:
+                mean = results.summary(chosen[dataset, model], metric).mean
+                grid[i, j] = (mean - published.mean) / published.sd
+    return datasets, list(PAPER_METRICS), grid
 
 
-def _as_drawn(metric: str, values: object) -> FloatArray:
-    given = np.asarray(values, np.float64)
-    return as_loss(metric, given) if metric.startswith("cal_") else given
+def _as_drawn(metric: str, values: ArrayLike) -> FloatArray:
+    return as_loss(metric, values) if metric.startswith("cal_") else np.asarray(values, np.float64)

@@ -8,10 +8,10 @@ from functools import cache
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from aldsurv.benchmark.results import Results
-from aldsurv.benchmark.statistics import as_loss, spread
+from aldsurv.benchmark.statistics import FloatArray, as_loss, run_summary
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 
 __all__ = ["Ranking", "friedman", "nemenyi_critical_difference", "rank_models"]
@@ -25,15 +25,15 @@ class Ranking:
     Attributes
     ----------
     metric
-        By which they are ranked.
+        The metric that they are ranked by.
     models, mean_ranks
         The best first.
     n_datasets
         Datasets on which every model has a finite value; others are left out.
     statistic, p_value
-        Friedman's chi-squared, and the chance of one as large if all models were alike.
+        Friedman's chi-squared, and its p-value.
     critical_difference
-        Mean ranks nearer than this do not differ significantly.
+        Mean ranks closer than this do not differ significantly.
     groups
         Largest sets of models no two of which differ, each with the best first.
     """
@@ -54,19 +54,19 @@ def rank_models(results: Results, metric: str, *, view: View | None = None, leve
     Parameters
     ----------
     results, metric
-        What is ranked. Slopes and intercepts by their distance from 1 and 0.
+        The results, and the metric to rank by; slopes and intercepts by their distance from 1 and 0.
     view
         Which series; None for the paper's.
     level
         Of the test behind the critical difference.
     """
-    found = (view or View()).series(results)
-    models = sorted_models(model for _, model in found)
-    losses = {key: spread(as_loss(metric, results.by_seed(series, metric)))[0] for key, series in found.items()}
-    datasets = sorted_datasets(dataset for dataset, _ in found)
+    chosen = (view or View()).series(results)
+    models = sorted_models(model for _, model in chosen)
+    losses = {key: run_summary(as_loss(metric, results.by_seed(one, metric))).mean for key, one in chosen.items()}
+    datasets = sorted_datasets(dataset for dataset, _ in chosen)
     scores = np.array([[losses.get((dataset, model), np.nan) for model in models] for dataset in datasets])
     scores = scores.reshape(len(datasets), len(models))
-    # An infinite loss is no place in an order: it neither wins nor loses.
+    # A dataset with an infinite or missing loss is left out.
     scores = scores[np.isfinite(scores).all(axis=1)]
     statistic, p_value = friedman(scores)
     n, k = scores.shape
@@ -85,7 +85,7 @@ def friedman(scores: ArrayLike) -> tuple[float, float]:
     Parameters
     ----------
     scores
-        Losses (datasets, models). NaN for fewer than two of either, and if all are tied.
+        Losses (datasets, models). The result is NaN for fewer than two of either, and if all are tied.
     """
     from scipy.special import chdtrc
 
@@ -94,7 +94,7 @@ def friedman(scores: ArrayLike) -> tuple[float, float]:
     if n < 2 or k < 2 or np.isnan(table).any():
         return np.nan, np.nan
     ranks = _ranks(table)
-    # Of the ranks within a dataset: without ties k(k + 1)/12.
+    # Variance of the ranks within a dataset: k(k + 1)/12 without ties.
     variance = ((ranks - (k + 1) / 2) ** 2).sum() / (n * (k - 1))
     if variance == 0:
         return np.nan, np.nan
@@ -103,7 +103,7 @@ def friedman(scores: ArrayLike) -> tuple[float, float]:
 
 
 def nemenyi_critical_difference(k: int, n: int, *, level: float = 0.05) -> float:
-    """Difference of mean ranks from which on two of `k` models differ significantly over `n` datasets.
+    """Least difference of mean ranks at which two of `k` models differ significantly over `n` datasets.
 
     Examples
     --------
@@ -122,17 +122,17 @@ def _studentized_range(k: int, level: float) -> float:
     return float(studentized_range.ppf(1 - level, k, np.inf))
 
 
-def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(scores: FloatArray) -> FloatArray:
     """Ranks within each row, ties sharing their mean."""
     less = (scores[:, None, :] < scores[:, :, None]).sum(axis=2)
     equal = (scores[:, None, :] == scores[:, :, None]).sum(axis=2)
     return np.asarray(less + (equal + 1) / 2)
 
 
-def _groups(models: tuple[str, ...], ranks: NDArray[np.float64], distance: float) -> tuple[tuple[str, ...], ...]:
+def _groups(models: tuple[str, ...], ranks: FloatArray, distance: float) -> tuple[tuple[str, ...], ...]:
     if np.isnan(distance):
         return ()
     ends = [int(np.sum(ranks < rank + distance)) for rank in ranks]
-    # A run of neighbours that lies within another says nothing new.
+    # A run of neighbours within another one is not a group of its own.
     spans = [(start, end) for start, end in enumerate(ends) if start == 0 or end > ends[start - 1]]
     return tuple(models[start:end] for start, end in spans if end - start > 1)

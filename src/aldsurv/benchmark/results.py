@@ -1,19 +1,32 @@
-"""What a benchmark found, as rows of one value each."""
+"""The results of a benchmark, one value per series, seed, metric and summary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.benchmark.statistics import RunSummary, run_summary
 from aldsurv.errors import ParameterError
+from aldsurv.registry import METRICS
 
-__all__ = ["METRICS", "POINT_METRICS", "Curve", "Result", "Results", "Series", "published_point"]
+__all__ = [
+    "MASS_BELOW_ZERO",
+    "PAPER_METRICS",
+    "POINTS",
+    "POINT_METRICS",
+    "REFERENCE_MODEL",
+    "Curve",
+    "Result",
+    "Results",
+    "Series",
+    "published_point",
+]
 
 # The nine of the paper, in the order of its tables.
-METRICS = (
+PAPER_METRICS = (
     "mae",
     "ibs",
     "harrell_c",
@@ -24,14 +37,20 @@ METRICS = (
     "cal_f_slope",
     "cal_f_intercept",
 )
-# Those that look at one predicted time a row: recorded for mean, median and mode.
-POINT_METRICS = ("mae", "harrell_c", "uno_c", "beyond")
+# Summaries of a distribution that may be taken as its predicted time.
+POINTS = ("mean", "median", "mode")
+# Metrics of one predicted time per row: recorded for each of the summaries.
+POINT_METRICS = (*(name for name in PAPER_METRICS if METRICS[name].uses_point), "beyond")
+# Percentiles over the test rows of F(0|x), the probability of a time below 0.
+MASS_BELOW_ZERO = ("f0_p50", "f0_p75", "f0_p95")
+# The paper's model, which the others are compared with.
+REFERENCE_MODEL = "ald"
 # The paper takes the mean of ALD and LogNorm, the median of the others.
 _BY_MEAN = ("ald", "lognormal")
 
 
 class Series(NamedTuple):
-    """A model on a dataset: what has one value for each seed.
+    """A model on a dataset: what has one value per seed.
 
     Attributes
     ----------
@@ -40,8 +59,8 @@ class Series(NamedTuple):
     definition
         ``"released"`` or ``"printed"`` for a synthetic dataset, ``"real"`` for a real one.
     variant
-        ``"row"``: split by row, as in the paper; ``"group"``: rows that belong together stay together;
-        ``"group, without case"``: so, and without WHAS's column that tells the outcome.
+        ``"row"``: split by row, as in the paper; ``"group"``: rows of one patient stay together;
+        ``"group, without case"``: the same without WHAS's column that reveals the outcome.
     model, recipe
         Name of a model, and ``"paper"`` or ``"best"``; ``"-"`` for models without recipes.
     """
@@ -54,7 +73,7 @@ class Series(NamedTuple):
 
 
 class Result(NamedTuple):
-    """One value. `point` is the summary that a metric looked at, or ``""`` if it looked at the whole distribution."""
+    """One value. `point` is the summary that a metric is of, or ``""`` for metrics of the whole distribution."""
 
     series: Series
     seed: int
@@ -75,7 +94,7 @@ class Curve(NamedTuple):
 
 @final
 class Results:
-    """Results in a fixed order, and looked up by series and metric.
+    """Results in a fixed order, looked up by series and metric.
 
     Beside the nine metrics there are ``log_likelihood``, ``f0_p50``, ``f0_p75``, ``f0_p95`` (percentiles of F(0|x)),
     ``epochs``, and ``beyond``: the share of rows whose summary is infinite, which count with the largest training time.
@@ -90,14 +109,14 @@ class Results:
     Attributes
     ----------
     series, seeds
-        What there are results of, and all seeds, sorted.
+        All series and seeds that have results, sorted.
     """
 
     def __init__(self, results: Iterable[Result], curves: Iterable[Curve] = ()) -> None:
         self._rows = sorted(results, key=lambda row: row[:4])
-        self._found: dict[tuple[Series, str, str], dict[int, float]] = {}
+        self._values: dict[tuple[Series, str, str], dict[int, float]] = {}
         for row in self._rows:
-            self._found.setdefault((row.series, row.metric, row.point), {})[row.seed] = row.value
+            self._values.setdefault((row.series, row.metric, row.point), {})[row.seed] = row.value
         self.curves = sorted(curves)
         self.series = sorted({row.series for row in self._rows})
         self.seeds = sorted({row.seed for row in self._rows})
@@ -108,35 +127,39 @@ class Results:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def where(self, **wanted: Any) -> Results:
-        """Those results whose series has the given entries, such as ``model="ald"``; a tuple is any of its values."""
-        if odd := set(wanted) - set(Series._fields):
-            raise ParameterError(f"a series has {', '.join(Series._fields)}, but not {sorted(odd)[0]!r}.")
+    def where(self, **wanted: str | tuple[str, ...]) -> Results:
+        """The results whose series has the given entries, such as ``model="ald"``; a tuple is any of its values."""
+        if unknown := sorted(set(wanted) - set(Series._fields)):
+            raise ParameterError(f"a series has {', '.join(Series._fields)}, but not {unknown[0]!r}.")
 
         def fits(series: Series) -> bool:
-            given = ((getattr(series, name), value) for name, value in wanted.items())
-            return all(own in value if isinstance(value, tuple) else own == value for own, value in given)
+            pairs = ((getattr(series, name), value) for name, value in wanted.items())
+            return all(entry in value if isinstance(value, tuple) else entry == value for entry, value in pairs)
 
         rows = [row for row in self._rows if fits(row.series)]
         return Results(rows, [curve for curve in self.curves if fits(curve.series)])
 
     def by_seed(self, series: Series, metric: str, *, point: str | None = None) -> NDArray[np.float64]:
-        """Values of the seeds in their order; none where there are no results.
+        """Values in the order of the seeds; an empty array if there are no results.
 
         Parameters
         ----------
         series, metric
-            Of what.
+            Which values.
         point
-            Which summary, for metrics that look at one; None for the one the paper took.
+            Which summary, for metrics of one; None for the summary that the paper takes.
         """
         chosen = ""
         if metric in POINT_METRICS:
             chosen = published_point(series.model) if point is None else point
-        found = self._found.get((series, metric, chosen), {})
-        return np.array([found[seed] for seed in sorted(found)])
+        values = self._values.get((series, metric, chosen), {})
+        return np.array([values[seed] for seed in sorted(values)])
+
+    def summary(self, series: Series | None, metric: str, *, point: str | None = None) -> RunSummary:
+        """Mean, standard deviation and number of the values of `by_seed`; of no runs if `series` is None."""
+        return run_summary([] if series is None else self.by_seed(series, metric, point=point))
 
 
 def published_point(model: str) -> str:
-    """The summary by which the paper judged a model."""
+    """The summary that the paper takes as the predicted time of a model."""
     return "mean" if model in _BY_MEAN else "median"

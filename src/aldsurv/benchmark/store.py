@@ -1,4 +1,4 @@
-"""Where results are kept: one SQLite file, to which a cell is added as a whole or not at all."""
+"""The store of results: one SQLite file, to which each cell is added in one transaction."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 from aldsurv.benchmark.plan import Cell, Plan
-from aldsurv.benchmark.results import Curve, Result, Results, Series
+from aldsurv.benchmark.results import POINTS, Curve, Result, Results, Series
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.quoting import quoted, shortened
 
@@ -32,25 +32,22 @@ create table if not exists curves (
   cell text, seed integer, kind text, expected text, observed text, primary key (cell, seed, kind)
 ) without rowid;
 """
-
-
-_POINTS = ("", "mean", "median", "mode")
 _KINDS = ("survival", "density")
 _MOST_SEEDS = 10_000
-# Squares of what is stored must be numbers, too.
+# Squares of stored values must be finite, too.
 _MOST_VALUE, _MOST_SECONDS, _MOST_SHARE = 1e150, 1e12, 1e6
 
 Shares: TypeAlias = tuple[float, ...]
 
 
-class _FlawError(Exception):
-    """What is wrong with a file, as the rest of a sentence."""
+class _DamagedFileError(Exception):
+    """Why the content of a file cannot be used, to follow a colon."""
 
 
 @final
 @dataclass(frozen=True)
 class CellOutcome:
-    """What became of a cell: its results, or the error that it ended with."""
+    """The outcome of running a cell: its results, or the error that it ended with."""
 
     cell: Cell
     results: tuple[Result, ...] = ()
@@ -64,12 +61,12 @@ class CellOutcome:
 class Store:
     """The results of one plan in a folder.
 
-    Every call opens the file anew, so that a process may be killed at any time and several may write.
+    Every call opens the file anew: a process may be killed at any time, and several may write.
 
     Parameters
     ----------
     folder
-        Made if it is not there.
+        Created if it does not exist.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -77,47 +74,52 @@ class Store:
         self.path = self.folder / _FILE
 
     def begin(self, plan: Plan, versions: dict[str, str]) -> None:
-        """Make the file, or see that it belongs to the same plan and versions."""
+        """Create the file, or check that it belongs to the same plan and versions."""
         self.folder.mkdir(parents=True, exist_ok=True)
         wanted = {
-            "plan": json.dumps(plan.to_plain(), sort_keys=True),
+            "plan": json.dumps(plan.to_dict(), sort_keys=True),
             "hash": plan.hash,
             "versions": json.dumps(versions, sort_keys=True),
         }
         with self._open(create=True) as file:
             tables = {name for (name,) in file.execute("select name from sqlite_master where type = 'table'")}
             if tables and "about" not in tables:
-                raise DataError(f"{self.path} is a database of another program. Choose another folder.")
+                raise DataError(f"{self.path} is a database of another program", advice="Choose another folder.")
             file.executescript(_TABLES)
             file.execute("begin immediate")
-            found = dict(file.execute("select name, value from about"))
-            if not found:
+            stored = dict(file.execute("select name, value from about"))
+            if not stored:
                 file.executemany("insert into about values (?, ?)", wanted.items())
-        if found and found.get("hash") != wanted["hash"]:
+        if stored and stored.get("hash") != wanted["hash"]:
             raise ParameterError(
-                f"{self.folder} holds another benchmark (plan {str(found.get('hash'))[:12]}, this one is "
-                f"{plan.hash[:12]}). Choose another folder, or ask for the same datasets, models and seeds."
+                f"{self.folder} holds another benchmark (plan {str(stored.get('hash'))[:12]}, this one is "
+                f"{plan.hash[:12]})",
+                argument="folder",
+                advice="Choose another folder, or ask for the same datasets, models and seeds.",
             )
-        if found and found.get("versions") != wanted["versions"]:
+        if stored and stored.get("versions") != wanted["versions"]:
             raise ParameterError(
-                f"{self.folder} was begun with other versions ({_listed(self.versions)}; here "
-                f"{_listed(versions)}): numbers would not be comparable. Choose another folder."
+                f"{self.folder} was begun with other versions ({_format_versions(self.versions)}; here "
+                f"{_format_versions(versions)}): numbers would not be comparable",
+                argument="folder",
+                advice="Choose another folder.",
             )
 
     @property
     def plan(self) -> Plan:
         """The plan of this folder."""
         with self._checked():
-            return Plan.from_plain(_parsed(self._about("plan"), "plan"))
+            return Plan.from_dict(_parsed(self._about("plan"), "plan"))
 
     @property
     def versions(self) -> dict[str, str]:
-        """Versions of what computed the results."""
+        """Versions of the packages that computed the results."""
         with self._checked():
-            found = _parsed(self._about("versions"), "versions")
-            _require(isinstance(found, dict), "its versions are no list of names and versions")
-            _require(all(isinstance(value, str) for value in found.values()), "a version is not text")
-            return dict(found)
+            versions = _parsed(self._about("versions"), "versions")
+            if not isinstance(versions, dict):
+                raise _DamagedFileError("its versions are not versions by name")
+            _require(all(isinstance(version, str) for version in versions.values()), "a version is not text")
+            return versions
 
     def done(self) -> set[str]:
         """Names of the cells that have results."""
@@ -138,25 +140,25 @@ class Store:
             ).fetchall()
         with self._checked():
             for cell, *both in rows:
-                known = all(isinstance(part, float) and 0 <= part < _MOST_SECONDS for part in both)
-                _require(known, f"the seconds of {quoted(cell)} are {quoted(both)}")
+                valid = all(isinstance(part, float) and 0 <= part < _MOST_SECONDS for part in both)
+                _require(valid, f"the seconds of {quoted(cell)} are {quoted(both)}")
         return {str(cell): (fit, evaluate) for cell, fit, evaluate in rows}
 
     def add(self, outcome: CellOutcome) -> None:
-        """Keep what became of a cell; a success is never replaced by a failure."""
+        """Store the outcome of a cell; a success is never replaced by a failure."""
         name = outcome.cell.name
         with self._open() as file:
             file.execute("begin immediate")
-            known = file.execute("select status from cells where cell = ?", (name,)).fetchone()
+            status = file.execute("select status from cells where cell = ?", (name,)).fetchone()
             if outcome.error is not None:
-                if known != ("done",):
+                if status != ("done",):
                     file.execute("insert or replace into cells values (?, 'failed', ?, 0, 0)", (name, outcome.error))
                 return
             for table in ("results", "curves"):
                 file.execute(f"delete from {table} where cell = ?", (name,))  # noqa: S608
             file.executemany(
                 "insert into results values (?, ?, ?, ?, ?)",
-                [(name, row.seed, row.point, row.metric, _stored(row.value)) for row in outcome.results],
+                [(name, row.seed, row.point, row.metric, _nan_as_null(row.value)) for row in outcome.results],
             )
             file.executemany(
                 "insert into curves values (?, ?, ?, ?, ?)",
@@ -166,7 +168,7 @@ class Store:
             file.execute("insert or replace into cells values (?, 'done', null, ?, ?)", row)
 
     def results(self) -> Results:
-        """All results there are."""
+        """All stored results."""
         with self._open() as file:
             rows = file.execute("select cell, seed, point, metric, value from results").fetchall()
             curves = file.execute("select cell, seed, kind, expected, observed from curves").fetchall()
@@ -177,79 +179,104 @@ class Store:
                 [Curve(_series(cell, series), *_checked_curve(*row)) for cell, *row in curves],
             )
 
-    def _about(self, name: str) -> Any:
+    def _about(self, name: str) -> object:
         with self._open() as file:
-            found = file.execute("select value from about where name = ?", (name,)).fetchone()
-        if found is None:
-            raise DataError(f"{self.path} says nothing of its {name}: it is no benchmark that has begun.")
-        return found[0]
+            row = file.execute("select value from about where name = ?", (name,)).fetchone()
+        if row is None:
+            raise DataError(f"{self.path} has no {name}: it is not a benchmark store.")
+        value: object = row[0]
+        return value
 
     @contextmanager
     def _checked(self) -> Iterator[None]:
-        """What is wrong with the content, said of the file."""
+        """Errors in the content as a `DataError` that names the file."""
         try:
             yield
-        except (_FlawError, ParameterError, UnknownNameError) as flaw:
-            told = str(flaw).rstrip(".")
-            raise DataError(f"{self.path} is damaged or was not written by aldsurv: {told}.") from None
+        except (_DamagedFileError, ParameterError, UnknownNameError) as error:
+            reason = str(error).rstrip(".")
+            raise DataError(f"{self.path} is damaged or was not written by aldsurv: {reason}.") from None
 
     @contextmanager
     def _open(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection whose changes are kept if nothing is raised."""
+        """A connection whose changes are committed if nothing is raised."""
         if not create and not self.path.is_file():
-            raise DataError(f"{self.folder} holds no benchmark. Begin one: aldsurv benchmark run --out {self.folder}.")
+            raise DataError(
+                f"{self.folder} holds no benchmark", advice=f"Begin one: aldsurv benchmark run --out {self.folder}."
+            )
         try:
             with closing(sqlite3.connect(self.path, timeout=_SECONDS_TO_WAIT, isolation_level=None)) as file:
                 yield file
                 if file.in_transaction:
                     file.execute("commit")
         except sqlite3.DatabaseError as error:
-            raise DataError(f"{self.path} cannot be used: {error}. Choose another folder, or remove it.") from None
+            raise DataError(
+                f"{self.path} cannot be used: {error}", advice="Choose another folder, or remove it."
+            ) from None
 
 
-def _stored(value: float) -> float | None:
+def _nan_as_null(value: float) -> float | None:
+    # SQLite has no NaN.
     return None if math.isnan(value) else float(value)
 
 
-def _require(holds: bool, flaw: str) -> None:
-    if not holds:
-        raise _FlawError(flaw)
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise _DamagedFileError(problem)
 
 
-def _parsed(text: object, name: str) -> Any:
-    """What a JSON text holds."""
+def _parsed(text: object, name: str) -> object:
+    """The value of a JSON text."""
     try:
-        return json.loads(text) if isinstance(text, str) else _require(False, f"its {name} cannot be read")
+        if isinstance(text, str):
+            value: object = json.loads(text)
+            return value
     except (ValueError, RecursionError):
-        raise _FlawError(f"its {name} cannot be read") from None
+        pass
+    raise _DamagedFileError(f"its {name} cannot be read")
 
 
-def _series(cell: object, known: dict[str, Series]) -> Series:
-    if not isinstance(cell, str) or cell not in known:
-        raise _FlawError(f"it has results of {quoted(cell)}, which is no cell of its plan")
-    return known[cell]
+def _series(cell: object, by_name: dict[str, Series]) -> Series:
+    if not isinstance(cell, str) or cell not in by_name:
+        raise _DamagedFileError(f"it has results of {quoted(cell)}, which is not a cell of its plan")
+    return by_name[cell]
 
 
-def _checked_value(seed: Any, point: Any, metric: Any, value: Any) -> tuple[int, str, str, float]:
-    _require(isinstance(seed, int) and 0 <= seed < _MOST_SEEDS, f"it has results of the seed {quoted(seed)}")
-    _require(isinstance(metric, str), f"it has results of the metric {quoted(metric)}")
-    _require(isinstance(point, str) and point in _POINTS, f"it has results of the summary {quoted(point)}")
-    # SQLite has no NaN.
-    known = value is None or (isinstance(value, float) and (math.isinf(value) or abs(value) < _MOST_VALUE))
-    _require(known, f"the {shortened(metric, 40)} of the seed {seed} is {quoted(value)}")
-    return seed, point, metric, math.nan if value is None else value
+def _checked_seed(seed: object) -> int:
+    if not isinstance(seed, int) or not 0 <= seed < _MOST_SEEDS:
+        raise _DamagedFileError(f"it has results of the seed {quoted(seed)}")
+    return seed
 
 
-def _checked_curve(seed: Any, kind: Any, expected: Any, observed: Any) -> tuple[int, str, Shares, Shares]:
-    _require(isinstance(seed, int) and 0 <= seed < _MOST_SEEDS, f"it has a curve of the seed {quoted(seed)}")
-    _require(isinstance(kind, str) and kind in _KINDS, f"it has a curve of the kind {quoted(kind)}")
-    axes = [_parsed(axis, "calibration curve") for axis in (expected, observed)]
-    for axis in axes:
-        shares = isinstance(axis, list) and len(axis) == len(axes[0]) > 0
-        shares = shares and all(type(share) in (int, float) and not abs(share) > _MOST_SHARE for share in axis)
-        _require(shares, f"a calibration curve of the seed {seed} is not made of shares")
-    return seed, kind, tuple(axes[0]), tuple(axes[1])
+def _checked_value(seed: object, point: object, metric: object, value: object) -> tuple[int, str, str, float]:
+    number = _checked_seed(seed)
+    if not isinstance(metric, str):
+        raise _DamagedFileError(f"it has results of the metric {quoted(metric)}")
+    if not isinstance(point, str) or point not in ("", *POINTS):
+        raise _DamagedFileError(f"it has results of the summary {quoted(point)}")
+    if value is None:
+        return number, point, metric, math.nan
+    if not isinstance(value, float) or not (math.isinf(value) or abs(value) < _MOST_VALUE):
+        raise _DamagedFileError(f"the {shortened(metric, 40)} of the seed {seed} is {quoted(value)}")
+    return number, point, metric, value
 
 
-def _listed(versions: dict[str, str]) -> str:
+def _checked_curve(seed: object, kind: object, expected: object, observed: object) -> tuple[int, str, Shares, Shares]:
+    number = _checked_seed(seed)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise _DamagedFileError(f"it has a curve of the kind {quoted(kind)}")
+    axes = [_checked_shares(axis, number) for axis in (expected, observed)]
+    _require(len(axes[0]) == len(axes[1]), f"a calibration curve of the seed {seed} has axes of different length")
+    return number, kind, axes[0], axes[1]
+
+
+def _checked_shares(axis: object, seed: int) -> Shares:
+    shares = _parsed(axis, "calibration curve")
+    if not isinstance(shares, list) or not shares:
+        raise _DamagedFileError(f"a calibration curve of the seed {seed} is empty or not a list")
+    numbers = all(type(share) in (int, float) and not abs(share) > _MOST_SHARE for share in shares)
+    _require(numbers, f"a calibration curve of the seed {seed} is not made of shares")
+    return tuple(shares)
+
+
+def _format_versions(versions: dict[str, str]) -> str:
     return ", ".join(f"{name} {versions[name]}" for name in sorted(versions))

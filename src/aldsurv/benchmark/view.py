@@ -1,4 +1,4 @@
-"""Which results stand beside each other."""
+"""A view of the results: one series per dataset and model, in the order of the paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aldsurv.datasets import names
 
 __all__ = ["View", "in_order", "sorted_datasets", "sorted_models"]
 
-# What a series has that has no choice of definition or recipe.
+# Entries of a series of a real dataset, and of a model without recipes.
 _REAL = "real"
 _NO_RECIPE = "-"
 
@@ -20,7 +20,7 @@ _NO_RECIPE = "-"
 @final
 @dataclass(frozen=True)
 class View:
-    """One series for each dataset and model.
+    """Which recipe, definition and split are shown: one series per dataset and model.
 
     Parameters
     ----------
@@ -41,31 +41,31 @@ class View:
         return self.series_among(results.series)
 
     def series_among(self, given: Iterable[Series]) -> dict[tuple[str, str], Series]:
-        """Those of the given series that are in this view, by dataset and model."""
-        found = {
+        """The given series that are in this view, by dataset and model."""
+        chosen = {
             (series.dataset, series.model): series
             for series in given
             if series.recipe in (self.recipe, _NO_RECIPE)
             and series.definition in (self.definition, _REAL)
             and series.variant == self.variant
         }
-        datasets = sorted_datasets(dataset for dataset, _ in found)
-        models = sorted_models(model for _, model in found)
-        return {(d, m): found[d, m] for d in datasets for m in models if (d, m) in found}
+        datasets = sorted_datasets(dataset for dataset, _ in chosen)
+        models = sorted_models(model for _, model in chosen)
+        return {(d, m): chosen[d, m] for d in datasets for m in models if (d, m) in chosen}
 
 
-def in_order(found: Iterable[str], order: Iterable[str]) -> list[str]:
-    """Distinct names: those of `order` first and in its order, others after them by alphabet."""
-    there = set(found)
-    known = [name for name in order if name in there]
-    return [*known, *sorted(there - set(known))]
+def in_order(given: Iterable[str], order: Iterable[str]) -> list[str]:
+    """Distinct names: first those in `order`, then the others alphabetically."""
+    distinct = set(given)
+    first = [name for name in order if name in distinct]
+    return [*first, *sorted(distinct - set(first))]
 
 
-def sorted_datasets(found: Iterable[str]) -> list[str]:
+def sorted_datasets(given: Iterable[str]) -> list[str]:
     """Distinct names of datasets in the order of the paper."""
-    return in_order(found, names())
+    return in_order(given, names())
 
 
-def sorted_models(found: Iterable[str]) -> list[str]:
-    """Distinct names of models: those of the paper first, ALD before all."""
-    return in_order(found, PAPER_MODELS)
+def sorted_models(given: Iterable[str]) -> list[str]:
+    """Distinct names of models: those of the paper first, beginning with ALD."""
+    return in_order(given, PAPER_MODELS)

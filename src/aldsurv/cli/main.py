@@ -14,7 +14,7 @@ import click
 
 from aldsurv import __version__
 from aldsurv.cli.process import SignalledError, discard, ended_by_signals, word_streams
-from aldsurv.cli.shared.option_words import in_options
+from aldsurv.cli.shared.error_text import error_line
 from aldsurv.errors import AldsurvError
 from aldsurv.quoting import printable, quoted, shortened
 from aldsurv.registry import Record, Registry
@@ -112,7 +112,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = aldsurv.main(arguments, prog_name="aldsurv", standalone_mode=False, terminal_width=width)
     except AldsurvError as error:
-        return _fail(in_options(str(error)), _USAGE_ERROR)
+        return _fail(error_line(error), _USAGE_ERROR)
     except click.UsageError as error:
         asked = error.ctx.command_path if error.ctx else "aldsurv"
         return _fail(f"{_sentence(error.format_message())} Try '{asked} --help'.", _USAGE_ERROR)

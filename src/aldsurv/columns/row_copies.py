@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.columns.features import raw_columns
+from aldsurv.columns.covariates import covariate_arrays
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import AldsurvError
 
@@ -75,9 +75,9 @@ def find_copies(X: Any, data: SurvivalData) -> IntArray | None:
     kept = sizes[both.numbers] <= max(n // _LARGEST_SHARE, 2)
     if not kept.any():
         return None
-    found = np.full(n, -1, np.int64)
-    found[both.rows[kept]] = both.numbers[kept]
-    return found
+    groups = np.full(n, -1, np.int64)
+    groups[both.rows[kept]] = both.numbers[kept]
+    return groups
 
 
 def count_extra(groups: IntArray) -> int:
@@ -122,7 +122,7 @@ def _outcome_columns(data: SurvivalData) -> Iterator[NDArray[Any]]:
 
 
 def _covariates(X: Any) -> Iterator[NDArray[Any]]:
-    for column in raw_columns(X):
+    for column in covariate_arrays(X):
         if column.dtype.kind in "OUS":
             codes = _codes(column)
             if len(column) > 1 and codes.max() + 1 == len(column) and _is_text(column):
@@ -140,11 +140,11 @@ def _codes(column: NDArray[Any]) -> IntArray:
     """A number for each value, equal for equal values and for gaps."""
     if column.dtype.kind == "O":
         numbers: dict[Any, int] = {}
-        return np.array([numbers.setdefault(_plain(value), len(numbers)) for value in column.tolist()], np.int64)
+        return np.array([numbers.setdefault(_identity(value), len(numbers)) for value in column.tolist()], np.int64)
     return np.unique(column, return_inverse=True)[1].astype(np.int64)
 
 
-def _plain(value: Any) -> Any:
+def _identity(value: object) -> object:
     """What tells a value from others: gaps are alike, whatever they are written as."""
     if isinstance(value, float) and value != value:
         return None

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 
 __all__ = ["keep_together", "split_rows"]
 
@@ -33,18 +34,20 @@ def split_rows(
         A number for each row (n,); rows with the same one from 0 on stay on one side. None: none need to.
     """
     if not (isinstance(test, (float, np.floating)) and 0 < test < 1):
-        raise ParameterError(f"test must be a share between 0 and 1, but is {test!r}.")
+        raise ParameterError(f"test must be a share between 0 and 1, but is {quoted(test)}.", argument="test")
     n_test = round(float(test) * n)
     if not 0 < n_test < n:
         raise ParameterError(
-            f"test={test!r} of {n} rows leaves {n_test} for the test part and {n - n_test} for training. "
-            "Choose a share that leaves both some rows."
+            f"test={test!r} of {n} rows leaves {n_test} for the test part and {n - n_test} for training",
+            argument="test",
+            advice="Choose a share that leaves both some rows.",
         )
     try:
         generator = np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"random_state must be an integer from 0, a numpy Generator or None, but is {random_state!r}."
+            f"random_state must be an integer from 0, a numpy Generator or None, but is {quoted(random_state)}.",
+            argument="random_state",
         ) from None
     shuffled = generator.permutation(n)
     in_test = np.zeros(n, np.bool_)

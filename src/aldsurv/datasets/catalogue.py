@@ -1,18 +1,15 @@
-"""The 21 datasets of the paper, in the order of its table."""
+"""One record per dataset: the 21 of the paper, in the order of its table."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 from aldsurv.datasets.dataset_info import DatasetInfo
+from aldsurv.datasets.synthetic import SYNTHETIC
+from aldsurv.registry import Registry
 
-__all__ = ["CATALOGUE", "RELEASED"]
+__all__ = ["DATASETS"]
 
-_ALD = (
-    "Sheng and Henao (2025), Learning survival distributions with the asymmetric Laplace distribution, "
-    "International Conference on Machine Learning (ICML 2025)"
-)
 _KATZMAN = (
     "Katzman, Shaham, Cloninger, Bates, Jiang and Kluger (2018), DeepSurv: personalized treatment recommender "
     "system using a Cox proportional hazards deep neural network, BMC Medical Research Methodology 18, 24"
@@ -23,67 +20,8 @@ _DEEPSURV_LICENCE = "MIT for the repository; no licence of their own is stated f
 _CBIOPORTAL_LICENCE = "Open Database License (ODbL) 1.0, as the datahub of cBioPortal states"
 
 
-def _synthetic(
-    name: str,
-    features: int,
-    rows: tuple[int, int],
-    censored: tuple[float, float],
-    event: str,
-    censoring: str,
-    definition: Literal["printed", "released"] = "printed",
-) -> DatasetInfo:
-    return DatasetInfo(
-        name=name,
-        title=f"event time {event}, censoring time {censoring}",
-        kind="synthetic",
-        n_train=rows[0],
-        n_test=rows[1],
-        feature_names=("x",) if features == 1 else tuple(f"x{column}" for column in range(features)),
-        censored=censored[0],
-        censored_in_paper=censored[1],
-        unit="no unit",
-        source=f"drawn when loaded, x uniform on (0, 2){'' if features == 1 else f' in each of {features} columns'}",
-        licence="none needed",
-        citation=_ALD,
-        definition=definition,
-    )
-
-
-_ONE, _FOUR, _EIGHT = (500, 1000), (2000, 1000), (4000, 1000)
-_NORM = "N(3x0 + x1² - x2² + 2 sin(x2 x3) + 6, x0 + 0.5)"
-_NORM_RELEASED = "N(3x0 + x1² - x2² + sin(x2 x3) + 6, 1)"
-_LOGNORM = "LogNorm(βx, 1)/10, β = (0.8, 0.6, 0.4, 0.5, -0.3, 0.2, 0, -0.7)"
-
-# The shares of censored rows are those of the distributions, by integration over x (the tests repeat it).
-_SYNTHETIC = [
-    _synthetic("norm_linear", 1, _ONE, (0.230, 0.20), "N(2x + 10, x + 1)", "N(4x + 10, 0.8x + 0.4)"),
-    _synthetic("norm_nonlinear", 1, _ONE, (0.267, 0.24), "N(x sin 2x + 10, 0.5x + 0.5)", "N(2x + 10, 2)"),
-    _synthetic("exponential", 1, _ONE, (0.336, 0.30), "Exp(mean 2x + 4)", "Exp(mean 15 - 3x)"),
-    _synthetic("weibull", 1, _ONE, (0.107, 0.22), "Weibull(x sin(2x - 2) + 10, 5)", "Weibull(20 - 3x, 5)"),
-    _synthetic("lognorm", 1, _ONE, (0.221, 0.21), "LogNorm((x - 1)², x)", "U(0, 10)"),
-    _synthetic("norm_uniform", 1, _ONE, (0.657, 0.62), "N(2x cos 2x + 13, x + 0.5)", "U(0, 18)"),
-    _synthetic("norm_heavy", 4, _FOUR, (0.798, 0.80), _NORM, "U(0, 12)"),
-    _synthetic("norm_med", 4, _FOUR, (0.503, 0.49), _NORM, "U(0, 20)"),
-    _synthetic("norm_light", 4, _FOUR, (0.251, 0.25), _NORM, "U(0, 40)"),
-    _synthetic("norm_same", 4, _FOUR, (0.500, 0.50), _NORM, "as the event time"),
-    _synthetic("lognorm_heavy", 8, _EIGHT, (0.750, 0.75), _LOGNORM, "U(0, 0.4)"),
-    _synthetic("lognorm_med", 8, _EIGHT, (0.527, 0.52), _LOGNORM, "U(0, 1)"),
-    _synthetic("lognorm_light", 8, _EIGHT, (0.239, 0.23), _LOGNORM, "U(0, 3.5)"),
-    _synthetic("lognorm_same", 8, _EIGHT, (0.500, 0.50), _LOGNORM, "as the event time"),
-]
-_RELEASED = [
-    _synthetic("weibull", 1, _ONE, (0.232, 0.22), "Weibull(4x sin(2x - 2) + 10, 5)", "Weibull(20 - 3x, 5)", "released"),
-    _synthetic("lognorm", 1, _ONE, (0.222, 0.21), "LogNorm((x - 1)², 1)", "U(0, 10)", "released"),
-    _synthetic("norm_uniform", 1, _ONE, (0.657, 0.62), "N(2x cos 2x + 13, x² + 0.5)", "U(0, 18)", "released"),
-    _synthetic("norm_heavy", 4, _FOUR, (0.774, 0.80), _NORM_RELEASED, "U(0, 12)", "released"),
-    _synthetic("norm_med", 4, _FOUR, (0.476, 0.49), _NORM_RELEASED, "U(0, 20)", "released"),
-    _synthetic("norm_light", 4, _FOUR, (0.238, 0.25), _NORM_RELEASED, "U(0, 40)", "released"),
-    _synthetic("norm_same", 4, _FOUR, (0.500, 0.50), _NORM_RELEASED, "as the event time", "released"),
-]
-
-
 def _cbioportal(info: DatasetInfo, study: str) -> DatasetInfo:
-    """The entry of a study whose table cBioPortal makes when asked, so that it has no address of its own."""
+    """The record of a study whose table cBioPortal makes when asked, so that it has no address of its own."""
     page = f"https://www.cbioportal.org/study/clinicalData?id={study}"
     how = f"Open {page}, download the table (TSV) and put it into the data folder under the name {info.file}."
     return replace(info, page=page, how=how, source=f"cBioPortal, study {study}, clinical data")
@@ -91,7 +29,9 @@ def _cbioportal(info: DatasetInfo, study: str) -> DatasetInfo:
 
 _METABRIC = DatasetInfo(
     name="metabric",
-    title="Molecular Taxonomy of Breast Cancer International Consortium",
+    location="aldsurv.datasets.clinical:load_deepsurv",
+    title="METABRIC",
+    purpose="Molecular Taxonomy of Breast Cancer International Consortium",
     kind="clinical",
     n_train=1523,
     n_test=381,
@@ -110,7 +50,9 @@ _METABRIC = DatasetInfo(
 )
 _WHAS = DatasetInfo(
     name="whas",
-    title="Worcester Heart Attack Study",
+    location="aldsurv.datasets.clinical:load_whas",
+    title="WHAS",
+    purpose="Worcester Heart Attack Study",
     kind="clinical",
     n_train=1310,
     n_test=328,
@@ -128,7 +70,9 @@ _WHAS = DatasetInfo(
 )
 _SUPPORT = DatasetInfo(
     name="support",
-    title="Study to Understand Prognoses and Preferences for Outcomes and Risks of Treatments",
+    location="aldsurv.datasets.clinical:load_deepsurv",
+    title="SUPPORT",
+    purpose="Study to Understand Prognoses and Preferences for Outcomes and Risks of Treatments",
     kind="clinical",
     n_train=7098,
     n_test=1775,
@@ -149,7 +93,9 @@ _SUPPORT = DatasetInfo(
 )
 _GBSG = DatasetInfo(
     name="gbsg",
-    title="Rotterdam tumour bank and German Breast Cancer Study Group",
+    location="aldsurv.datasets.clinical:load_gbsg",
+    title="GBSG",
+    purpose="Rotterdam tumour bank and German Breast Cancer Study Group",
     kind="clinical",
     n_train=1785,
     n_test=447,
@@ -171,7 +117,9 @@ _GBSG = DatasetInfo(
 )
 _TMBIMMUNO = DatasetInfo(
     name="tmbimmuno",
-    title="Tumour mutational burden and immunotherapy",
+    location="aldsurv.datasets.clinical:load_tmbimmuno",
+    title="TMBImmuno",
+    purpose="Tumour mutational burden and immunotherapy",
     kind="clinical",
     n_train=1328,
     n_test=332,
@@ -189,7 +137,9 @@ _TMBIMMUNO = DatasetInfo(
 )
 _BREASTMSK = DatasetInfo(
     name="breastmsk",
-    title="Breast cancer at Memorial Sloan Kettering",
+    location="aldsurv.datasets.clinical:load_breastmsk",
+    title="BreastMSK",
+    purpose="Breast cancer at Memorial Sloan Kettering",
     kind="clinical",
     n_train=1467,
     n_test=367,
@@ -206,7 +156,9 @@ _BREASTMSK = DatasetInfo(
 )
 _LGGGBM = DatasetInfo(
     name="lgggbm",
-    title="Lower-grade glioma and glioblastoma",
+    location="aldsurv.datasets.clinical:load_lgggbm",
+    title="LGGGBM",
+    purpose="Lower-grade glioma and glioblastoma",
     kind="clinical",
     n_train=510,
     n_test=128,
@@ -222,7 +174,9 @@ _LGGGBM = DatasetInfo(
     sha256="c047d01226f5ad97a57e778cddb515b554bd3f980c03e089c3afc19b13344a9e",
     time_step=0.1,
 )
-_CLINICAL = [
+DATASETS = Registry(
+    "dataset",
+    *SYNTHETIC,
     _METABRIC,
     _WHAS,
     _SUPPORT,
@@ -230,10 +184,4 @@ _CLINICAL = [
     _cbioportal(_TMBIMMUNO, "tmb_mskcc_2018"),
     _cbioportal(_BREASTMSK, "breast_msk_2018"),
     _cbioportal(_LGGGBM, "lgggbm_tcga_pub"),
-]
-
-CATALOGUE: dict[str, DatasetInfo] = {info.name: info for info in (*_SYNTHETIC, *_CLINICAL)}
-"""Every dataset by its name; of the synthetic ones the definition that the paper prints."""
-
-RELEASED: dict[str, DatasetInfo] = {info.name: info for info in _RELEASED}
-"""The synthetic datasets that the code released with the paper draws from other distributions."""
+)

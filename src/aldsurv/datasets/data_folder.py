@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.errors import DataError
 
-if TYPE_CHECKING:
-    from aldsurv.datasets.dataset_info import DatasetInfo
+__all__ = ["FOLDER_VARIABLE", "data_folder", "manual_steps", "raw_file"]
 
-__all__ = ["by_hand", "data_folder", "raw_file"]
-
-_VARIABLE = "ALDSURV_DATA"
+FOLDER_VARIABLE = "ALDSURV_DATA"
 
 
 def data_folder() -> Path:
@@ -21,24 +18,22 @@ def data_folder() -> Path:
 
     It need not exist yet: `fetch` makes it.
     """
-    named = os.environ.get(_VARIABLE)
+    named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return Path(named).expanduser()
-    # Here: with the variable set, or for what needs no file, the package is not asked.
+    # With the variable set, or for what needs no file, the package is not needed.
     from platformdirs import user_cache_path
 
     return user_cache_path("aldsurv", appauthor=False)
 
 
-def raw_file(file_name: str, dataset: str) -> Path:
+def raw_file(info: DatasetInfo) -> Path:
     """Path of a publisher's file in the data folder.
 
     Parameters
     ----------
-    file_name
-        Name of the file.
-    dataset
-        The dataset it belongs to; the message for a file that is not there names it.
+    info
+        The dataset, which has a file.
 
     Raises
     ------
@@ -46,20 +41,19 @@ def raw_file(file_name: str, dataset: str) -> Path:
         The file is not there; the message is one line that says how to get it.
     """
     folder = data_folder()
-    path = folder / file_name
+    path = folder / str(info.file)
     if path.is_file():
         return path
-    from aldsurv.datasets.catalogue import CATALOGUE
-
-    info = CATALOGUE[dataset]
     if info.url is None:
-        remedy = by_hand(info, folder)
+        advice = manual_steps(info, folder)
     else:
-        remedy = f"Run 'aldsurv datasets fetch {dataset}', or set {_VARIABLE} to a folder that has the file."
-    raise DataError(f"dataset {dataset!r} needs the file {file_name!r}, which is not in {str(folder)!r}. {remedy}")
+        advice = f"Run 'aldsurv datasets fetch {info.name}', or set {FOLDER_VARIABLE} to a folder that has the file."
+    raise DataError(
+        f"dataset {info.name!r} needs the file {info.file!r}, which is not in {str(folder)!r}.", advice=advice
+    )
 
 
-def by_hand(info: DatasetInfo, folder: Path) -> str:
+def manual_steps(info: DatasetInfo, folder: Path) -> str:
     """What to do where no download is possible, in one line."""
     how = info.how or f"Get the file by hand from {info.page or info.url} and put it there as {info.file!r}."
-    return f"{how} The data folder is {str(folder)!r}; set {_VARIABLE} to have another."
+    return f"{how} The data folder is {str(folder)!r}; set {FOLDER_VARIABLE} to have another."

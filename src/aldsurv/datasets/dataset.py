@@ -1,4 +1,4 @@
-"""A dataset: covariates, times, and what else is known of its rows."""
+"""A dataset: covariates, times, and what else its rows have."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Choice, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.datasets.splitting import generator_for, group_test_rows, row_test_rows
@@ -35,7 +36,7 @@ class Dataset:
     y
         Times and events, in the unit ``info.unit``.
     info
-        What is known of the dataset as a whole.
+        The record of the dataset.
     truth
         The distribution that each row's event time was drawn from; None for real data.
     event_time, censoring_time
@@ -106,13 +107,12 @@ class Dataset:
             ``"row"``: every row on its own, as in the paper. ``"group"``: rows of one group stay on one side, and
             the test part is as near to its size as whole groups come; without `groups` the same as by row.
         """
-        if by not in ("row", "group"):
-            raise ParameterError(f"by must be 'row' or 'group', but is {by!r}.")
+        check("by", by, Choice(("row", "group")))
         n, generator = len(self), generator_for(seed, f"{self.info.name} split")
         # Rounded up, which is what gives the sizes of the paper's table: 447 of GBSG's 2232.
         n_test = -(-n * self.info.n_test // self.info.rows)
         if not 0 < n_test < n:
-            raise ParameterError(f"{n} rows cannot be split into a training and a test part. Load more.")
+            raise ParameterError(f"{n} rows cannot be split into a training and a test part.", advice="Load more.")
         if by == "group" and self.groups is not None:
             in_test = group_test_rows(self.groups, n_test, generator)
         else:
@@ -131,7 +131,8 @@ class Dataset:
         if self.info.time_step is None:
             raise DataError(
                 f"{at_zero.sum()} of {len(self)} times are 0, but it is not known in which steps {self.info.name} was "
-                "recorded. Set info.time_step."
+                "recorded.",
+                advice="Set info.time_step.",
             )
         time = np.where(at_zero, self.info.time_step / 2, self.y.time)
         y = SurvivalData.right(time, self.y.event, entry=self.y.entry, weight=self.y.weight)

@@ -1,10 +1,12 @@
-"""What is known of a dataset before it is loaded."""
+"""The record of a dataset: what is said of it before it is loaded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Literal, final
+
+from aldsurv.registry import Record
 
 __all__ = ["DatasetInfo"]
 
@@ -13,13 +15,20 @@ _WIDTH = 110
 
 @final
 @dataclass(frozen=True)
-class DatasetInfo:
-    """A dataset of the paper: its size, its unit of time, and where it comes from.
+class DatasetInfo(Record):
+    """The record of a dataset: its size, its unit of time, and where it comes from.
 
     Parameters
     ----------
-    name, title
-        The name that `load` takes, and the name in full.
+    name
+        By which `aldsurv.datasets.load` takes it.
+    location
+        ``"module:function"``. The function is called with this record and returns a `Dataset`; that of a synthetic
+        dataset also takes ``seed``, ``n_train`` and ``n_test``.
+    title
+        How it is called in tables, plots and reports.
+    purpose
+        What it is: its name in full, or its distributions.
     kind
         ``"synthetic"``: drawn from stated distributions; ``"clinical"``: real patients.
     n_train, n_test
@@ -28,12 +37,12 @@ class DatasetInfo:
         Names of the columns of ``x``, in order.
     censored
         Share of censored rows: of the table, or of a synthetic dataset's distribution.
-    censored_in_paper
-        The same as the paper prints it.
     unit
         Unit of time.
     source, licence, citation
         Who published the data, on what terms, and what to cite.
+    censored_in_paper
+        The share of censored rows as the paper prints it; None for a dataset that the paper does not have.
     definition
         Of a synthetic dataset, whose distributions: ``"printed"`` in the paper, or in the code ``"released"`` with it.
     file, sha256
@@ -48,18 +57,16 @@ class DatasetInfo:
         Step in which times were recorded, for tables that have times at 0; see `Dataset.with_positive_times`.
     """
 
-    name: str
-    title: str
     kind: Literal["synthetic", "clinical"]
     n_train: int
     n_test: int
     feature_names: tuple[str, ...]
     censored: float
-    censored_in_paper: float
     unit: str
     source: str
     licence: str
     citation: str
+    censored_in_paper: float | None = None
     definition: Literal["printed", "released"] | None = None
     file: str | None = None
     sha256: str | None = None
@@ -83,7 +90,7 @@ class DatasetInfo:
         """Some lines of text for a reader."""
         split = f"{self.n_train} for training, {self.n_test} for testing"
         lines = [
-            f"{self.name}: {self.title} ({self.kind if self.definition is None else f'as {self.definition}'})",
+            f"{self.name}: {self.purpose} ({self.kind if self.definition is None else f'as {self.definition}'})",
             f"rows      {self.rows} ({split}), {100 * self.censored:.1f} % censored",
             f"features  {self.n_features}: {', '.join(self.feature_names)}",
             f"time      {self.unit}",

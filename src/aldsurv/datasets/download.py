@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import sys
-import time
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 from urllib.parse import urlsplit
 
-from aldsurv.datasets.data_folder import by_hand, data_folder
+from aldsurv.checks import Number, Satisfies, WholeNumber, check
+from aldsurv.datasets.catalogue import DATASETS
+from aldsurv.datasets.data_folder import FOLDER_VARIABLE, data_folder, manual_steps
 from aldsurv.datasets.dataset_info import DatasetInfo
-from aldsurv.datasets.part_file import PartFile, owned_part
-from aldsurv.datasets.transfer import CutError, FolderError, OfflineError, RefusedError, Told, receive
-from aldsurv.errors import AldsurvError, ParameterError
+from aldsurv.datasets.loading import describe
+from aldsurv.datasets.resuming_download import ResumingDownload
+from aldsurv.datasets.transfer import CutError, FolderError, OfflineError, RefusedError
+from aldsurv.errors import AldsurvError, MissingDependencyError, ParameterError
 
-__all__ = ["DownloadError", "fetch", "fetch_file", "with_files"]
+__all__ = ["DownloadError", "fetch", "fetch_file", "names_with_files"]
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_PROGRESS = Satisfies(lambda value: value in (True, False, "auto"), "True, False or 'auto'")
+_TIMEOUT = Number(0, 1e6, above=True, below=True, meaning="seconds")
+_RETRIES = WholeNumber(0)
 
 
 class DownloadError(AldsurvError, OSError):
@@ -56,9 +59,9 @@ def fetch(
     ------
     DownloadError
         A file could not be had. All others have been fetched by then.
+    MissingDependencyError
+        pooch is not installed.
     """
-    from aldsurv.datasets.loading import describe
-
     infos = [describe(name) for name in ([names] if isinstance(names, str) else names)]
     _check_settings(progress, timeout, retries)
     paths, failed = [], []
@@ -76,11 +79,9 @@ def fetch(
     return paths
 
 
-def with_files() -> list[str]:
+def names_with_files() -> list[str]:
     """Names of the datasets that need a file which does not come with aldsurv."""
-    from aldsurv.datasets.catalogue import CATALOGUE
-
-    return [name for name, info in CATALOGUE.items() if info.file is not None and not info.packaged]
+    return [info.name for info in DATASETS.records() if info.file is not None and not info.packaged]
 
 
 def fetch_file(
@@ -93,112 +94,69 @@ def fetch_file(
 ) -> Path:
     """Download the file of one dataset; the parameters are those of `fetch`."""
     if info.file is None or info.sha256 is None:
-        raise ParameterError(f"{info.name!r} needs no file: load it by aldsurv.datasets.load({info.name!r}).")
+        raise ParameterError(
+            f"{info.name!r} needs no file.", argument="info", advice=f"Load it by aldsurv.datasets.load({info.name!r})."
+        )
+    _check_settings(progress, timeout, retries)
+    pooch = _import_pooch()
     place = data_folder() if folder is None else Path(folder)
     target = place / info.file
-    if _has_digest(target, info.sha256):
-        return target
-    manual = by_hand(info, place)
+    steps = manual_steps(info, place)
     if info.url is None:
+        if target.is_file() and pooch.file_hash(str(target)) == info.sha256:
+            return target
         state = "is not what its publisher had" if target.is_file() else "cannot be downloaded by a program"
-        raise DownloadError(f"{info.name}: the file {info.file!r} {state}. {manual}")
+        raise DownloadError(f"{info.name}: the file {info.file!r} {state}.", advice=steps)
     if urlsplit(info.url).scheme not in ("http", "https"):
         raise ParameterError(f"the address of {info.name!r} must begin with https://, but is {info.url!r}.")
+    download = ResumingDownload(target, info.sha256, progress=progress, timeout=timeout, retries=retries)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with owned_part(target) as part, _bar(progress, info.file) as told:
-            # Another process may have been faster.
-            if not _has_digest(target, info.sha256):
-                _complete(part, info.url, info.sha256, timeout=timeout, retries=retries, told=told)
-                part.become(target)
+        with _muted(pooch.get_logger()):
+            pooch.retrieve(info.url, known_hash=info.sha256, fname=info.file, path=place, downloader=download)
     except RefusedError as error:
-        raise DownloadError(f"{info.name}: {info.url} cannot be used: {error}. {manual}") from None
+        raise DownloadError(f"{info.name}: {info.url} cannot be used: {error}.", advice=steps) from None
     except OfflineError as error:
         raise DownloadError(
-            f"{info.name}: {error}. Without a network, run 'aldsurv datasets fetch {info.name}' where there is one "
-            f"and copy {info.file!r} into {str(place)!r}, or set ALDSURV_DATA to a folder that has it."
+            f"{info.name}: {error}.",
+            advice=f"Without a network, run 'aldsurv datasets fetch {info.name}' where there is one and copy "
+            f"{info.file!r} into {str(place)!r}, or set {FOLDER_VARIABLE} to a folder that has it.",
         ) from None
     except CutError as error:
-        raise DownloadError(f"{info.name}: the download from {info.url} failed: {error}. {manual}") from None
+        raise DownloadError(f"{info.name}: the download from {info.url} failed: {error}.", advice=steps) from None
     except (OSError, FolderError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DownloadError(
-            f"{info.name}: {str(target)!r} cannot be written ({reason}). "
-            "Set ALDSURV_DATA to a folder that you may write to and that has room."
+            f"{info.name}: {str(target)!r} cannot be written ({reason}).",
+            advice=f"Set {FOLDER_VARIABLE} to a folder that you may write to and that has room.",
         ) from None
     return target
 
 
-def _complete(part: PartFile, url: str, sha256: str, *, timeout: float, retries: int, told: Told) -> None:
-    """Bring the part to the digest that is wanted."""
-    tries = 0
-    while not _is_whole(part, sha256):
-        begun = part.size > 0
-        try:
-            receive(url, part, timeout=timeout, told=told)
-        except CutError as error:
-            if _is_whole(part, sha256):
-                # The length that was announced is wrong, and the file right.
-                return
-            if tries == retries:
-                times = f", {tries + 1} times" if tries else ""
-                left = f"; {part.size} bytes are kept, and the next fetch goes on from there" if part.size else ""
-                raise CutError(f"{error}{times}{left}") from None
-            time.sleep(min(max(_FIRST_PAUSE * 2**tries, error.wait), _LONGEST_PAUSE))
-            tries += 1
-        else:
-            if not _is_whole(part, sha256):
-                # The part that was there before may be of another version: then, once, all of it anew.
-                part.clear()
-                if not begun:
-                    raise RefusedError(
-                        "its bytes are not those expected (the SHA-256 differs): the publisher may have changed it"
-                    )
-
-
-def _has_digest(path: Path, sha256: str) -> bool:
-    """Whether the file is there and right."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return _sha256(file) == sha256
-
-
-def _is_whole(part: PartFile, sha256: str) -> bool:
-    part.file.seek(0)
-    return part.size > 0 and _sha256(part.file) == sha256
-
-
-def _sha256(file: Any) -> str:
-    digest = hashlib.sha256()
-    while chunk := file.read(1 << 20):
-        digest.update(chunk)
-    return digest.hexdigest()
+def _import_pooch() -> ModuleType:
+    try:
+        import pooch
+    except ImportError:
+        raise MissingDependencyError(
+            'downloading datasets needs pooch, which is not installed: pip install "aldsurv[datasets]"'
+        ) from None
+    return pooch  # type: ignore[no-any-return]
 
 
 def _check_settings(progress: bool | str, timeout: float, retries: int) -> None:
-    if progress not in (True, False, "auto"):
-        raise ParameterError(f"progress must be True, False or 'auto', but is {progress!r}.")
-    if not isinstance(timeout, (int, float)) or isinstance(timeout, bool) or not 0 < timeout < 1e6:
-        raise ParameterError(f"timeout must be a number of seconds above 0, but is {timeout!r}.")
-    if type(retries) is not int or retries < 0:
-        raise ParameterError(f"retries must be an int not below 0, but is {retries!r}.")
+    check("progress", progress, _PROGRESS)
+    check("timeout", timeout, _TIMEOUT)
+    check("retries", retries, _RETRIES)
 
 
 @contextmanager
-def _bar(show: bool | str, label: str) -> Iterator[Told]:
-    """A function to call with the bytes that are there and those there will be."""
-    if not show or (show == "auto" and not (sys.stderr and sys.stderr.isatty())):
-        yield lambda done, total: None
-        return
-    # Here: who watches nothing needs no command-line package.
-    import click
+def _muted(logger: logging.Logger) -> Iterator[None]:
+    """Without the lines that pooch logs for each file; others who use it in the same process still get theirs."""
 
-    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+    def refuse(record: logging.LogRecord) -> bool:
+        return False
 
-        def told(done: int, total: int | None) -> None:
-            # Of an unknown length only the end is known to be one.
-            bar.length = max(total or 0, done + 1 if total is None else 1)
-            bar.update(done - bar.pos)
-
-        yield told
+    logger.addFilter(refuse)
+    try:
+        yield
+    finally:
+        logger.removeFilter(refuse)

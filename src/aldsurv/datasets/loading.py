@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from difflib import get_close_matches
-from typing import Literal, cast
+from typing import Any, cast
 
-from aldsurv.datasets.catalogue import CATALOGUE, RELEASED
+from aldsurv.checks import Choice, check
+from aldsurv.datasets.catalogue import DATASETS
 from aldsurv.datasets.dataset import Dataset
 from aldsurv.datasets.dataset_info import DatasetInfo
-from aldsurv.errors import ParameterError, UnknownNameError
-from aldsurv.quoting import quoted
+from aldsurv.datasets.synthetic import RELEASED
+from aldsurv.errors import ParameterError
 
 __all__ = ["describe", "load", "load_split", "names"]
 
+_DEFINITION = Choice(("printed", "released"))
 
-def names() -> list[str]:
-    """Names of all datasets, in the order of the paper's table.
+
+def names(*, paper: bool = False) -> list[str]:
+    """Names of all datasets, those of the paper first, in the order of its table.
+
+    Parameters
+    ----------
+    paper
+        Only those of the paper.
 
     Examples
     --------
     >>> len(names())
     21
     """
-    return list(CATALOGUE)
+    return [info.name for info in DATASETS.records() if info.censored_in_paper is not None or not paper]
 
 
 def describe(name: str, *, definition: str = "printed") -> DatasetInfo:
@@ -39,20 +45,12 @@ def describe(name: str, *, definition: str = "printed") -> DatasetInfo:
 
     Examples
     --------
-    >>> describe("weibull", definition="released").title
+    >>> describe("weibull", definition="released").purpose
     'event time Weibull(4x sin(2x - 2) + 10, 5), censoring time Weibull(20 - 3x, 5)'
     """
-    if definition not in ("printed", "released"):
-        raise ParameterError(f"definition must be 'printed' or 'released', but is {quoted(definition)}.")
-    if not isinstance(name, str) or name not in CATALOGUE:
-        near = get_close_matches(str(name), CATALOGUE, n=3)
-        hint = f"Did you mean {' or '.join(map(quoted, near))}?" if near else f"Known: {', '.join(CATALOGUE)}."
-        raise UnknownNameError(f"unknown dataset {quoted(name)}. {hint}")
-    info = CATALOGUE[name]
-    if info.kind == "synthetic" and definition == "released":
-        info = RELEASED.get(name, info)
-        info = replace(info, definition=cast(Literal["released"], definition))
-    return info
+    check("definition", definition, _DEFINITION)
+    info = DATASETS[name]
+    return RELEASED.get(name, info) if definition == "released" else info
 
 
 def load(
@@ -83,15 +81,16 @@ def load(
     ((1500, 1), Normal(n=1500, mu=10…14, sigma=1…2.999))
     """
     info = describe(name, definition=definition)
+    options: dict[str, Any] = {}
     if info.kind == "synthetic":
-        from aldsurv.datasets.synthetic import draw
-
-        return draw(info, seed=seed, n_train=n_train, n_test=n_test)
-    if n_train is not None or n_test is not None:
-        raise ParameterError(f"n_train and n_test are for synthetic datasets, but {name} is real. Choose rows with [].")
-    from aldsurv.datasets.clinical import read_clinical
-
-    return read_clinical(info)
+        options = {"seed": seed, "n_train": n_train, "n_test": n_test}
+    elif n_train is not None or n_test is not None:
+        raise ParameterError(
+            f"n_train and n_test are for synthetic datasets, but {name} is real.",
+            argument="n_test" if n_train is None else "n_train",
+            advice="Choose rows with [].",
+        )
+    return cast(Dataset, info.load()(info, **options))
 
 
 def load_split(name: str, *, seed: int = 0, definition: str = "printed", by: str = "row") -> tuple[Dataset, Dataset]:

@@ -7,6 +7,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import WholeNumber, check
 from aldsurv.errors import ParameterError
 
 __all__ = ["generator_for", "group_test_rows", "row_test_rows"]
@@ -16,14 +17,13 @@ RowMask = NDArray[np.bool_]
 
 def generator_for(seed: int, purpose: str) -> np.random.Generator:
     """Random numbers of this seed and purpose, the same on every run and machine, and unlike those of any other."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ParameterError(f"seed must be a whole number from 0, but is {seed!r}.")
+    check("seed", seed, WholeNumber(0))
     # Python's own hash of a text differs from run to run.
     return np.random.default_rng([int(seed), crc32(purpose.encode())])
 
 
 def row_test_rows(n: int, n_test: int, generator: np.random.Generator) -> RowMask:
-    """Mask of the test rows, chosen without regard to anything."""
+    """Mask of the test rows, chosen at random."""
     in_test = np.zeros(n, np.bool_)
     in_test[generator.permutation(n)[:n_test]] = True
     return in_test
@@ -33,7 +33,9 @@ def group_test_rows(groups: NDArray[np.intp], n_test: int, generator: np.random.
     """Mask of the test rows: whole groups in random order, as near to `n_test` rows as whole groups come."""
     numbers, member_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if len(numbers) < 2:
-        raise ParameterError('by="group" needs two groups or more, but all rows are of one. Use by="row".')
+        raise ParameterError(
+            'by="group" needs two groups or more, but all rows are of one.', argument="by", advice='Use by="row".'
+        )
     chosen = np.zeros(len(numbers), np.bool_)
     order, missing = generator.permutation(len(numbers)), n_test
     for group in order:

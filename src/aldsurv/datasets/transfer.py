@@ -19,10 +19,10 @@ from aldsurv import __version__
 from aldsurv.datasets.part_file import PartFile
 from aldsurv.quoting import printable, shortened
 
-__all__ = ["CutError", "FolderError", "OfflineError", "RefusedError", "Told", "receive"]
+__all__ = ["CutError", "FolderError", "OfflineError", "RefusedError", "Report", "receive"]
 
-# Called with the bytes that are there and, if the server told, how many there will be.
-Told = Callable[[int, "int | None"], None]
+# Called with the bytes that are there and, if the server says so, how many there will be.
+Report = Callable[[int, "int | None"], None]
 
 _MOST_BYTES = 100_000_000
 _MOST_REDIRECTS = 5
@@ -53,13 +53,13 @@ class FolderError(Exception):
 
 
 class _Answer(NamedTuple):
-    """How many bytes come first that are there already, and the whole length if it was told."""
+    """How many bytes come first that are there already, and the whole length if the server says it."""
 
     start: int
     total: int | None
 
 
-def receive(url: str, part: PartFile, *, timeout: float, told: Told) -> None:
+def receive(url: str, part: PartFile, *, timeout: float, report: Report) -> None:
     """Append what is missing of the file to `part`.
 
     Parameters
@@ -70,7 +70,7 @@ def receive(url: str, part: PartFile, *, timeout: float, told: Told) -> None:
         What has arrived before. It is emptied if the server does not go on from there.
     timeout
         Seconds without a byte after which the transfer counts as cut.
-    told
+    report
         Called as bytes arrive.
     """
     have = part.size
@@ -92,7 +92,7 @@ def receive(url: str, part: PartFile, *, timeout: float, told: Told) -> None:
             if answer.start not in (0, have):
                 raise CutError("the server went on at another place than was asked for")
             part.version = _version(response.headers)
-            _read_into(part, response, answer.total, told)
+            _read_into(part, response, answer.total, report)
     except urllib.error.HTTPError as error:
         with error:
             _refuse_status(error, part)
@@ -102,9 +102,9 @@ def receive(url: str, part: PartFile, *, timeout: float, told: Told) -> None:
         _refuse_connection(error, url)
 
 
-def _read_into(part: PartFile, response: Any, total: int | None, told: Told) -> None:
+def _read_into(part: PartFile, response: Any, total: int | None, report: Report) -> None:
     size = part.size
-    told(size, total)
+    report(size, total)
     # read1 hands over what is there: read would wait for a whole chunk, and lose what it has when time runs out.
     while chunk := response.read1(_CHUNK):
         size += len(chunk)
@@ -115,18 +115,18 @@ def _read_into(part: PartFile, response: Any, total: int | None, told: Told) -> 
             part.append(chunk)
         except OSError as error:
             raise FolderError(error.strerror or str(error)) from None
-        told(size, total)
+        report(size, total)
     if total is not None and size != total:
         raise CutError(f"{size} of {total} bytes arrived")
 
 
 def _answer(status: int, headers: Message) -> _Answer:
     if status == 206:
-        found = re.fullmatch(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", (headers.get("Content-Range") or "").strip())
-        if found is None:
-            # Cannot be told from any other place: -1 is none, and the part begins anew.
+        match = re.fullmatch(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", (headers.get("Content-Range") or "").strip())
+        if match is None:
+            # Could be any place: -1 is none, and the part begins anew.
             return _Answer(-1, None)
-        return _Answer(int(found[1]), int(found[2]) + 1 if found[3] == "*" else int(found[3]))
+        return _Answer(int(match[1]), int(match[2]) + 1 if match[3] == "*" else int(match[3]))
     # The server takes no ranges, or its file is another by now.
     length = headers.get("Content-Length") or ""
     return _Answer(0, int(length) if re.fullmatch(r"\d{1,18}", length) else None)
@@ -139,15 +139,15 @@ def _version(headers: Message) -> str | None:
 
 
 def _refuse_status(error: urllib.error.HTTPError, part: PartFile) -> None:
-    told = f"the server answered {error.code} ({_words(error.reason)})"
+    answer = f"the server answered {error.code} ({_words(error.reason)})"
     if error.code == 416 and part.size:
         # It has no more bytes, and those that are there are not the file.
         part.clear()
-        raise CutError(told)
+        raise CutError(answer)
     if error.code >= 500 or error.code in _TEMPORARY:
         after = error.headers.get("Retry-After") or ""
-        raise CutError(told, float(after) if re.fullmatch(r"\d{1,4}", after) else 0.0)
-    raise RefusedError(told)
+        raise CutError(answer, float(after) if re.fullmatch(r"\d{1,4}", after) else 0.0)
+    raise RefusedError(answer)
 
 
 def _words(reason: object) -> str:
@@ -163,8 +163,8 @@ def _refuse_connection(reason: object, url: str) -> None:
         raise RefusedError(f"the certificate of {host} is not trusted ({_words(reason.verify_message)})")
     if isinstance(reason, socket.gaierror) or (isinstance(reason, OSError) and reason.errno in _UNREACHABLE):
         raise OfflineError(f"{host} cannot be reached ({reason.strerror})")
-    told = _words(reason) or type(reason).__name__
-    raise CutError(f"the connection was cut ({told})")
+    text = _words(reason) or type(reason).__name__
+    raise CutError(f"the connection was cut ({text})")
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -119,6 +119,10 @@ class SurvivalDistribution(Rows):
         """Lower end of the support, as a column."""
         return namespace(self._column).full_like(self._column[:, :1], -math.inf)
 
+    def kinks(self) -> Array:
+        """Times ``(n, k)`` at which the density is not smooth: corners and jumps of the curves."""
+        return self._kinks()
+
     def _kinks(self) -> Array:
         """Times ``(n, k)`` that integrals must not step across: where the density is not smooth."""
         return self._column[:, :0]

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.data.outcome_columns import cause_number
+from aldsurv.data.event_columns import cause_number
 from aldsurv.distributions.families.quantile_knots import QuantileKnots
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.numerics.backend import without_gradient

@@ -5,6 +5,9 @@ JSON text under `aldsurv` in the header's `__metadata__`, beside `format`, `sche
 what the file says, not of how it is laid out, so that it outlives another program's rewriting: of the compact JSON
 `[metadata without sha256, [[name, dtype, shape], ...]]` with sorted keys and ASCII escapes, followed by the bytes of
 the tensors, both in the order of their names. It shows damage; it does not show who wrote the file.
+
+The package safetensors lays out the tensors and checks their layout when it reads them; what it leaves open (limits,
+keys that occur twice, the dtypes, the document, the checksum) is checked here, before memory is taken for arrays.
 """
 
 from __future__ import annotations
@@ -25,10 +28,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import WholeNumber, check
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.files.writing import whole_file
+from aldsurv.quoting import printable, shortened
 
-__all__ = ["ModelFileError", "read_model_file", "write_model_file"]
+__all__ = ["ModelFile", "ModelFileError", "read_model_file", "write_model_file"]
 
 _SCHEMA = 1
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -47,21 +52,19 @@ _MOST_AXES = 32
 _MOST_LEVELS = 100
 # Text becomes an int in quadratic time, and not every Python that runs this has a limit of its own.
 _MOST_DIGITS = 1000
+_LONGEST_REASON = 160
 _MAGIC = {b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"} | {bytes([0x80, n]): "pickle" for n in range(2, 6)}
+
+
+class ModelFile(NamedTuple):
+    """The content of a model file: the document, and the arrays by name."""
+
+    document: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
 
 
 class _FlawError(Exception):
     """What is wrong with a file, as the rest of a sentence that begins with the file's name."""
-
-
-class _Tensor(NamedTuple):
-    """Where an array lies among the tensors and what its bytes mean."""
-
-    name: str
-    code: str
-    shape: tuple[int, ...]
-    begin: int
-    end: int
 
 
 def write_model_file(
@@ -81,25 +84,22 @@ def write_model_file(
     arrays
         Arrays of float64, float32, int64, int32, uint8 or bool by name, in any byte order and memory layout.
     """
+    from safetensors.numpy import save
+
     values = {name: _little_endian(name, arrays[name]) for name in _sorted_names(arrays)}
-    # The widest first, so that each tensor begins at a multiple of its item's size, as other readers like it.
-    order = sorted(values, key=lambda name: (-values[name].dtype.itemsize, name))
-    tensors, begin = [], 0
-    for name in order:
-        value = values[name]
-        tensors.append(_Tensor(name, _code(value.dtype), value.shape, begin, begin + value.nbytes))
-        begin += value.nbytes
-    head = _header_bytes(_document_text(document), tensors, values)
+    metadata = {"aldsurv": _document_text(document), "format": "aldsurv", "schema": str(_SCHEMA)}
+    metadata["sha256"] = _checksum(metadata, values)
+    # safetensors 0.8 writes metadata in random order (its issue 584), so they are put in afterwards.
+    tensors = save(values)
+    start = 8 + int.from_bytes(tensors[:8], "little")
+    header = _header_bytes({"__metadata__": metadata} | json.loads(tensors[8:start]))
     with whole_file(path, durable=True) as file:
-        file.write(head)
-        for name in order:
-            file.write(_raw(values[name]).data)
+        file.write(header)
+        file.write(memoryview(tensors)[start:])
     return Path(path)
 
 
-def read_model_file(
-    path: str | os.PathLike[str], *, most_bytes: int | None = None
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_model_file(path: str | os.PathLike[str], *, most_bytes: int | None = None) -> ModelFile:
     """Document and arrays (read-only, sorted by name) of a file that `write_model_file` wrote.
 
     Nothing in the file is run, and no memory is taken for arrays that the file is too short for. What is JSON in it,
@@ -110,7 +110,7 @@ def read_model_file(
     path
         The file.
     most_bytes
-        The largest file to read, for files of strangers; None reads any.
+        The largest file to read, for untrusted files; None reads any.
 
     Raises
     ------
@@ -119,8 +119,7 @@ def read_model_file(
     OSError
         The file is not there or may not be read.
     """
-    if most_bytes is not None and (type(most_bytes) is not int or most_bytes < 0):
-        raise ParameterError(f"most_bytes must be None or an int not below 0, but is {reprlib.repr(most_bytes)}.")
+    check("most_bytes", most_bytes, WholeNumber(0), none=True)
     source = Path(path)
     try:
         # Before opening, which has effects on some devices and waits for ever on a pipe without a writer.
@@ -130,18 +129,21 @@ def read_model_file(
             _require_regular(status.st_mode)
             if most_bytes is not None and status.st_size > most_bytes:
                 raise _FlawError(f"has {status.st_size} bytes, more than the {most_bytes} that most_bytes allows")
-            return _read(file, status.st_size)
+            return _read(file, source, status.st_size)
     except _FlawError as flaw:
         raise ModelFileError(f"{str(source)!r} {flaw}.") from None
 
 
-def _sorted_names(arrays: Mapping[str, Any]) -> list[str]:
+def _sorted_names(arrays: Mapping[str, object]) -> list[str]:
     if not isinstance(arrays, Mapping):
-        raise ParameterError(f"arrays must be a mapping of names to arrays, but is of type {type(arrays).__name__}.")
+        raise ParameterError(
+            f"arrays must be a mapping of names to arrays, but is of type {type(arrays).__name__}.", argument="arrays"
+        )
     for name in arrays:
         if not isinstance(name, str) or name == "__metadata__" or not _is_unicode(name):
             raise ParameterError(
-                f"arrays must have Unicode text other than '__metadata__' as names, but one is {reprlib.repr(name)}."
+                f"arrays must have Unicode text other than '__metadata__' as names, but one is {reprlib.repr(name)}.",
+                argument="arrays",
             )
     return sorted(arrays)
 
@@ -155,92 +157,95 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _code(dtype: np.dtype[Any]) -> str:
-    return _CODES[dtype.kind, dtype.itemsize]
-
-
-def _little_endian(name: str, value: Any) -> NDArray[Any]:
+def _little_endian(name: str, value: object) -> NDArray[Any]:
     label = f"arrays[{reprlib.repr(name)}]"
-    # A mask would be lost without a word.
+    # The mask of a masked array would be lost.
     if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
-        raise ParameterError(f"{label} must be a numpy array, but is of type {type(value).__name__}.")
+        raise ParameterError(
+            f"{label} must be a numpy array, but is of type {type(value).__name__}.", argument="arrays"
+        )
     code = _CODES.get((value.dtype.kind, value.dtype.itemsize))
     if code is None:
         raise ParameterError(
-            f"{label} must be of float64, float32, int64, int32, uint8 or bool, but is of {value.dtype}. Convert it."
+            f"{label} must be of float64, float32, int64, int32, uint8 or bool, but is of {value.dtype}.",
+            argument="arrays",
+            advice="Convert it.",
         )
     if value.ndim > _MOST_AXES:
-        raise ParameterError(f"{label} must have at most {_MOST_AXES} axes, but has {value.ndim}. Reshape it.")
+        raise ParameterError(
+            f"{label} must have at most {_MOST_AXES} axes, but has {value.ndim}.",
+            argument="arrays",
+            advice="Reshape it.",
+        )
     return np.asarray(value, dtype=_DTYPES[code], order="C")
 
 
-def _raw(value: NDArray[Any]) -> NDArray[np.uint8]:
-    """The bytes of a contiguous array, not copied."""
-    return value.reshape(-1).view(np.uint8)
-
-
-def _header_bytes(text: str, tensors: Iterable[_Tensor], values: Mapping[str, NDArray[Any]]) -> bytes:
-    metadata = {"aldsurv": text, "format": "aldsurv", "schema": str(_SCHEMA)}
-    metadata["sha256"] = _checksum(metadata, tensors, values)
-    header: dict[str, Any] = {"__metadata__": metadata}
-    for tensor in tensors:
-        header[tensor.name] = {
-            "dtype": tensor.code,
-            "shape": tensor.shape,
-            "data_offsets": (tensor.begin, tensor.end),
-        }
+def _header_bytes(header: Mapping[str, Any]) -> bytes:
     encoded = json.dumps(header, separators=(",", ":")).encode("ascii")
+    # Tensors begin at a multiple of eight bytes, as other readers like it.
     encoded += b" " * (-len(encoded) % 8)
     if len(encoded) > _MOST_HEADER_BYTES:
         raise ParameterError(
             f"document and the names of arrays must fit into {_MOST_HEADER_BYTES} bytes of JSON, "
-            f"but take {len(encoded)}. Put long lists of numbers into arrays."
+            f"but take {len(encoded)}.",
+            argument="document",
+            advice="Put long lists of numbers into arrays.",
         )
     return len(encoded).to_bytes(8, "little") + encoded
 
 
 def _document_text(document: Mapping[str, Any]) -> str:
     if not isinstance(document, Mapping):
-        raise ParameterError(f"document must be a mapping, but is of type {type(document).__name__}.")
-    return json.dumps(_plain(document, "document", 0), separators=(",", ":"), sort_keys=True, allow_nan=False)
+        raise ParameterError(
+            f"document must be a mapping, but is of type {type(document).__name__}.", argument="document"
+        )
+    return json.dumps(_json_value(document, "document", 0), separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def _plain(value: Any, place: str, level: int) -> Any:
+def _json_value(value: object, place: str, level: int) -> object:
     """The value in the types JSON has, so that what is read equals what was written."""
+    problem, advice = "", ""
     if level > _MOST_LEVELS:
-        raise ParameterError(f"document must not be nested more than {_MOST_LEVELS} levels deep.")
-    if value is None or isinstance(value, (str, bool)):
+        problem = f"document must not be nested more than {_MOST_LEVELS} levels deep."
+    elif value is None or isinstance(value, (str, bool)):
         return value
-    if isinstance(value, int):
+    elif isinstance(value, int):
         # Three bits are less than one decimal digit.
-        if value.bit_length() > 3 * _MOST_DIGITS:
-            raise ParameterError(f"{place} must be an int of at most {3 * _MOST_DIGITS} bits, but is longer.")
-        return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ParameterError(f"{place} must be finite, since JSON has no other numbers, but is {float(value)}.")
-        return value
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise ParameterError(f"{place} must have text as keys, but one is {reprlib.repr(key)}.")
-        return {key: _plain(item, f"{place}[{reprlib.repr(key)}]", level + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, f"{place}[{row}]", level + 1) for row, item in enumerate(value)]
-    raise ParameterError(
-        f"{place} must be text, a number, a bool, None, a list or a mapping, but is of type {type(value).__name__}. "
-        "Pass arrays as arrays, and what numpy computed through its tolist()."
-    )
+        if value.bit_length() <= 3 * _MOST_DIGITS:
+            return value
+        problem = f"{place} must be an int of at most {3 * _MOST_DIGITS} bits, but is longer."
+    elif isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        problem = f"{place} must be finite, since JSON has no other numbers, but is {float(value)}."
+    elif isinstance(value, Mapping):
+        other = [key for key in value if not isinstance(key, str)]
+        if not other:
+            return {key: _json_value(item, f"{place}[{reprlib.repr(key)}]", level + 1) for key, item in value.items()}
+        problem = f"{place} must have text as keys, but one is {reprlib.repr(other[0])}."
+    elif isinstance(value, (list, tuple)):
+        return [_json_value(item, f"{place}[{row}]", level + 1) for row, item in enumerate(value)]
+    else:
+        allowed = "text, a number, a bool, None, a list or a mapping"
+        problem = f"{place} must be {allowed}, but is of type {type(value).__name__}."
+        advice = "Pass arrays as arrays, and what numpy computed through its tolist()."
+    raise ParameterError(problem, argument="document", advice=advice)
 
 
-def _checksum(metadata: Mapping[str, str], tensors: Iterable[_Tensor], values: Mapping[str, NDArray[Any]]) -> str:
-    known = {key: text for key, text in metadata.items() if key != "sha256"}
-    by_name = sorted(tensors)
-    content = [known, [[tensor.name, tensor.code, tensor.shape] for tensor in by_name]]
-    digest = hashlib.sha256(json.dumps(content, separators=(",", ":"), sort_keys=True).encode("ascii"))
-    for tensor in by_name:
-        digest.update(_raw(values[tensor.name]).data)
+def _checksum(metadata: Mapping[str, str], values: Mapping[str, NDArray[Any]]) -> str:
+    """The SHA-256 of metadata and little-endian arrays, as this module's docstring defines it."""
+    signed = {key: text for key, text in metadata.items() if key != "sha256"}
+    names = sorted(values)
+    entries = [[name, _CODES[values[name].dtype.kind, values[name].itemsize], values[name].shape] for name in names]
+    digest = hashlib.sha256(json.dumps([signed, entries], separators=(",", ":"), sort_keys=True).encode("ascii"))
+    for name in names:
+        digest.update(_raw(values[name]).data)
     return digest.hexdigest()
+
+
+def _raw(value: NDArray[Any]) -> NDArray[np.uint8]:
+    """The bytes of a contiguous array, not copied."""
+    return value.reshape(-1).view(np.uint8)
 
 
 def _require_regular(mode: int) -> None:
@@ -255,27 +260,28 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _read(file: BufferedReader, size: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _read(file: BufferedReader, path: Path, size: int) -> ModelFile:
     length = _header_length(file.read(9), size)
     file.seek(8)
     try:
         text = file.read(length).decode("utf-8")
     except UnicodeDecodeError:
         raise _FlawError("is damaged or no model file: its header is not UTF-8") from None
-    header = _parsed(text, "header")
+    header = _parse_json(text, "header")
     metadata = _checked_metadata(header.pop("__metadata__", None))
-    tensors = _checked_tensors(header, size - 8 - length)
-    values = {tensor.name: _filled(file, tensor) for tensor in tensors}
-    if _checksum(metadata, tensors, values) != metadata["sha256"]:
+    for name, entry in header.items():
+        _check_entry(name, entry)
+    values = _read_arrays(file, path, header)
+    if _checksum(metadata, values) != metadata["sha256"]:
         raise _FlawError("is damaged: its checksum differs. Copy or write it again")
     for value in values.values():
         if value.dtype == np.bool_:
-            # Other programs may write any byte for True; numpy must not meet but 0 and 1.
+            # Other programs may write any byte for True; numpy must meet only 0 and 1.
             np.minimum(_raw(value), 1, out=_raw(value))
     native = {name: values[name].astype(values[name].dtype.newbyteorder("="), copy=False) for name in sorted(values)}
     for value in native.values():
         value.setflags(write=False)
-    return _parsed(metadata["aldsurv"], "document"), native
+    return ModelFile(_parse_json(metadata["aldsurv"], "document"), native)
 
 
 def _header_length(head: bytes, size: int) -> int:
@@ -303,39 +309,39 @@ def _header_length(head: bytes, size: int) -> int:
     return length
 
 
-def _parsed(text: str, part: str) -> dict[str, Any]:
-    """The JSON object in a text of strangers."""
+def _parse_json(text: str, part: str) -> dict[str, Any]:
+    """The JSON object in an untrusted text."""
     try:
-        found = json.loads(
+        parsed = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_number, parse_float=_number, parse_int=_whole_number
         )
     except RecursionError:
         raise _FlawError(f"is damaged or no model file: its {part} is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise _FlawError(f"is damaged or no model file: its {part} is not JSON ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise _FlawError(f"is damaged or no model file: its {part} is no JSON object")
-    if _levels(found) > _MOST_LEVELS + 1:
+    if _levels(parsed) > _MOST_LEVELS + 1:
         raise _FlawError(f"is damaged or no model file: its {part} is nested more than {_MOST_LEVELS} levels deep")
-    return found
+    return parsed
 
 
-def _levels(value: Any) -> int:
-    """How many objects and lists are within each other; what they are made of must not be read deeper than written."""
-    found, within = 0, [value]
+def _levels(value: object) -> int:
+    """How many objects and lists are within each other: nothing may be read deeper than it may be written."""
+    levels, within = 0, [value]
     while within:
-        found += 1
+        levels += 1
         parts = [item.values() if isinstance(item, dict) else item for item in within]
-        within = [item for part in parts for item in part if isinstance(item, (dict, list))]
-    return found
+        within = [item for part in parts for item in part if isinstance(item, (dict, list))]  # type: ignore[attr-defined]
+    return levels
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    items = dict(pairs)
+    if len(items) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise _FlawError(f"is damaged or no model file: it has the key {reprlib.repr(twice)} twice in one JSON object")
-    return found
+    return items
 
 
 def _number(text: str) -> float:
@@ -350,7 +356,7 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
-def _checked_metadata(metadata: Any) -> dict[str, str]:
+def _checked_metadata(metadata: object) -> dict[str, str]:
     if not isinstance(metadata, dict) or metadata.get("format") != "aldsurv":
         raise _FlawError("is a safetensors file, but not one of aldsurv")
     for key in ("schema", "aldsurv", "sha256"):
@@ -371,53 +377,41 @@ def _checked_metadata(metadata: Any) -> dict[str, str]:
     return metadata
 
 
-def _checked_tensors(entries: Mapping[str, Any], room: int) -> list[_Tensor]:
-    """The tensors in the order of their bytes, which they share out among them without a gap."""
-    tensors = sorted((_tensor(*entry) for entry in entries.items()), key=lambda tensor: (tensor.begin, tensor.end))
-    end = 0
-    for tensor in tensors:
-        if tensor.begin != end:
-            wrong = "overlaps the one before" if tensor.begin < end else "leaves a gap before it"
-            raise _FlawError(f"is damaged: tensor {reprlib.repr(tensor.name)} {wrong}")
-        end = tensor.end
-    if end > room:
-        raise _FlawError(f"is cut short: its tensors have {end} bytes, of which {room} are there")
-    if end < room:
-        raise _FlawError(f"is damaged: {room - end} bytes follow its last tensor")
-    return tensors
-
-
-def _tensor(name: str, entry: Any) -> _Tensor:
+def _check_entry(name: str, entry: object) -> None:
+    """What safetensors would let pass: other keys, other dtypes, and shapes that numpy has no array for."""
     label = f"is damaged: tensor {reprlib.repr(name)}"
     if not isinstance(entry, dict) or set(entry) != _ENTRY:
         raise _FlawError(f"{label} must have dtype, shape and data_offsets and nothing else")
-    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    code, shape = entry["dtype"], entry["shape"]
     if not isinstance(code, str) or code not in _DTYPES:
         raise _FlawError(f"{label} has the dtype {reprlib.repr(code)}, not one of {', '.join(_DTYPES)}")
-    if not _are_counts(shape) or len(shape) > _MOST_AXES:
-        raise _FlawError(f"{label} has the shape {reprlib.repr(shape)}, which is none")
-    if not _are_counts(offsets) or len(offsets) != 2:
-        raise _FlawError(f"{label} has the data_offsets {reprlib.repr(offsets)}, which are none")
-    bytes_each = _DTYPES[code].itemsize
-    # numpy multiplies all axes but the empty ones.
-    if bytes_each * math.prod(max(axis, 1) for axis in shape) > sys.maxsize:
+    if not isinstance(shape, list):
+        raise _FlawError(f"{label} has the shape {reprlib.repr(shape)}, which is no list")
+    # numpy multiplies all axes except the empty ones, safetensors all; it refuses axes that are no counts.
+    axes = [max(axis, 1) for axis in shape if type(axis) is int]
+    if len(shape) > _MOST_AXES or _DTYPES[code].itemsize * math.prod(axes) > sys.maxsize:
         raise _FlawError(f"{label} has the shape {reprlib.repr(shape)}, which is too large")
-    if offsets[1] - offsets[0] != bytes_each * math.prod(shape):
-        raise _FlawError(
-            f"{label} has {bytes_each * math.prod(shape)} bytes by its shape {reprlib.repr(shape)}, "
-            f"but the data_offsets {reprlib.repr(offsets)}"
-        )
-    return _Tensor(name, code, tuple(shape), offsets[0], offsets[1])
 
 
-def _are_counts(values: Any) -> bool:
-    # The type itself, since True is an int too.
-    return isinstance(values, list) and all(type(value) is int and 0 <= value <= sys.maxsize for value in values)
+def _read_arrays(file: BufferedReader, path: Path, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """The tensors, little-endian, each in memory of its own."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        # Read and not mapped into memory: a mapped file that becomes shorter ends the process.
+        with safe_open(_path_of(file, path), "numpy", backend="pread") as tensors:
+            values = {name: tensors.get_tensor(name) for name in names}
+    except SafetensorError as error:
+        reason = shortened(printable(error), _LONGEST_REASON)
+        raise _FlawError(f"is damaged or cut short: {reason}. Copy or write it again") from None
+    return {name: np.asarray(value, value.dtype.newbyteorder("<")) for name, value in values.items()}
 
 
-def _filled(file: BufferedReader, tensor: _Tensor) -> NDArray[Any]:
-    """The tensor read into memory of its own: a view into one buffer would keep all of it alive."""
-    value: NDArray[Any] = np.empty(tensor.shape, _DTYPES[tensor.code])
-    if file.readinto(_raw(value).data) != value.nbytes:
-        raise _FlawError("is cut short: it became shorter while it was read")
-    return value
+def _path_of(file: BufferedReader, path: Path) -> str:
+    """A path to the file that is open, which stays the same if another file takes its name."""
+    descriptor = f"/dev/fd/{file.fileno()}"
+    if not Path(descriptor).exists():
+        return str(path)
+    # Where this path shares the position of the open file, it is read from its start.
+    os.lseek(file.fileno(), 0, os.SEEK_SET)
+    return descriptor

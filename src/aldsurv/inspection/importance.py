@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.inspection.covariate_table import CovariateTable
-from aldsurv.metrics.scorers import SCORERS, get_scorer
+from aldsurv.metrics.scorers import get_scorer
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.registry import METRICS
 
 __all__ = ["Importance", "permutation_importance"]
 
@@ -118,7 +119,7 @@ def permutation_importance(
 
 def _scorer(metric: str | ScorerFunction) -> tuple[str, ScorerFunction]:
     if isinstance(metric, str):
-        return metric, get_scorer(metric if metric in SCORERS or f"neg_{metric}" not in SCORERS else f"neg_{metric}")
+        return metric, get_scorer(METRICS[metric].scorer if metric in METRICS else metric)
     if not callable(metric):
         raise ParameterError(f"metric must be a name or a function, but is {metric!r:.60}.")
     return str(getattr(metric, "name", getattr(metric, "__name__", "score"))), metric

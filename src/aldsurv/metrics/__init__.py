@@ -26,7 +26,7 @@ from aldsurv.metrics.calibration.time_calibration import (
     one_calibration,
 )
 from aldsurv.metrics.discrimination.concordance import concordance_harrell, concordance_uno
-from aldsurv.metrics.discrimination.over_time import DynamicAuc, concordance_antolini, cumulative_dynamic_auc
+from aldsurv.metrics.discrimination.time_dependent import DynamicAuc, concordance_antolini, cumulative_dynamic_auc
 from aldsurv.metrics.error.absolute_error import mean_absolute_error
 from aldsurv.metrics.error.brier import brier_score, integrated_brier_score
 from aldsurv.metrics.error.brier_skill import brier_skill_score

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, overload
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final, overload
 
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import ParameterError
-from aldsurv.metrics.calibration.event_levels import event_levels
-from aldsurv.metrics.calibration.level_calibration import (
-    censored_d_calibration,
-    density_calibration,
-    survival_calibration,
-)
-from aldsurv.metrics.catalogue import NAMED, NamedMetric
-from aldsurv.metrics.discrimination.concordance import concordance_harrell, concordance_uno
-from aldsurv.metrics.error.absolute_error import mean_absolute_error
-from aldsurv.metrics.error.brier import integrated_brier_score
-from aldsurv.metrics.error.log_likelihood import bounded_log_likelihood, log_likelihood, log_likelihood_rows
+from aldsurv.errors import ImpossibleRowsWarning, ParameterError
+from aldsurv.metrics.catalogue import Metric, find_metric
+from aldsurv.metrics.checked_arguments import FloatArray, matched_data
+from aldsurv.metrics.error.log_likelihood import log_likelihood_rows
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.resampling.bootstrap import BootstrapResult, all_replicates, left_out, summary
-from aldsurv.metrics.resampling.row_counts import ByCounts, by_counts
-from aldsurv.metrics.row_matching import FloatArray, matched_data
+from aldsurv.metrics.resampling.bootstrap import BootstrapResult, all_replicates, summary, warn_of_skipped
+from aldsurv.metrics.resampling.row_counts import by_counts, numbers
 from aldsurv.nonparametric.censoring_weights import Ties
+from aldsurv.registry import METRICS, MetricRecord
 
-__all__ = ["evaluate"]
+__all__ = ["DEFAULT_METRICS", "evaluate"]
 
-_BINS = 10
+# The nine of the paper in the order of its tables, and the log-likelihood.
+DEFAULT_METRICS = (
+    "mae",
+    "ibs",
+    "harrell_c",
+    "uno_c",
+    "cens_dcal",
+    "cal_s_slope",
+    "cal_s_intercept",
+    "cal_f_slope",
+    "cal_f_intercept",
+    "log_likelihood",
+    "bounded_log_likelihood",
+)
 
 
 @overload
@@ -38,6 +45,7 @@ def evaluate(
     data: SurvivalData,
     *,
     train: SurvivalData,
+    metrics: Sequence[str] = ...,
     point: Point = ...,
     truth: Any = ...,
     unit: float | None = ...,
@@ -54,6 +62,7 @@ def evaluate(
     data: SurvivalData,
     *,
     train: SurvivalData,
+    metrics: Sequence[str] = ...,
     point: Point = ...,
     truth: Any = ...,
     unit: float | None = ...,
@@ -69,6 +78,7 @@ def evaluate(
     data: SurvivalData,
     *,
     train: SurvivalData,
+    metrics: Sequence[str] = DEFAULT_METRICS,
     point: Point = "median",
     truth: Any = None,
     unit: float | None = None,
@@ -77,7 +87,7 @@ def evaluate(
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = 0,
 ) -> dict[str, float] | dict[str, BootstrapResult]:
-    """The nine metrics and the log-likelihood, by name.
+    """Metrics of one prediction by name: by default the nine of the paper and the log-likelihood.
 
     A prediction may hold a row impossible, as a curve that ends with the last event of training does with a later
     event: then ``log_likelihood`` is -inf, a warning says for how many rows, and ``bounded_log_likelihood`` is the
@@ -90,13 +100,16 @@ def evaluate(
     data
         The same rows as observed: exact or right-censored, without delayed entry.
     train
-        Rows that the censoring is estimated from, for ``ibs`` and ``uno_c``.
+        Rows that the censoring is estimated from, for ``ibs``, ``uno_c`` and others weighted by it.
+    metrics
+        Names of metrics, of `aldsurv.registry.METRICS`. Those that look at given times look at the quartiles, or the
+        median, of the event times of the training rows.
     point
-        What stands for a distribution in ``mae``, ``harrell_c`` and ``uno_c``, as in `point_estimate`.
+        What stands for a distribution in the errors, ``harrell_c`` and ``uno_c``, as in `point_estimate`.
     truth, unit
         As in `mean_absolute_error`; a unit of None is that of the data.
     ties
-        Of ``ibs``, as in `brier_score`.
+        Of ``ibs`` and other scores weighted by the censoring, as in `brier_score`; ``uno_c`` keeps its own default.
     bootstrap
         Number of times to draw the rows again, for confidence limits of every metric from the same draws: those that
         `metrics.bootstrap` gives one by one. None: no limits.
@@ -108,38 +121,87 @@ def evaluate(
     Returns
     -------
     dict
-        ``mae ibs harrell_c uno_c cens_dcal cal_s_slope cal_s_intercept cal_f_slope cal_f_intercept
-        log_likelihood bounded_log_likelihood``, each as the function of its own gives it; with `bootstrap` as a
-        `BootstrapResult`.
+        The value of each metric, by name, as its function gives it; with `bootstrap` as a `BootstrapResult`.
 
     Examples
     --------
     >>> from aldsurv.distributions import Exponential
     >>> data = SurvivalData.right([1, 2, 3, 5], [True, False, True, True])
-    >>> found = evaluate(Exponential([1.0, 2.0, 3.0, 6.0]), data, train=data)
-    >>> round(found["ibs"], 4), found["harrell_c"]
+    >>> predicted = Exponential([1.0, 2.0, 3.0, 6.0])
+    >>> scores = evaluate(predicted, data, train=data)
+    >>> round(scores["ibs"], 4), scores["harrell_c"]
     (0.138, 1.0)
+    >>> evaluate(predicted, data, train=data, metrics=["harrell_c", "brier_skill"])
+    {'harrell_c': 1.0, 'brier_skill': 0.3383}
     """
     rows = matched_data(predicted, data)
-    estimate = point_estimate(predicted, rows, point=point)
-    error = {"truth": truth, "unit": 1.0 if unit is None else unit}
+    if isinstance(metrics, str) or not metrics:
+        raise ParameterError(f"metrics must be a list of names, but is {metrics!r:.60}.", argument="metrics")
     if bootstrap is not None:
         _check_settings(bootstrap, confidence)
-    found = _values(predicted, estimate, rows, train, error, ties)
-    if found["log_likelihood"] == -np.inf:
+    shared = {"truth": truth, "unit": 1.0 if unit is None else unit, "ties": ties}
+    calls = _calls(metrics, predicted, point, rows, train, shared)
+    results = [numbers(call.metric(call.predicted, rows, **call.options)) for call in calls]
+    places = [name for call in calls for name in call.names]
+    values = dict(zip(places, np.concatenate(results).tolist(), strict=True))
+    if values.get("log_likelihood") == -np.inf:
         _warn_of_impossible_rows(predicted, rows)
     if bootstrap is None:
-        return found
-    forms = _forms(predicted, estimate, rows, train, error, ties)
+        return {name: values[name] for name in metrics}
+    forms = [by_counts(call.metric, call.predicted, rows, call.options) for call in calls]
     drawn = all_replicates(
         lambda counts: np.concatenate([form(counts) for form in forms], axis=1), len(rows), bootstrap, random_state
     )
-    _warn_of_gaps(list(found), drawn)
-    columns = (column[~np.isnan(column), None] for column in drawn.T)
+    columns = dict(zip(places, drawn.T, strict=True))
+    for name in metrics:
+        skipped = int(np.count_nonzero(np.isnan(columns[name])))
+        if skipped:
+            warn_of_skipped(name, skipped, bootstrap)
     return {
-        name: summary(found[name], column, confidence, bounds=NAMED[name].bounds)
-        for name, column in zip(found, columns, strict=True)
+        name: summary(
+            values[name], columns[name][~np.isnan(columns[name]), None], confidence, bounds=METRICS[name].bounds
+        )
+        for name in metrics
     }
+
+
+@final
+@dataclass(frozen=True)
+class _Call:
+    """A call of one function, and the names of the metrics that it gives."""
+
+    metric: Metric
+    predicted: SurvivalDistribution | FloatArray
+    options: dict[str, Any]
+    names: list[str]
+
+
+def _calls(
+    names: Sequence[str],
+    predicted: SurvivalDistribution,
+    point: Point,
+    rows: SurvivalData,
+    train: SurvivalData,
+    shared: dict[str, Any],
+) -> list[_Call]:
+    """The calls that give the metrics; the parts of one function, such as slope and intercept, come from one call."""
+    records = [METRICS[name] for name in dict.fromkeys(names)]
+    estimate = point_estimate(predicted, rows, point=point) if any(one.uses_point for one in records) else None
+    by_function: dict[str, list[MetricRecord]] = {}
+    for record in records:
+        by_function.setdefault(record.name if record.part is None else record.location, []).append(record)
+    calls = []
+    for group in by_function.values():
+        metric = find_metric(group[0].name)
+        if len(group) > 1:
+            metric = replace(metric, part=tuple(record.part for record in group if record.part is not None))
+        options = {name: value for name, value in shared.items() if name in metric.option_names}
+        if group[0].name == "uno_c":
+            # Its published definition has the weights of scikit-survival.
+            del options["ties"]
+        given = estimate if estimate is not None and group[0].uses_point else predicted
+        calls.append(_Call(metric, given, metric.options_with(train, options, rows), [record.name for record in group]))
+    return calls
 
 
 def _check_settings(bootstrap: int, confidence: float) -> None:
@@ -147,52 +209,6 @@ def _check_settings(bootstrap: int, confidence: float) -> None:
         raise ParameterError(f"bootstrap must be None or an integer of 2 or more, but is {bootstrap!r}.")
     if not (isinstance(confidence, (int, float, np.number)) and 0 < confidence < 1):
         raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
-
-
-def _values(
-    predicted: SurvivalDistribution,
-    estimate: FloatArray,
-    rows: SurvivalData,
-    train: SurvivalData,
-    error: Any,
-    ties: Ties,
-) -> dict[str, float]:
-    found = {
-        "mae": mean_absolute_error(estimate, rows, **error),
-        "ibs": integrated_brier_score(predicted, rows, train=train, ties=ties),
-        "harrell_c": concordance_harrell(estimate, rows),
-        "uno_c": concordance_uno(estimate, rows, train=train),
-    }
-    levels = event_levels(predicted, rows)
-    found["cens_dcal"] = levels.distance_from_uniform(_BINS)
-    found["cal_s_slope"], found["cal_s_intercept"] = levels.survival_points(_BINS).line
-    found["cal_f_slope"], found["cal_f_intercept"] = levels.density_points(_BINS).line
-    found["log_likelihood"] = log_likelihood(predicted, rows)
-    found["bounded_log_likelihood"] = bounded_log_likelihood(predicted, rows, train=train)
-    return found
-
-
-def _forms(
-    predicted: SurvivalDistribution,
-    estimate: FloatArray,
-    rows: SurvivalData,
-    train: SurvivalData,
-    error: Any,
-    ties: Ties,
-) -> list[ByCounts]:
-    """The same metrics in the same order as functions of how often the rows count; a line is two of them."""
-    calls: list[tuple[Any, Any, dict[str, Any]]] = [
-        (mean_absolute_error, estimate, error),
-        (integrated_brier_score, predicted, {"train": train, "ties": ties}),
-        (concordance_harrell, estimate, {}),
-        (concordance_uno, estimate, {"train": train}),
-        (censored_d_calibration, predicted, {"bins": _BINS}),
-        (survival_calibration, predicted, {"bins": _BINS}),
-        (density_calibration, predicted, {"bins": _BINS}),
-        (log_likelihood, predicted, {}),
-        (bounded_log_likelihood, predicted, {"train": train}),
-    ]
-    return [by_counts(NamedMetric(function), given, rows, options) for function, given, options in calls]
 
 
 def _warn_of_impossible_rows(predicted: SurvivalDistribution, rows: SurvivalData) -> None:
@@ -203,12 +219,6 @@ def _warn_of_impossible_rows(predicted: SurvivalDistribution, rows: SurvivalData
         f"(first: row {first}, {'event' if rows.event[first] else 'censored'} at {rows.time[first]:g}), as after the "
         "last step of a curve or between two steps. bounded_log_likelihood, with 1 % of an exponential distribution "
         "mixed in, is finite.",
-        UserWarning,
+        ImpossibleRowsWarning,
         stacklevel=3,
     )
-
-
-def _warn_of_gaps(names: list[str], drawn: FloatArray) -> None:
-    for name, count in zip(names, np.isnan(drawn).sum(axis=0).tolist(), strict=True):
-        if count:
-            warnings.warn(left_out(count, len(drawn), name), UserWarning, stacklevel=3)

@@ -9,7 +9,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, number_column
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, number_column
 
 __all__ = ["Point", "point_estimate"]
 

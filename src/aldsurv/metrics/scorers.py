@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from inspect import signature
+from functools import cache
 from typing import Any, Protocol, final
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.catalogue import NAMED
-from aldsurv.metrics.row_matching import number_column
-from aldsurv.registry import Record, Registry
+from aldsurv.metrics.catalogue import find_metric
+from aldsurv.metrics.checked_arguments import number_column
+from aldsurv.registry import METRICS, Registry
 
-__all__ = ["SCORERS", "Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likelihood_scorer"]
+__all__ = ["Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likelihood_scorer", "scorer_names"]
 
 
 class PredictsDistribution(Protocol):
@@ -76,69 +76,40 @@ def _predicted(estimator: Any, X: Any) -> SurvivalDistribution:
 
 @final
 @dataclass(frozen=True)
-class _Goodness:
-    """A metric of `evaluate` as a number that is greater for a better prediction.
-
-    `best` is the value from which any distance counts against a prediction; None: the metric itself. `fixed` is an
-    option that cannot be given.
-    """
+class _Score:
+    """A metric by name as a number that is greater for a better prediction; by name, so that it can be pickled."""
 
     metric: str
-    best: float | None = None
-    fixed: str = ""
 
     def __call__(
         self, predicted: SurvivalDistribution, data: SurvivalData, *, train: Any = None, **options: Any
     ) -> float:
         # A scorer sees no training rows: unless it was given some, the censoring is estimated from those it scores.
-        named = NAMED[self.metric]
-        given = named.options_with(data if train is None else train, options, data)
-        value = float(named(predicted, data, **given))
-        return value if self.best is None else -abs(self.best - value)
+        metric = find_metric(self.metric)
+        options = metric.options_with(data if train is None else train, options, data)
+        return METRICS[self.metric].score(float(metric(predicted, data, **options)))
 
     @property
     def option_names(self) -> list[str]:
-        """Options of the metric, but for the one that is part of its name."""
-        asked = list(signature(NAMED[self.metric].function).parameters)[2:]
-        return [name for name in asked if name != self.fixed]
+        """Options of the metric, except those that a scorer does not take."""
+        record = METRICS[self.metric]
+        left_out = ("truth" if record.uses_truth else "", record.fixed_option)
+        return [name for name in find_metric(self.metric).option_names if name not in left_out]
 
 
-harrell_c_scorer = Scorer("harrell_c", _Goodness("harrell_c"))
-uno_c_scorer = Scorer("uno_c", _Goodness("uno_c"))
-ibs_scorer = Scorer("neg_ibs", _Goodness("ibs", best=0.0))
-mae_scorer = Scorer("neg_mae", _Goodness("mae", best=0.0, fixed="truth"))
-cens_dcal_scorer = Scorer("neg_cens_dcal", _Goodness("cens_dcal", best=0.0))
-cal_s_slope_scorer = Scorer("cal_s_slope", _Goodness("cal_s_slope", best=1.0))
-cal_s_intercept_scorer = Scorer("cal_s_intercept", _Goodness("cal_s_intercept", best=0.0))
-cal_f_slope_scorer = Scorer("cal_f_slope", _Goodness("cal_f_slope", best=1.0))
-cal_f_intercept_scorer = Scorer("cal_f_intercept", _Goodness("cal_f_intercept", best=0.0))
-log_likelihood_scorer = Scorer("log_likelihood", _Goodness("log_likelihood"))
-bounded_log_likelihood_scorer = Scorer("bounded_log_likelihood", _Goodness("bounded_log_likelihood"))
-antolini_c_scorer = Scorer("antolini_c", _Goodness("antolini_c"))
-brier_skill_scorer = Scorer("brier_skill", _Goodness("brier_skill"))
-survival_crps_scorer = Scorer("neg_survival_crps", _Goodness("survival_crps", best=0.0))
-km_calibration_scorer = Scorer("neg_km_calibration", _Goodness("km_calibration", best=0.0))
-average_calibration_scorer = Scorer("neg_average_calibration", _Goodness("average_calibration", best=0.0))
-mae_margin_scorer = Scorer("neg_mae_margin", _Goodness("mae_margin", best=0.0))
-mae_pseudo_scorer = Scorer("neg_mae_pseudo", _Goodness("mae_pseudo", best=0.0))
-coverage_scorer = Scorer("coverage_80", _Goodness("coverage", best=0.8, fixed="level"))
-crps_scorer = Scorer("neg_crps", _Goodness("crps", best=0.0, fixed="truth"))
-d_calibration_scorer = Scorer("d_calibration", _Goodness("d_calibration"))
-auc_scorer = Scorer("auc", _Goodness("auc"))
-brier_scorer = Scorer("neg_brier", _Goodness("brier", best=0.0))
-ici_scorer = Scorer("neg_ici", _Goodness("ici", best=0.0))
-e50_scorer = Scorer("neg_e50", _Goodness("e50", best=0.0))
-e90_scorer = Scorer("neg_e90", _Goodness("e90", best=0.0))
-one_calibration_scorer = Scorer("one_calibration", _Goodness("one_calibration"))
+@cache
+def _scorer_of(metric: str) -> Scorer:
+    return Scorer(METRICS[metric].scorer, _Score(metric))
 
-SCORERS = Registry(
-    "scorer",
-    *(
-        Record(scorer.name, f"{__name__}:{variable}", scorer.name, "a metric as scikit-learn wants it")
-        for variable, scorer in list(globals().items())
-        if isinstance(scorer, Scorer)
-    ),
-)
+
+harrell_c_scorer = _scorer_of("harrell_c")
+ibs_scorer = _scorer_of("ibs")
+log_likelihood_scorer = _scorer_of("log_likelihood")
+
+
+def scorer_names() -> list[str]:
+    """Names that `get_scorer` knows: one per metric."""
+    return [record.scorer for record in METRICS.records()]
 
 
 def get_scorer(name: str, **options: Any) -> Scorer:
@@ -172,12 +143,14 @@ def get_scorer(name: str, **options: Any) -> Scorer:
     >>> get_scorer("neg_ici", time=365)
     Scorer('neg_ici', time=365)
     """
-    found: Scorer = SCORERS.load(name)
+    scorers = Registry("scorer", *(replace(record, name=record.scorer) for record in METRICS.records()))
+    metric = next(record.name for record in METRICS.records() if record.scorer == scorers[name].name)
+    scorer = _scorer_of(metric)
     if not options:
-        return found
-    allowed = found.metric.option_names if isinstance(found.metric, _Goodness) else []
+        return scorer
+    allowed = _Score(metric).option_names
     unknown = [option for option in options if option not in allowed]
     if unknown:
         known = f"its options are {', '.join(allowed)}" if allowed else "it has none"
-        raise ParameterError(f"scorer {name!r} has no option {unknown[0]!r}; {known}.")
-    return replace(found, options=tuple(options.items()))
+        raise ParameterError(f"scorer {name!r} has no option {unknown[0]!r}; {known}.", argument=unknown[0])
+    return replace(scorer, options=tuple(options.items()))

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Constraint, check_all, declared_constraints
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
+from aldsurv.models.file_entries import saved_parameters
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
 from aldsurv.models.persistence import save
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 from aldsurv.models.survival_function import row_functions
 from aldsurv.models.training_rows import TrainedOn
@@ -24,6 +27,11 @@ from aldsurv.quoting import quoted, shortened
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from aldsurv.columns.column_plans import ColumnPlan
+    from aldsurv.columns.features import Features
+    from aldsurv.models.linear.coefficients import CoefficientTable
+    from aldsurv.models.strata import Stratum
 
 __all__ = ["POINTS", "SurvivalEstimator", "read_target", "summarised"]
 
@@ -49,11 +57,17 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     unique_times_: FloatArray
-    # None: the model keeps nothing of its training rows.
+    # None: the model keeps no facts about its training rows.
     trained_on_: TrainedOn | None = None
+    # How columns become numbers; None: an encoder reads them, or the model within does (`innermost`).
+    features_: Features | None = None
 
     # Whether what is learned depends on the cause of an event.
     TAKES_CAUSES: ClassVar[bool] = False
+    # What parameters may be; those of base classes hold, too.
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {}
+    # What `aldsurv.tuning` may try; None: the model has nothing to search.
+    SEARCH_SPACE: ClassVar[SearchSpace | None] = None
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -77,8 +91,8 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         return data
 
     def check_parameters(self) -> None:
-        """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
-        return
+        """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
+        check_all(self.get_params(deep=False), declared_constraints(type(self)))
 
     @abstractmethod
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
@@ -140,6 +154,67 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def n_members(self) -> int:
         """Networks or other members of an ensemble; 1 without one."""
         return 1
+
+    @property
+    def innermost(self) -> SurvivalEstimator:
+        """The model that learns from the columns: this one, or the one within a model around another."""
+        return self
+
+    @property
+    def columns_(self) -> dict[str | int, ColumnPlan | None]:
+        """Columns of X by name or position, in the order of training, and what was learned of each; None: strata."""
+        features = self.features_
+        if features is None:
+            return {}
+        return {plan.name if features.named else position: plan for position, plan in enumerate(features.columns)}
+
+    @property
+    def strata_columns_(self) -> tuple[str | int, ...]:
+        """Columns of X whose levels are strata, by name or position."""
+        return ()
+
+    @property
+    def strata_(self) -> tuple[Stratum, ...]:
+        """The combinations of levels of these columns that training had."""
+        return ()
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether training was ended early by the user."""
+        return False
+
+    @property
+    def coefficients_(self) -> CoefficientTable | None:
+        """The table of coefficients, of a model that has one."""
+        return None
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters that `predict_parameters` gives; none if predictions are not of one family."""
+        return ()
+
+    @property
+    def of_log_time(self) -> bool:
+        """Whether these parameters are those of the distribution of log time."""
+        return False
+
+    def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
+        """Parameters (n,) of each row's distribution by name."""
+        return {}
+
+    def fitted_settings(self) -> dict[str, Any]:
+        """The settings that the model was fitted with, as JSON can hold them."""
+        parameters = saved_parameters(self)
+        return {name: parameters[name] for name in self.parameter_defaults() if name in parameters}
+
+    def summary(self) -> str:
+        """What the model is and what it was trained on, in a few lines."""
+        self._require_fitted()
+        lines, facts = [type(self).__name__], self.trained_on_
+        if facts is not None:
+            lines.append(f"  rows            {facts.rows}, {facts.events} events")
+            lines.append(f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}")
+        return "\n".join([*lines, f"  columns         {self.n_features_in_}"])
 
     def band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members.

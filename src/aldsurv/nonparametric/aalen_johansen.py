@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aldsurv.data.outcome_columns import cause_number
+from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.incidence import CumulativeIncidence
 from aldsurv.errors import DataError, ParameterError

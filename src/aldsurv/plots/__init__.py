@@ -1,7 +1,6 @@
-"""Pictures of distributions and estimates: functions that take axes and give them back.
+"""Plots of distributions, estimates and evaluations: functions that take axes and return them.
 
-The only package that needs matplotlib. Nothing here touches pyplot: figures belong to whoever asked for them,
-and no display is needed.
+The only package that needs matplotlib. pyplot is not used: figures belong to the caller, and no display is needed.
 """
 
 from aldsurv.errors import MissingDependencyError
@@ -9,11 +8,11 @@ from aldsurv.errors import MissingDependencyError
 try:
     import matplotlib as _matplotlib  # noqa: F401
 except ModuleNotFoundError as _error:
-    # A matplotlib that is there but lacks a part of its own is another story, and tells it better itself.
+    # A broken installation of matplotlib raises its own error.
     if _error.name != "matplotlib":
         raise
     raise MissingDependencyError(
-        'plots need matplotlib, which is not installed. Install it with: pip install "aldsurv[plots]"'
+        "plots need matplotlib, which is not installed", advice='Install it with: pip install "aldsurv[plots]"'
     ) from None
 
 from aldsurv.plots.calibration_plots import plot_calibration, plot_calibration_at, plot_d_calibration
@@ -23,9 +22,9 @@ from aldsurv.plots.drawing.figure_files import save_figure
 from aldsurv.plots.effect_plots import plot_importance, plot_partial_dependence
 from aldsurv.plots.individuals import plot_individuals
 from aldsurv.plots.kaplan_meier_plot import plot_kaplan_meier
-from aldsurv.plots.observed_times import plot_predicted_against_observed
-from aldsurv.plots.predictions import plot_mean_survival, prediction_figure
-from aldsurv.plots.time_spread import plot_time_distribution
+from aldsurv.plots.mean_survival import plot_mean_survival, prediction_figure
+from aldsurv.plots.predicted_against_observed import plot_predicted_against_observed
+from aldsurv.plots.time_histogram import plot_time_distribution
 
 __all__ = [
     "distribution_figure",

@@ -1,4 +1,4 @@
-"""Whether predicted probabilities come true as often as they say: over the whole distribution, and at one time."""
+"""Calibration of predicted probabilities: over the whole distribution, and at one time."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from aldsurv.checks import Choice, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.errors import ParameterError
 from aldsurv.metrics import EventLevels, d_calibration, integrated_calibration_index, one_calibration
 from aldsurv.metrics.calibration.calibration_curve import observed_probability
 from aldsurv.metrics.calibration.event_levels import event_levels
 from aldsurv.metrics.resampling.row_counts import ByCounts, Counts
-from aldsurv.plots.benchmark.model_looks import bare_axes
-from aldsurv.plots.drawing.appearance import COLOURS, new_axes
-from aldsurv.plots.drawing.bands import bootstrap_band
-from aldsurv.plots.drawing.message import collected_warnings, write_message, write_note
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, write_remark
+from aldsurv.plots.drawing.axes_text import collected_warnings, write_message, write_note
+from aldsurv.plots.drawing.bootstrap_band import bootstrap_band
 from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy
 
 __all__ = ["plot_calibration", "plot_calibration_at", "plot_d_calibration"]
 
-# Height of the tallest bar of the histogram under a calibration curve.
-_RUG = 0.12
-_RUG_BINS = 50
-_USUAL = [0.01, 0.99]
+# Height of the tallest bar of the histogram under a calibration curve, and its number of bins.
+_FOOT = 0.12
+_FOOT_BINS = 50
+# Quantiles of the predictions between which the calibration curve is drawn solid.
+_CENTRAL = [0.01, 0.99]
 _LEVEL = 0.95
 
 
@@ -39,21 +38,21 @@ def plot_calibration(
     bootstrap: int | None = 200,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the share of events that came within a predicted probability against that probability.
+    """Draw the observed share of events within each predicted probability against that probability.
 
-    On the dashed line all is well. Slope and intercept of the line fitted to the points are those of
+    Calibrated predictions lie on the dashed line. Slope and intercept of the line fitted to the points are those of
     `metrics.survival_calibration` or `metrics.density_calibration`.
 
     Parameters
     ----------
     predicted, data
-        Predictions, and what happened to the same rows, censored in any way.
+        Predictions and observed outcomes of the same rows, with any censoring.
     kind
         ``"survival"``: events before each quantile. ``"density"``: events in each central interval.
     bins
         Number of steps of the probability.
     bootstrap
-        Number of resamples of the rows behind the shaded pointwise 95 % limits; None for no limits.
+        Number of resamples of the rows for the shaded pointwise 95 % limits; None for no limits.
     ax
         Where to draw. None: in a new figure.
 
@@ -64,8 +63,7 @@ def plot_calibration(
     >>> ax.lines[1].get_ydata()
     array([0.25, 0.5 , 0.75, 1.  ])
     """
-    if kind not in ("survival", "density"):
-        raise ParameterError(f"kind must be 'survival' or 'density', but is {kind!r}.")
+    check("kind", kind, Choice(("survival", "density")))
     levels = event_levels(predicted, data)
     with collected_warnings():
         points = levels.survival_points(bins) if kind == "survival" else levels.density_points(bins)
@@ -76,7 +74,7 @@ def plot_calibration(
     band = bootstrap_band(_shares(levels, kind, bins), len(data), bootstrap)
     if band is not None:
         ax.fill_between(points.predicted, *band, color=COLOURS[0], alpha=0.18, linewidth=0)
-        _say_shaded(ax)
+        write_remark(ax, f"shaded: {100 * _LEVEL:g} % confidence")
     ax.plot(points.predicted, points.observed, color=COLOURS[0], marker="o", markersize=4, linewidth=1.4)
     line = points.line
     ends = np.array([0.0, 1.0])
@@ -88,11 +86,11 @@ def plot_calibration(
 def plot_d_calibration(
     predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10, ax: Axes | None = None
 ) -> Axes:
-    """Draw which share of the events came in each equal part of its predicted distribution.
+    """Draw the share of events in each equal part of their predicted distributions.
 
-    All bars are alike if the predictions are right. Too many early events pile up on the left, a prediction that
-    is too narrow at both ends. Censored rows are spread over the parts that they may have had their event in, which
-    makes the bars more alike than the dotted limits suggest.
+    All bars are equal if the predictions are calibrated. Predicted times that are too long give high bars on the left,
+    predictions that are too narrow high bars at both ends. Censored rows are spread over the parts in which their event
+    may lie, which makes the bars more equal than the dotted limits suggest.
 
     Parameters
     ----------
@@ -109,12 +107,12 @@ def plot_d_calibration(
     >>> [float(bar.get_height()) for bar in ax.patches]
     [0.5, 0.0, 0.25, 0.25]
     """
-    with collected_warnings() as told:
+    with collected_warnings() as reasons:
         test = d_calibration(predicted, data, bins=bins)
     ax = new_axes() if ax is None else ax
-    _name_axes(ax, "predicted probability of an event by the time it came", "share of events", grid="y")
-    if told:
-        return write_message(ax, told)
+    _name_axes(ax, "predicted probability of an event by its observed time", "share of events", grid="y")
+    if reasons:
+        return write_message(ax, reasons)
     total = float(test.counts.sum())
     shares = test.counts / total
     ax.bar(np.arange(bins) / bins, shares, width=1 / bins, align="edge", color=COLOURS[5], edgecolor="white")
@@ -134,16 +132,16 @@ def plot_calibration_at(
 ) -> Axes:
     """Draw the observed against the predicted probability of the event by one time.
 
-    The line is the smooth curve of `metrics.integrated_calibration_index`, the circles are ten groups of like
-    predictions against their Kaplan-Meier estimates, as in `metrics.one_calibration`, and the bars at the bottom
-    show how many rows have such predictions.
+    The line is the smooth curve of `metrics.integrated_calibration_index`, the circles are ten groups of similar
+    predictions against their Kaplan-Meier estimates, as in `metrics.one_calibration`, and the bars at the bottom are a
+    histogram of the predictions.
 
     Parameters
     ----------
     predicted, data
-        Predictions, and what happened to the same rows, exact or right-censored.
+        Predictions and observed outcomes of the same rows, exact or right-censored.
     time
-        When to look, not after the last row.
+        Time of the probabilities, not after the last observed time.
     unit
         Unit of time, named at the axes.
     ax
@@ -157,34 +155,34 @@ def plot_calibration_at(
     >>> plot_calibration_at(truth, data, 4.0, unit="years").get_xlabel()
     'predicted probability of an event by 4 years'
     """
-    with collected_warnings() as told:
+    with collected_warnings() as reasons:
         index = integrated_calibration_index(predicted, data, time)
     ax = _square_axes(ax)
     until = f"{time:g}" if unit is None else f"{time:g} {unit}"
     _name_axes(ax, f"predicted probability of an event by {until}", "observed probability")
-    if told:
-        return write_message(ax, told)
+    if reasons:
+        return write_message(ax, reasons)
     counted = data.weights > 0
     rows, risk = data[counted], as_numpy(predicted[counted].cdf(float(time)))
     observed = observed_probability(risk, rows, float(time))
     if observed is not None:
         _draw_curve(ax, risk, observed, rows.weights)
-    # Groups that end too early are left out; the curve above uses them.
+    # Groups that are censored before this time are left out; the smooth curve uses their rows.
     with collected_warnings():
         groups = one_calibration(predicted, data, time)
     ax.plot(
         groups.predicted, groups.observed, linestyle="none", marker="o", markersize=4.5, color=COLOURS[1],
         markerfacecolor="white", label="groups",
     )  # fmt: skip
-    _draw_rug(ax, risk, rows.weights)
+    _draw_histogram(ax, risk, rows.weights)
     write_note(ax, [f"ICI {index.ici:.3f}", f"E50 {index.e50:.3f}", f"E90 {index.e90:.3f}"])
-    ax.legend(frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, _RUG), handlelength=1.8)
+    ax.legend(frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, _FOOT), handlelength=1.8)
     return ax
 
 
 def _square_axes(ax: Axes | None) -> Axes:
     """Axes of probabilities, with the line on which predicted and observed agree."""
-    ax = Figure(figsize=(4.4, 4.4), layout="constrained").subplots() if ax is None else ax
+    ax = new_axes(4.4, 4.4) if ax is None else ax
     ax.plot([0, 1], [0, 1], color="0.5", linestyle="--", linewidth=1.0, zorder=1)
     ax.set_xlim(0.0, 1.03)
     ax.set_ylim(0.0, 1.03)
@@ -192,18 +190,14 @@ def _square_axes(ax: Axes | None) -> Axes:
     return ax
 
 
-def _name_axes(ax: Axes, x: str, y: str, *, grid: str = "both") -> None:
+def _name_axes(ax: Axes, x: str, y: str, *, grid: Literal["both", "x", "y"] = "both") -> None:
     ax.set_xlabel(x)
     ax.set_ylabel(y)
-    bare_axes(ax, grid=grid)
-
-
-def _say_shaded(ax: Axes) -> None:
-    ax.set_title(f"shaded: {100 * _LEVEL:g} % confidence", loc="right", fontsize="small", color="0.4")
+    draw_grid(ax, grid)
 
 
 def _shares(levels: EventLevels, kind: str, bins: int) -> ByCounts:
-    """Points of calibration as a function of how often each row counts."""
+    """The calibration points as a function of the counts of the rows."""
     if kind == "survival":
         columns = [levels.share_until(j / bins) for j in range(1, bins)] + [np.ones(levels.low.size)]
     else:
@@ -225,7 +219,7 @@ def _shares(levels: EventLevels, kind: str, bins: int) -> ByCounts:
 
 
 def _binomial_limits(n: int, probability: float) -> tuple[float, float]:
-    """Shares that the one of `n` independent rows is below, or above, with probability 2.5 % at most."""
+    """Limits that a share of `n` independent rows exceeds on each side with probability 2.5 % at most."""
     from scipy.special import bdtr
 
     centre, reach = n * probability, 10 * np.sqrt(n * probability * (1 - probability)) + 10
@@ -239,19 +233,26 @@ def _binomial_limits(n: int, probability: float) -> tuple[float, float]:
 
 
 def _draw_curve(ax: Axes, risk: FloatArray, observed: FloatArray, weights: FloatArray) -> None:
-    """The smooth estimate; faint where hardly anybody has such a prediction and it is little more than a guess."""
+    """The smooth estimate, dotted where few rows have such predictions."""
     order = np.argsort(risk, kind="stable")
-    first, last = np.quantile(risk, _USUAL, weights=weights, method="inverted_cdf")
-    usual = (risk[order] >= first) & (risk[order] <= last)
+    first, last = np.quantile(risk, _CENTRAL, weights=weights, method="inverted_cdf")
+    central = (risk[order] >= first) & (risk[order] <= last)
     ax.plot(risk[order], observed[order], color=COLOURS[0], linewidth=0.8, linestyle=":")
     marker = "o" if first == last else None
     label = "smooth estimate"
-    ax.plot(risk[order][usual], observed[order][usual], color=COLOURS[0], linewidth=1.8, marker=marker, label=label)
+    ax.plot(risk[order][central], observed[order][central], color=COLOURS[0], linewidth=1.8, marker=marker, label=label)
 
 
-def _draw_rug(ax: Axes, risk: FloatArray, weights: FloatArray) -> None:
-    heights, edges = np.histogram(risk, bins=_RUG_BINS, range=(0.0, 1.0), weights=weights)
-    ax.bar(edges[:-1], _RUG * heights / heights.max(), width=1 / _RUG_BINS, align="edge", color="0.75", zorder=0.5)
+def _draw_histogram(ax: Axes, risk: FloatArray, weights: FloatArray) -> None:
+    heights, edges = np.histogram(risk, bins=_FOOT_BINS, range=(0.0, 1.0), weights=weights)
+    ax.bar(
+        edges[:-1],
+        _FOOT * heights / heights.max(),
+        width=1 / _FOOT_BINS,
+        align="edge",
+        color="0.75",
+        zorder=0.5,
+    )
 
 
 def _p_value(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Survival, density and hazard of a few individuals, a line each."""
+"""Survival, density and hazard of a few individuals, one line each."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.plots.drawing.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes
-from aldsurv.plots.drawing.row_choice import choose_row_numbers, choose_rows
+from aldsurv.plots.drawing.row_choice import RowChoice, choose_row_numbers, choose_rows
 from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy, curve_times
 
 __all__ = ["BandAt", "distribution_figure", "plot_density", "plot_hazard", "plot_survival"]
 
 # Lower and upper limits (n, m) at times (m,).
-BandAt: TypeAlias = Callable[[FloatArray], tuple[Any, Any]]
+BandAt: TypeAlias = Callable[[FloatArray], tuple[ArrayLike, ArrayLike]]
 
-# Density and hazard may have poles, and a hazard may grow without end where hardly anybody is left. The height
-# of the picture follows the values at times before and after which at least this share has the event.
-_SHARE = 0.05
+# Density and hazard may have poles, and a hazard may grow without bound in the tail. The height of the picture is
+# that of the values between the quantiles of this level and of one minus it.
+_TAIL = 0.05
 
 
 class _Curve(NamedTuple):
-    """What to draw: its name, its values for one row, and whether it is one per time."""
+    """A quantity to draw: its name, its values for one row, and whether it is one per time."""
 
     name: str
     values: Callable[[SurvivalDistribution, FloatArray], Any]
@@ -40,35 +40,35 @@ _HAZARD = _Curve("hazard", lambda row, times: row.hazard(times), rate=True)
 
 def plot_survival(
     distribution: SurvivalDistribution,
-    times: Any = None,
+    times: ArrayLike | None = None,
     *,
-    rows: Any = None,
+    rows: RowChoice = None,
     labels: Sequence[str] | None = None,
     band: BandAt | None = None,
     unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the probability to be event-free over time; jumps are drawn as steps.
+    """Draw the probability of being event-free over time; jumps are drawn as steps.
 
     Parameters
     ----------
     distribution
         Individuals to draw, at most ten.
     times
-        Times at which the lines are computed, beside their corners and jumps. None: from 0 to where nearly all
-        events have happened.
+        Times at which the curves are computed, beside their corners and jumps. None: from 0 until nearly all events
+        have happened.
     rows
         Which individuals to draw, as in ``distribution[rows]``; None for all.
     labels
         A name for each line. None: the numbers of the rows, when there is more than one.
     band
-        Limits to shade around each line: a function that gives them, lower and upper ``(n, m)`` each, at times (m,)
-        for all n rows of `distribution`, as ``lambda times: model.predict_survival_band(X, times)`` does. Where they
-        rise, which no survival curve does, the tighter limit of an earlier or later time is drawn.
+        Limits to shade around each line: a function of times (m,) that returns lower and upper limits ``(n, m)`` for
+        all n rows of `distribution`, such as ``lambda times: model.predict_survival_band(X, times)``. Where a limit
+        rises, which no survival curve does, the tighter one of an earlier or later time is drawn.
     unit
         Unit of time, named at the axes.
     ax
-        Where to draw; what is there stays. None: in a new figure, the ``figure`` of the axes given back.
+        Where to draw, beside what is there. None: in a new figure, the ``figure`` of the returned axes.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def plot_survival(
 
 def plot_density(
     distribution: SurvivalDistribution,
-    times: Any = None,
+    times: ArrayLike | None = None,
     *,
-    rows: Any = None,
+    rows: RowChoice = None,
     labels: Sequence[str] | None = None,
     unit: str | None = None,
     ax: Axes | None = None,
@@ -101,17 +101,17 @@ def plot_density(
 
 def plot_hazard(
     distribution: SurvivalDistribution,
-    times: Any = None,
+    times: ArrayLike | None = None,
     *,
-    rows: Any = None,
+    rows: RowChoice = None,
     labels: Sequence[str] | None = None,
     unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the event rate among those still event-free; the parameters are those of `plot_survival`.
 
-    The height of the picture suits the times at which an individual is likely to have the event; a line that
-    grows without end leaves it at the top.
+    The height of the picture fits the times at which an individual is likely to have the event; a hazard that grows
+    without bound leaves it at the top.
     """
     chosen, names = choose_rows(distribution, rows, labels)
     return show_legend(_draw(_HAZARD, chosen, curve_times(chosen, times), names, unit, ax))
@@ -119,9 +119,9 @@ def plot_hazard(
 
 def distribution_figure(
     distribution: SurvivalDistribution,
-    times: Any = None,
+    times: ArrayLike | None = None,
     *,
-    rows: Any = None,
+    rows: RowChoice = None,
     labels: Sequence[str] | None = None,
     unit: str | None = None,
 ) -> Figure:
@@ -153,23 +153,23 @@ def _draw(
         values = as_numpy(curve.values(row, x))[0]
         values = np.where(np.isfinite(values), values, np.nan)
         ax.plot(x, values, label=name, **line_look(ax))
-        top = max(top, 1.05 * _usual_height(row, x, values)) if curve.rate else 1.02
+        top = max(top, 1.05 * _central_height(row, x, values)) if curve.rate else 1.02
     extend_limits(ax, (float(times[0][0]), float(times[0][-1])), top or 1.0, fresh=fresh)
     tidy_axes(ax, curve.name, unit, rate=curve.rate)
     return ax
 
 
 def _shade(ax: Axes, band: BandAt, times: Sequence[FloatArray], numbers: NDArray[np.intp]) -> None:
-    """Limits around the lines that were drawn last."""
+    """Shade the limits around the lines that were drawn last."""
     for line, x, number in zip(list(ax.lines)[-len(times) :], times, numbers, strict=True):
         lower, upper = (as_numpy(limit)[number] for limit in band(x))
-        # Of a curve that cannot rise an upper limit holds for all later times too, and a lower one for all earlier.
+        # A survival curve cannot rise: an upper limit also holds for all later times, a lower one for all earlier.
         lower, upper = np.maximum.accumulate(lower[::-1])[::-1], np.minimum.accumulate(upper)
         ax.fill_between(x, lower, upper, color=line.get_color(), alpha=0.15, linewidth=0)
 
 
-def _usual_height(row: SurvivalDistribution, times: FloatArray, values: FloatArray) -> float:
+def _central_height(row: SurvivalDistribution, times: FloatArray, values: FloatArray) -> float:
     survival = as_numpy(row.survival(times))[0]
     finite = np.isfinite(values)
-    usual = finite & (survival >= _SHARE) & (survival <= 1 - _SHARE)
-    return float(np.max(values[usual if usual.any() else finite], initial=0.0))
+    central = finite & (survival >= _TAIL) & (survival <= 1 - _TAIL)
+    return float(np.max(values[central if central.any() else finite], initial=0.0))

@@ -1,4 +1,4 @@
-"""What each column does to the predictions: bars of importance, and predictions along one column."""
+"""What the predictions depend on: importance of the columns, and partial dependence on one column."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from aldsurv.inspection import Importance, PartialDependence
-from aldsurv.plots.benchmark.model_looks import bare_axes
-from aldsurv.plots.drawing.appearance import COLOURS, new_axes
+from aldsurv.models.training_rows import thinned
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, plain_label
 
-__all__ = ["in_plain", "parameter_figure", "plot_importance", "plot_partial_dependence"]
+__all__ = ["parameter_figure", "plot_importance", "plot_partial_dependence"]
 
 _MOST_BARS = 20
 _MOST_TICKS = 200
-_LONGEST_NAME = 28
 
 
 def plot_importance(
     importance: Importance, *, most: int = _MOST_BARS, label: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw how far the score falls without each column, the most important on top, with bars of one sd.
+    """Draw the loss of score when each column is permuted, the most important on top, with bars of one sd.
 
     Parameters
     ----------
@@ -31,21 +30,21 @@ def plot_importance(
     most
         Number of columns shown.
     label
-        What the axis shows; None: the fall of the score by its name.
+        Label of the axis; None: the name of the score.
     ax
         Where to draw; None: in a new figure.
     """
     places = importance.order[:most][::-1]
     if ax is None:
-        ax = Figure(figsize=(6.4, 1.1 + 0.32 * max(len(places), 1)), layout="constrained").subplots()
+        ax = new_axes(6.4, 1.1 + 0.32 * max(len(places), 1))
     mean, sd = importance.mean[places], importance.sd[places]
     look = {"ecolor": "0.35", "elinewidth": 1.0, "capsize": 2}
     bars = None if np.isnan(sd).any() else sd
     ax.barh(range(len(places)), mean, xerr=bars, color=COLOURS[0], height=0.66, error_kw=look)
     ax.axvline(0.0, color="0.4", linewidth=1.0)
-    ax.set_yticks(range(len(places)), [in_plain(importance.names[place]) for place in places])
-    ax.set_xlabel(f"fall of {in_plain(importance.metric)} when the column is shuffled" if label is None else label)
-    bare_axes(ax, grid="x")
+    ax.set_yticks(range(len(places)), [plain_label(importance.names[place]) for place in places])
+    ax.set_xlabel(f"fall of {plain_label(importance.metric)} when the column is shuffled" if label is None else label)
+    draw_grid(ax, "x")
     return ax
 
 
@@ -54,15 +53,15 @@ def plot_partial_dependence(
 ) -> Axes:
     """Draw the mean prediction along a column with the range of the single rows.
 
-    Of numbers it is a line in a band, and ticks at the foot where the rows have their values; of levels points with
-    bars.
+    A numeric column gives a line in a band, with ticks at the bottom for the values in the rows; a categorical one
+    gives points with bars.
 
     Parameters
     ----------
     effect
         From `partial_dependence`.
     label
-        Name of what is predicted; None: that of its summary.
+        Name of the predicted quantity; None: that of its summary.
     colour
         Of line, band and points.
     ax
@@ -70,9 +69,9 @@ def plot_partial_dependence(
     """
     ax = new_axes() if ax is None else ax
     (_draw_numbers if effect.numeric else _draw_levels)(ax, effect, colour)
-    ax.set_xlabel(in_plain(effect.name))
-    ax.set_ylabel(in_plain(effect.summary) if label is None else label)
-    bare_axes(ax, grid="y")
+    ax.set_xlabel(plain_label(effect.name))
+    ax.set_ylabel(plain_label(effect.summary) if label is None else label)
+    draw_grid(ax, "y")
     return ax
 
 
@@ -82,7 +81,7 @@ def parameter_figure(effects: Sequence[PartialDependence], labels: Sequence[str]
     Parameters
     ----------
     effects
-        From `partial_dependence`, one a panel.
+        From `partial_dependence`, one per panel.
     labels
         Name of each quantity.
     """
@@ -93,19 +92,12 @@ def parameter_figure(effects: Sequence[PartialDependence], labels: Sequence[str]
     return figure
 
 
-def in_plain(text: str) -> str:
-    """Text of a user as it is drawn: without formulas, and not too long for an axis."""
-    short = text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
-    return short.replace("$", r"\$")
-
-
 def _draw_numbers(ax: Axes, effect: PartialDependence, colour: str) -> None:
     values = np.asarray(effect.values, np.float64)
     ax.fill_between(values, effect.lower, effect.upper, color=colour, alpha=0.18, linewidth=0)
     ax.plot(values, effect.mean, color=colour, linewidth=1.8, marker="o" if values.size <= 12 else "", markersize=3.5)
-    found = np.asarray(effect.found, np.float64)
-    # Evenly by rank, so that few ticks lie as dense as all of them would.
-    shown = np.sort(found)[np.linspace(0, found.size - 1, min(found.size, _MOST_TICKS)).round().astype(np.intp)]
+    # Evenly by rank, so that few ticks have the density of all of them.
+    shown = thinned(np.sort(np.asarray(effect.found, np.float64)), _MOST_TICKS)
     low, high = float(values.min()), float(values.max())
     shown = shown[(shown >= low) & (shown <= high)]
     ticks = np.full(shown.shape, 0.02)
@@ -118,7 +110,7 @@ def _draw_levels(ax: Axes, effect: PartialDependence, colour: str) -> None:
     spread = np.stack([np.maximum(mean - effect.lower, 0.0), np.maximum(effect.upper - mean, 0.0)])
     ax.errorbar(places, mean, yerr=spread, fmt="o", color=colour, ecolor=colour, elinewidth=1.4, capsize=4)
     ax.set_xlim(-0.6, len(places) - 0.4)
-    names = [in_plain(_level(value)) for value in effect.values.tolist()]
+    names = [plain_label(_level(value)) for value in effect.values.tolist()]
     crowded = sum(map(len, names)) > 40
     ax.set_xticks(places, names, rotation=30 if crowded else 0, ha="right" if crowded else "center")
 

@@ -1,34 +1,33 @@
-"""Several persons: the survival curve of each, and when their event is to be expected."""
+"""Survival curves of several subjects, with the median and a prediction interval of each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
 
+from aldsurv.checks import Number, check
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.errors import ParameterError
-from aldsurv.plots.benchmark.model_looks import model_look
 from aldsurv.plots.curves import BandAt, plot_survival
-from aldsurv.plots.drawing.appearance import new_axes, show_legend
-from aldsurv.plots.drawing.row_choice import choose_rows
+from aldsurv.plots.drawing.appearance import marker_look, new_axes, show_legend, write_remark
+from aldsurv.plots.drawing.row_choice import RowChoice, choose_rows
 from aldsurv.plots.drawing.time_grid import as_numpy
 
 __all__ = ["plot_individuals"]
 
-# Height of the line of one person under the curves, as a probability.
+# Height of one subject's interval under the curves, as a probability.
 _PITCH = 0.055
 
 
 def plot_individuals(
     predicted: SurvivalDistribution,
     *,
-    rows: Any = None,
+    rows: RowChoice = None,
     level: float = 0.8,
     labels: Sequence[str] | None = None,
-    times: Any = None,
+    times: ArrayLike | None = None,
     band: BandAt | None = None,
     unit: str | None = None,
     ax: Axes | None = None,
@@ -38,12 +37,12 @@ def plot_individuals(
     Parameters
     ----------
     predicted
-        Predictions.
+        The predictions.
     rows, labels, times
         As in `plot_survival`: at most ten rows, a name for each, and the times of the curves.
     level
         Probability that the event falls into the interval, from the ``(1 - level)/2`` to the ``(1 + level)/2``
-        quantile. One that goes on outside the picture ends in an arrow.
+        quantile. An interval that extends beyond the picture ends in an arrow.
     band
         Limits to shade around the curves, as in `plot_survival`.
     unit
@@ -58,8 +57,7 @@ def plot_individuals(
     >>> [line.get_label() for line in ax.lines[:2]], ax.get_xlabel()
     (['fast', 'slow'], 'time (years)')
     """
-    if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
-        raise ParameterError(f"level must be a number between 0 and 1, but is {level!r}.")
+    check("level", level, Number(0, 1, above=True, below=True))
     chosen, _ = choose_rows(predicted, rows, labels)
     ax = new_axes() if ax is None else ax
     plot_survival(predicted, times, rows=rows, labels=labels, band=band, unit=unit, ax=ax)
@@ -70,8 +68,7 @@ def plot_individuals(
         zip(list(ax.lines)[-len(chosen) :], quantiles.tolist(), strict=True)
     ):
         colour, height = curve.get_color(), -_PITCH * (place + 1)
-        look = model_look(place)["marker"]
-        # What is outside the picture is said by an arrow at its edge; the numbers are in the distribution.
+        look = marker_look(place)["marker"]
         ax.plot(
             [min(max(low, start), stop), min(high, stop)], [height, height], color=colour, linewidth=3.0, alpha=0.5,
             solid_capstyle="butt",
@@ -83,5 +80,5 @@ def plot_individuals(
     ax.set_ylim(-_PITCH * (len(chosen) + 1), 1.02)
     ax.set_yticks(np.linspace(0, 1, 6).tolist())
     ax.axhline(0.0, color="0.3", linewidth=0.8)
-    ax.set_title(f"below: median and {100 * level:g} % interval", loc="right", fontsize="small", color="0.4")
+    write_remark(ax, f"below: median and {100 * level:g} % interval")
     return show_legend(ax)

@@ -1,4 +1,4 @@
-"""The Kaplan-Meier curve with its confidence band, its censored subjects and the number at risk below."""
+"""The Kaplan-Meier curve with its confidence band, censoring ticks and the number at risk below."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from aldsurv.nonparametric import KaplanMeier
-from aldsurv.plots.drawing.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes
+from aldsurv.plots.drawing.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes, write_remark
 from aldsurv.plots.drawing.at_risk_table import add_at_risk_row
 
 __all__ = ["plot_kaplan_meier"]
 
-# More ticks of censoring run into each other and hide the curve.
+# More censoring ticks would overlap and hide the curve.
 _MOST_TICKS = 300
 
 
@@ -24,22 +24,22 @@ def plot_kaplan_meier(
     at_risk: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a Kaplan-Meier curve as steps, with a tick at each time of censoring unless these are too many.
+    """Draw a Kaplan-Meier curve as steps, with a tick at each censoring time unless there are too many.
 
     Parameters
     ----------
     estimate
         The curve, from `kaplan_meier`.
     label
-        Its name, when there are several.
+        Name of the curve, if there are several.
     unit
         Unit of time, named at the axis.
     band
         Level of the shaded pointwise confidence limits (log-log); None for none.
     at_risk
-        Whether to write the number at risk under the axis; each further curve adds a line to that table.
+        Whether to write the number at risk under the axis; each further curve adds a row to that table.
     ax
-        Where to draw; what is there stays. None: in a new figure, the ``figure`` of the axes given back.
+        Where to draw, beside what is there. None: in a new figure, the ``figure`` of the returned axes.
 
     Examples
     --------
@@ -61,19 +61,19 @@ def plot_kaplan_meier(
     censored = estimate.censored > 0
     notes = [] if band is None else [f"shaded: {100 * band:g} % confidence"]
     if 0 < censored.sum() <= _MOST_TICKS:
-        # A collection, not a line: lines are counted to give each curve a colour of its own.
+        # A collection, not a line: the number of lines gives each curve its colour.
         ticks = estimate.times[censored], estimate.survival[censored]
         ax.scatter(*ticks, marker="|", s=45, color=look["color"], linewidths=1, zorder=2)
         notes.append("ticks: censored")
     extend_limits(ax, (0.0, 1.02 * float(times[-1]) or 1.0), 1.02, fresh=fresh)
     tidy_axes(ax, "survival probability", unit)
-    _explain(ax, notes)
+    _add_remarks(ax, notes)
     if at_risk:
         add_at_risk_row(ax, estimate, label, look["color"])
     return show_legend(ax)
 
 
-def _explain(ax: Axes, notes: list[str]) -> None:
-    """Say what band and ticks mean, beside what was said of curves drawn before."""
+def _add_remarks(ax: Axes, notes: list[str]) -> None:
+    """Write what band and ticks mean, after the remarks of earlier curves, each once."""
     earlier = [note for note in ax.get_title(loc="right").split(", ") if note]
-    ax.set_title(", ".join(dict.fromkeys([*earlier, *notes])), loc="right", fontsize="small", color="0.4")
+    write_remark(ax, ", ".join(dict.fromkeys([*earlier, *notes])))

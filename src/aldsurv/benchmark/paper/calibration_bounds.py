@@ -1,4 +1,4 @@
-"""What the printed calibration numbers say about each other: which column can be which."""
+"""Which printed calibration column can be Cal[S]: a slope and an intercept imply a least CensDcal."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Bound(NamedTuple):
     Attributes
     ----------
     dataset, model
-        Where.
+        The row of the printed table.
     column
         ``"cal_s"`` or ``"cal_f"``, as printed.
     ratio
-        The least CensDcal that the pair needs, over the printed one; above 1 is impossible.
+        The least CensDcal that the pair implies, divided by the printed one; above 1 is impossible.
     """
 
     dataset: str
@@ -38,37 +38,37 @@ class Bound(NamedTuple):
 
 
 def calibration_bounds() -> list[Bound]:
-    """Which of the printed calibration columns can be Cal[S], taken to their favour within rounding."""
+    """A bound per printed pair of slope and intercept, in its favour within rounding."""
     printed = published_results()
-    found = []
-    for dataset in names():
+    bounds = []
+    for dataset in names(paper=True):
         for model in PAPER_MODELS:
             largest = printed[dataset, model, "cens_dcal"].mean + _ROUNDING
             for column in ("cal_s", "cal_f"):
                 pair = (printed[dataset, model, f"{column}_{which}"].mean for which in ("slope", "intercept"))
-                found.append(Bound(dataset, model, column, least_cens_dcal(*pair, rounding=_ROUNDING) / largest))
-    return found
+                bounds.append(Bound(dataset, model, column, least_cens_dcal(*pair, rounding=_ROUNDING) / largest))
+    return bounds
 
 
 def least_cens_dcal(slope: float, intercept: float, *, rounding: float = 0.0) -> float:
     """The least CensDcal that a Cal[S] curve of this slope and intercept can have.
 
     All three follow from the shares ``0.1 + d_j`` of the ten bins: slope - 1 and intercept are linear in d, CensDcal
-    is ``100·|d|²``. The least is that of the shortest d that gives both. It is convex in them, so that it also holds
-    for means over runs.
+    is ``100·|d|²``, least for the shortest d that gives both. It is convex in them, so the bound also holds for means
+    over runs.
 
     Parameters
     ----------
     slope, intercept
-        Of the line through the ten cumulated shares.
+        Of the line through the ten cumulative shares.
     rounding
-        Take the least over all pairs this near to them.
+        The least over all pairs within this distance of them.
     """
-    form = _shortest()
+    form = _quadratic_form()
     ends = np.array([[slope - 1.0], [intercept]]) + rounding * np.array([-1.0, 1.0])
     if np.all(ends[:, 0] * ends[:, 1] <= 0):
         return 0.0
-    # Convex and 0 outside of the box: least on an edge.
+    # The form is convex and its zero lies outside the box: the least is on an edge.
     least = np.inf
     for fixed, free in ((0, 1), (1, 0)):
         for end in ends[fixed]:
@@ -78,7 +78,7 @@ def least_cens_dcal(slope: float, intercept: float, *, rounding: float = 0.0) ->
     return least
 
 
-def _shortest() -> FloatArray:
+def _quadratic_form() -> FloatArray:
     """Quadratic form of (slope - 1, intercept): the square of the shortest d that gives them."""
     steps = np.arange(1, _BINS + 1) / _BINS
     centred = steps - steps.mean()

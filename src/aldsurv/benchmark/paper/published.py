@@ -1,4 +1,4 @@
-"""The numbers that the paper printed, and what can be tried on them without running anything."""
+"""The numbers that the paper prints, and its test recomputed from them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import METRICS
+from aldsurv.benchmark.results import PAPER_METRICS, REFERENCE_MODEL
 from aldsurv.benchmark.statistics import FloatArray, adjusted_p_values, as_loss, student_t_from_summary
 from aldsurv.benchmark.verdicts import Counts, Verdict, judge
+from aldsurv.checks import Choice, check
 from aldsurv.datasets import names
-from aldsurv.errors import ParameterError
 
 __all__ = [
     "RUNS",
@@ -29,7 +29,7 @@ __all__ = [
     "recomputed_verdicts",
 ]
 
-# Behind each published mean.
+# Number of runs behind each published mean.
 RUNS = 10
 _OUR_NAMES = {"lognorm": "lognormal"}
 
@@ -42,7 +42,7 @@ class Published(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """How far two tables of counts agree.
+    """How well two tables of counts agree.
 
     Attributes
     ----------
@@ -98,26 +98,26 @@ def published_counts() -> Mapping[tuple[str, str], Counts]:
 def recomputed_verdicts(
     *, distances: Literal["of_means", "folded_normal"] = "of_means", level: float = 0.05
 ) -> list[Verdict]:
-    """The paper's test, made anew with the means and standard deviations that the paper prints.
+    """The paper's test recomputed from the means and standard deviations that the paper prints.
 
     Parameters
     ----------
     distances
-        The paper compares ``|1 - slope|`` and ``|intercept|`` but prints slopes and intercepts, from which the mean
-        distance does not follow. ``"of_means"``: the distance of the mean, with the standard deviation as printed,
-        which comes nearest to the paper's counts. ``"folded_normal"``: mean and standard deviation of the distance if
-        the runs are normally distributed. The other five metrics need no assumption.
+        The paper compares ``|1 - slope|`` and ``|intercept|`` but prints slopes and intercepts, which do not determine
+        the mean distance. ``"of_means"``: the distance of the mean, with the standard deviation as printed, which is
+        closest to the paper's counts. ``"folded_normal"``: mean and standard deviation of the distance if the runs are
+        normally distributed. The other five metrics need no assumption.
     level
         False discovery rate, over all 756 comparisons.
     """
-    if distances not in ("of_means", "folded_normal"):
-        raise ParameterError(f"distances must be 'of_means' or 'folded_normal', but is {distances!r}.")
+    check("distances", distances, Choice(("of_means", "folded_normal")))
     printed = published_results()
-    others = [model for model in PAPER_MODELS if model != "ald"]
-    keys = [(dataset, metric, other) for metric in METRICS for other in others for dataset in names()]
-    own = _losses([(*printed[d, "ald", m], m) for d, m, _ in keys], folded=distances == "folded_normal")
-    their = _losses([(*printed[d, o, m], m) for d, m, o in keys], folded=distances == "folded_normal")
-    test = student_t_from_summary(*own, RUNS, *their, RUNS)
+    others = [model for model in PAPER_MODELS if model != REFERENCE_MODEL]
+    keys = [(dataset, metric, other) for metric in PAPER_METRICS for other in others for dataset in names(paper=True)]
+    folded = distances == "folded_normal"
+    first = _losses([(*printed[d, REFERENCE_MODEL, m], m) for d, m, _ in keys], folded=folded)
+    second = _losses([(*printed[d, o, m], m) for d, m, o in keys], folded=folded)
+    test = student_t_from_summary(*first, RUNS, *second, RUNS)
     adjusted = adjusted_p_values(test.p_value)
     return [
         Verdict(*key, float(difference), float(p), float(q), judge(difference, q, level))
@@ -128,13 +128,13 @@ def recomputed_verdicts(
 def count_agreement(
     counts: Mapping[tuple[str, str], Counts], others: Mapping[tuple[str, str], Counts] | None = None
 ) -> Agreement:
-    """Compare two tables of counts by metric and model, where both have a row; None for the published one."""
+    """Compare two tables of counts where both have the metric and model; None for the published table."""
     printed = published_counts() if others is None else others
     both = [key for key in printed if key in counts]
     first = np.array([counts[key] for key in both], np.int64).reshape(-1, 3)
     second = np.array([printed[key] for key in both], np.int64).reshape(-1, 3)
     equal = first == second
-    # A verdict that moves from one count to another changes two of them.
+    # A different verdict lowers one count and raises another.
     more, fewer = (np.maximum(gap, 0).sum(axis=1) for gap in (first - second, second - first))
     return Agreement(
         rows=len(both),
@@ -157,7 +157,7 @@ def _losses(printed: list[tuple[float, float, str]], *, folded: bool) -> tuple[F
 
 
 def _folded_normal(distance: FloatArray, sd: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of |Z| for a normal Z whose mean is that far from 0."""
+    """Mean and standard deviation of |Z| for a normal Z with this distance of its mean from 0."""
     from scipy.special import erf
 
     scaled = distance / (sd * np.sqrt(2))

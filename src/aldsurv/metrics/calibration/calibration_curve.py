@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.metrics.row_matching import FloatArray
+from aldsurv.metrics.checked_arguments import FloatArray
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
 __all__ = ["observed_probability"]

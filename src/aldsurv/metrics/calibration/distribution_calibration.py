@@ -10,8 +10,8 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.metrics.calibration.event_levels import event_levels
-from aldsurv.metrics.calibration.horizons import checked_time, mean_survival
-from aldsurv.metrics.row_matching import FloatArray, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.evaluation_times import checked_time, mean_survival
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 
 __all__ = ["DCalibration", "d_calibration", "km_calibration"]

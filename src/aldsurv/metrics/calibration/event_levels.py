@@ -13,7 +13,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array
 from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
 
 __all__ = ["CalibrationLine", "CalibrationPoints", "EventLevels", "event_levels"]
 

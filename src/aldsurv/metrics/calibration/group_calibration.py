@@ -12,11 +12,11 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.calibration.distribution_calibration import d_calibration
-from aldsurv.metrics.calibration.horizons import checked_time, mean_survival
 from aldsurv.metrics.calibration.level_calibration import censored_d_calibration_by_chance
+from aldsurv.metrics.checked_arguments import matched_data, without_delayed_entry
 from aldsurv.metrics.discrimination.concordance import concordance_harrell
+from aldsurv.metrics.evaluation_times import checked_time, mean_survival
 from aldsurv.metrics.point_estimates import Point
-from aldsurv.metrics.row_matching import matched_data, without_delayed_entry
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
 __all__ = ["CalibrationByGroup", "GroupCalibration", "calibration_by_group"]

@@ -13,8 +13,8 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.calibration.event_levels import event_levels
-from aldsurv.metrics.calibration.horizons import checked_time, weighted_quantiles
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
+from aldsurv.metrics.evaluation_times import checked_time, weighted_quantiles
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
 __all__ = ["WorstGroup", "average_calibration", "individual_calibration", "worst_group_calibration"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.metrics.calibration.event_levels import CalibrationLine, CalibrationPoints, event_levels
-from aldsurv.metrics.row_matching import FloatArray
+from aldsurv.metrics.checked_arguments import FloatArray
 
 __all__ = [
     "calibration_counts",

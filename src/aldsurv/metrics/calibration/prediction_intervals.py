@@ -10,7 +10,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
 
 __all__ = ["IntervalCoverage", "interval_coverage"]
 

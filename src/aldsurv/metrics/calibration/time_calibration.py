@@ -12,8 +12,8 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.calibration.calibration_curve import observed_probability
-from aldsurv.metrics.calibration.horizons import checked_time
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.evaluation_times import checked_time
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 
 __all__ = ["CalibrationIndex", "OneCalibration", "integrated_calibration_index", "one_calibration"]

@@ -9,9 +9,9 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
+from aldsurv.metrics.checked_arguments import FloatArray, undefined, without_delayed_entry
 from aldsurv.metrics.discrimination.pair_order import PairOrder
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.row_matching import FloatArray, undefined, without_delayed_entry
 from aldsurv.nonparametric.censoring_weights import (
     Ties,
     censoring_distribution,

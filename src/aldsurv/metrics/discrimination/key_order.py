@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.metrics.row_matching import FloatArray
+from aldsurv.metrics.checked_arguments import FloatArray
 
 __all__ = ["Flags", "Indices", "Keys", "changes", "float_keys", "key_order"]
 

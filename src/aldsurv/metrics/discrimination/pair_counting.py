@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.metrics.row_matching import FloatArray
+from aldsurv.metrics.checked_arguments import FloatArray
 
 __all__ = ["Places", "sum_of_pairs"]
 

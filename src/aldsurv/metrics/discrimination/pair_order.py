@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.metrics.checked_arguments import FloatArray
 from aldsurv.metrics.discrimination.key_order import Flags, Indices, changes, float_keys, key_order
 from aldsurv.metrics.discrimination.pair_counting import Places, sum_of_pairs
-from aldsurv.metrics.row_matching import FloatArray
 
 __all__ = ["PairOrder"]
 

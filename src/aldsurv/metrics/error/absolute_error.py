@@ -9,8 +9,8 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
+from aldsurv.metrics.checked_arguments import number_column, undefined, without_delayed_entry
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.row_matching import number_column, undefined, without_delayed_entry
 
 __all__ = ["mean_absolute_error"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.calibration.horizons import training_range
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.evaluation_times import training_range
 from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, uncensored_share
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
 
-__all__ = ["brier_score", "default_times", "event_weights", "integrated_brier_score"]
+__all__ = ["brier_score", "default_times", "event_weights", "integrated_brier_score", "mean_brier_score"]
 
 # Survival probabilities held at once: few enough for the cache, whatever the number of rows and times.
 _BLOCK_VALUES = 1 << 16
@@ -66,6 +66,20 @@ def brier_score(
     score = np.full(asked.shape, np.nan)
     score[known] = _score(predicted, rows, asked[known], censoring, ties)
     return score
+
+
+def mean_brier_score(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    times: Any,
+    *,
+    train: SurvivalData,
+    ties: Ties = "events_first",
+) -> float:
+    """Mean of `brier_score` over the times that have one; NaN if none has."""
+    score = brier_score(predicted, data, times, train=train, ties=ties)
+    defined = score[~np.isnan(score)]
+    return float(defined.mean()) if defined.size else float("nan")
 
 
 def integrated_brier_score(

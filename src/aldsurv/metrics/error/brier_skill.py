@@ -10,9 +10,9 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.step import Step
-from aldsurv.metrics.calibration.horizons import checked_times
+from aldsurv.metrics.checked_arguments import undefined
 from aldsurv.metrics.error.brier import default_times, integrated_brier_score
-from aldsurv.metrics.row_matching import undefined
+from aldsurv.metrics.evaluation_times import checked_times
 from aldsurv.nonparametric.censoring_weights import Ties
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 

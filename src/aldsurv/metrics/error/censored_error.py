@@ -8,8 +8,8 @@ import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.metrics.checked_arguments import FloatArray, undefined, without_delayed_entry
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.row_matching import FloatArray, undefined, without_delayed_entry
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 
 __all__ = ["mean_absolute_error_margin", "mean_absolute_error_pseudo"]

@@ -9,7 +9,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.exponential import Exponential
 from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, matched_data, undefined
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
 
 __all__ = ["bounded_log_likelihood", "bounded_rows", "log_likelihood", "log_likelihood_rows"]
 

@@ -11,10 +11,10 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import ParameterError
+from aldsurv.errors import ParameterError, SkippedResamplesWarning
 from aldsurv.metrics.catalogue import find_metric
+from aldsurv.metrics.checked_arguments import FloatArray
 from aldsurv.metrics.resampling.row_counts import ByCounts, Counts, by_counts, numbers
-from aldsurv.metrics.row_matching import FloatArray
 
 __all__ = [
     "BootstrapResult",
@@ -25,11 +25,11 @@ __all__ = [
     "checked_settings",
     "interval",
     "jackknife",
-    "left_out",
     "replicates",
     "spread",
     "summary",
     "unbiased",
+    "warn_of_skipped",
 ]
 
 IntervalMethod: TypeAlias = Literal["percentile", "bca"]
@@ -170,7 +170,7 @@ def replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> Float
     found = all_replicates(form, n, samples, random_state)
     known = ~np.isnan(found).any(axis=1)
     if not known.all():
-        warnings.warn(left_out(int(np.count_nonzero(~known)), samples, "the metric"), UserWarning, stacklevel=3)
+        warn_of_skipped("the metric", int(np.count_nonzero(~known)), samples)
     return np.asarray(found[known])
 
 
@@ -185,9 +185,12 @@ def all_replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> F
         return np.concatenate([form(counts) for counts in _resamples(n, samples, generator)])
 
 
-def left_out(count: int, samples: int, metric: str) -> str:
-    """What to say of resamples without a value."""
-    return f"{count} of {samples} resamples have no value of {metric} (no comparable pair, no event) and are left out."
+def warn_of_skipped(metric: str, skipped: int, samples: int) -> None:
+    """Warn that a metric has no value on some resamples."""
+    text = (
+        f"{skipped} of {samples} resamples have no value of {metric} (no comparable pair, no event) and are left out."
+    )
+    warnings.warn(SkippedResamplesWarning(text, skipped=skipped, samples=samples), stacklevel=4)
 
 
 def _resamples(n: int, samples: int, generator: np.random.Generator) -> Iterator[Counts]:

@@ -12,6 +12,7 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.catalogue import find_metric
+from aldsurv.metrics.checked_arguments import FloatArray
 from aldsurv.metrics.resampling.bootstrap import (
     IntervalMethod,
     as_given,
@@ -23,7 +24,6 @@ from aldsurv.metrics.resampling.bootstrap import (
     unbiased,
 )
 from aldsurv.metrics.resampling.row_counts import Counts, by_counts, numbers
-from aldsurv.metrics.row_matching import FloatArray
 
 __all__ = ["Comparison", "compare"]
 

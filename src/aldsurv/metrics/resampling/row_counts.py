@@ -21,7 +21,8 @@ from aldsurv.metrics.calibration.level_calibration import (
     density_calibration,
     survival_calibration,
 )
-from aldsurv.metrics.catalogue import NamedMetric
+from aldsurv.metrics.catalogue import Metric
+from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, number_column
 from aldsurv.metrics.discrimination.concordance import (
     concordance_harrell,
     concordance_uno,
@@ -39,7 +40,6 @@ from aldsurv.metrics.error.log_likelihood import (
     log_likelihood_rows,
 )
 from aldsurv.metrics.point_estimates import point_estimate
-from aldsurv.metrics.row_matching import FloatArray, as_numbers, number_column
 from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
 
 __all__ = ["ByCounts", "Counts", "by_counts", "numbers"]
@@ -52,7 +52,7 @@ ByCounts: TypeAlias = Callable[[Counts], FloatArray]
 _BLOCK_VALUES = 1 << 16
 
 
-def by_counts(metric: NamedMetric, predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
+def by_counts(metric: Metric, predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
     """The metric as a function of counts; `options` are those of its function, and known to be right."""
     build = next((build for function, build in _BUILDERS if function is metric.function), None)
     if build is None:
@@ -60,8 +60,8 @@ def by_counts(metric: NamedMetric, predicted: Any, data: SurvivalData, options: 
     form = build(predicted, data, **options)
     if metric.part is None:
         return form
-    part = slice(metric.part, metric.part + 1)
-    return lambda counts: form(counts)[:, part]
+    parts = list(metric.part) if isinstance(metric.part, tuple) else [metric.part]
+    return lambda counts: form(counts)[:, parts]
 
 
 def numbers(found: Any) -> FloatArray:

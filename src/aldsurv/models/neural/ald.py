@@ -19,7 +19,9 @@ from aldsurv.models.file_entries import LARGEST_NUMBER
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
+from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
@@ -287,6 +289,10 @@ class ALDSurvival(ParametricSurvival):
     crps: float | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        {**NETWORK_ENTRIES, "support": OneOf(("log", "positive", "real")), "components": OneOf((1, 2, 3, 5))},
+        "log_likelihood",
+    )
 
     @property
     def support_scores_(self) -> Mapping[str, float]:

@@ -18,8 +18,10 @@ from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.quantile_stages import CENSORED_LEVEL, train_level_by_level
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel, Strategy
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.parametric import LARGEST_LOG
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
@@ -270,6 +272,7 @@ class CQRNN(NeuralSurvival):
     crossing: str | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(NETWORK_ENTRIES, "log_likelihood")
 
     @property
     def y_star_(self) -> float:

@@ -17,8 +17,10 @@ from aldsurv.distributions.incidence import CumulativeIncidence, linear_survival
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.time_bins import bin_ends, marginal_chances, places, require_right_censored
+from aldsurv.models.search_space import OneOf, Range, SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
@@ -220,6 +222,15 @@ class DeepHit(NeuralSurvival):
     sigma: float | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        {
+            **NETWORK_ENTRIES,
+            "durations": OneOf((10, 15, 25, 50)),
+            "alpha": Range(0.0, 1.0),
+            "sigma": Range(0.1, 1.0),
+        },
+        "ibs",
+    )
     TAKES_CAUSES: ClassVar[bool] = True
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, Constraint, Satisfies, is_whole_number
+from aldsurv.columns.column_plans import ColumnPlan
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
@@ -18,7 +19,9 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.strata import Stratum, covariates, strata_numbers, strata_of
 from aldsurv.models.training_rows import thinned
 from aldsurv.networks import Architecture
@@ -238,6 +241,28 @@ class DeepSurv(NeuralSurvival):
     strata: str | int | Sequence[str | int] | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(NETWORK_ENTRIES, "ibs")
+
+    @property
+    def columns_(self) -> dict[str | int, ColumnPlan | None]:
+        """Columns of X by name or position, and what was learned of each; None: strata."""
+        covariate_columns, strata = super().columns_, self.strata_columns_
+        if not strata or self.features_ is None:
+            return covariate_columns
+        if self.features_.named:
+            return {**covariate_columns, **dict.fromkeys(strata)}
+        plans = iter(self.features_.columns)
+        return {k: None if k in strata else next(plans) for k in range(len(covariate_columns) + len(strata))}
+
+    @property
+    def strata_columns_(self) -> tuple[str | int, ...]:
+        """Columns of X whose levels are strata, by name or position; they are not among `features_`."""
+        return cast("RiskNetwork", self.settings_).strata
+
+    @property
+    def strata_(self) -> tuple[Stratum, ...]:
+        """The combinations of levels of these columns in the training rows."""
+        return cast("HazardExtras", self.fitted_.extras).strata or ()
 
     def predict(self, X: Any) -> FloatArray:
         """Log risk of each row: the higher, the earlier the event, among rows of one stratum.

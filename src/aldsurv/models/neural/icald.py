@@ -18,8 +18,10 @@ from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.level_settings import LEVEL_CONSTRAINTS
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.parametric import LARGEST_LOG
+from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 from aldsurv.networks.level_grid import level_nodes
 
@@ -195,3 +197,6 @@ class ICALDSurvival(NeuralSurvival):
     theta_link: str | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        {**NETWORK_ENTRIES, "support": OneOf(("log", "positive", "real"))}, "log_likelihood"
+    )

@@ -9,7 +9,9 @@ from typing import ClassVar, final
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
+from aldsurv.models.search_space import SearchSpace
 
 __all__ = ["LogNormalNetwork", "LogNormalSurvival"]
 
@@ -73,3 +75,4 @@ class LogNormalSurvival(ParametricSurvival):
     """
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(NETWORK_ENTRIES, "log_likelihood")

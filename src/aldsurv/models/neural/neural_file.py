@@ -39,7 +39,7 @@ def to_file(estimator: SurvivalEstimator, fitted: FittedNetwork) -> tuple[dict[s
     document = {
         "parameters": saved_parameters(estimator),
         "settings": fitted.model.to_dict(),
-        "features": None if fitted.features is None else fitted.features.to_plain(),
+        "features": None if fitted.features is None else fitted.features.to_dict(),
         "network": fitted.network.to_plain(),
         "encoders": [type(encoder).__name__ for encoder in fitted.encoders],
         "members": fitted.n_members,
@@ -94,7 +94,7 @@ def from_file(
     require(isinstance(texts, dict), "what it knows beside its network is unclear")
     extras = model.EXTRAS.from_file(learned, texts)
     model.check_fitted(network, members, extras)
-    features = None if document["features"] is None else Features.from_plain(document["features"])
+    features = None if document["features"] is None else Features.from_dict(document["features"])
     encoders = _encoders(document["encoders"], arrays, encoder, members)
     require((features is None) == bool(encoders), "a model has either columns or an encoder")
     require(features is None or features.width == network.inputs, "columns and network do not fit together")

@@ -209,7 +209,7 @@ class NeuralSurvival(SurvivalEstimator):
         return self._fitted().model
 
     @property
-    def features_(self) -> Features | None:
+    def features_(self) -> Features | None:  # type: ignore[override]
         """How columns become numbers; None with an encoder."""
         return self._fitted().features
 
@@ -227,6 +227,15 @@ class NeuralSurvival(SurvivalEstimator):
     def encoders_(self) -> list[Any]:
         """The trained encoder of each member; empty without one."""
         return self._fitted().encoders
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether training was ended early by Ctrl-C."""
+        return self.history_.stopped_by == "interrupt"
+
+    def fitted_settings(self) -> dict[str, Any]:
+        """The settings that the model was fitted with, those of its recipe among them, as JSON can hold them."""
+        return super().fitted_settings() | self._fitted().model.to_dict()
 
     @property
     def n_members(self) -> int:

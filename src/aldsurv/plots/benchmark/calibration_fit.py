@@ -10,42 +10,41 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from aldsurv.errors import ParameterError
-from aldsurv.plots.benchmark.model_looks import bare_axes, model_look
-from aldsurv.plots.drawing.appearance import show_legend
+from aldsurv.plots.drawing.appearance import draw_grid, marker_look, new_axes, show_legend
 
 __all__ = ["calibration_fit_figure", "plot_calibration_fit"]
 
-# Curves that lie on each other are set apart by this much of the axis, so that all their bars can be seen.
+# Neighbouring curves are moved apart by this share of the axis, so that all error bars can be seen.
 _APART = 0.008
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 
 def plot_calibration_fit(curves: Curves, *, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the share observed against the share expected: the mean over runs, with bars of one standard deviation.
+    """Draw the observed against the expected share: the mean over runs, with bars of one standard deviation.
 
     Parameters
     ----------
     curves
-        By model: shares expected (k,), and observed (runs, k) or (k,). The place in the mapping gives the colour.
+        By model: expected shares (k,), and observed ones (runs, k) or (k,). The place in the mapping gives the colour.
     title
         Above the axes.
     ax
         Where to draw; None: in a new figure.
     """
-    ax = Figure(figsize=(4.4, 4.4), layout="constrained").subplots() if ax is None else ax
+    ax = new_axes(4.4, 4.4) if ax is None else ax
     ax.plot([0, 1], [0, 1], color="0.5", linestyle="--", linewidth=1.0, zorder=1)
     for place, (name, (expected, observed)) in enumerate(curves.items()):
         x, runs = np.asarray(expected, np.float64), np.atleast_2d(np.asarray(observed, np.float64))
         if runs.ndim != 2 or x.shape != runs.shape[1:]:
-            raise ParameterError(
-                f"curves must have as many shares observed as expected, but {name!r} has {runs.shape[-1]} and {x.size}."
-            )
+            shares = f"{name!r} has {runs.shape[-1]} and {x.size}"
+            problem = f"curves must have as many observed as expected shares, but {shares}."
+            raise ParameterError(problem, argument="curves")
         sd = runs.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(x.size)
         moved = x + _APART * (place - (len(curves) - 1) / 2)
         ax.errorbar(
             moved, runs.mean(axis=0), yerr=sd, label=name, linewidth=1.2, markersize=3.5, elinewidth=0.9,
-            **model_look(place),
+            **marker_look(place),
         )  # fmt: skip
     ax.set_xlim(0.0, 1.03)
     ax.set_ylim(0.0, 1.03)
@@ -53,7 +52,7 @@ def plot_calibration_fit(curves: Curves, *, title: str = "", ax: Axes | None = N
     ax.set_xlabel("expected share")
     ax.set_ylabel("observed share")
     ax.set_title(title, fontsize="medium")
-    bare_axes(ax)
+    draw_grid(ax)
     return show_legend(ax)
 
 

@@ -1,4 +1,4 @@
-"""Mean ranks on a line, models that do not differ joined (Demšar 2006)."""
+"""Critical-difference diagrams: mean ranks on a line, models that do not differ joined (Demšar 2006)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from aldsurv.errors import ParameterError
-from aldsurv.plots.benchmark.model_looks import model_look
+from aldsurv.plots.drawing.appearance import marker_look, new_axes
 
 __all__ = ["plot_critical_difference"]
 
@@ -47,29 +46,27 @@ def plot_critical_difference(
     ['1', '2', '3', 'CD 0.90', 'A  1.20', 'B  1.80', 'C  3.00']
     """
     if unknown := [name for group in groups for name in group if name not in ranks]:
-        raise ParameterError(f"groups must be of models that have ranks, but {unknown[0]!r} has none.")
-    known = sorted((rank, name) for name, rank in ranks.items() if math.isfinite(rank))
-    count = max(len(known), 2)
-    left = known[: (len(known) + 1) // 2]
+        raise ParameterError(f"groups must be of models with ranks, but {unknown[0]!r} has none.", argument="groups")
+    ranked = sorted((rank, name) for name, rank in ranks.items() if math.isfinite(rank))
+    count = max(len(ranked), 2)
+    left = ranked[: (len(ranked) + 1) // 2]
     first_label = 0.45 + _BAR_STEP * len(groups)
     depth = first_label + _LABEL_STEP * max(len(left), 1)
     if ax is None:
-        ax = Figure(figsize=(6.4, 0.85 + 0.42 * depth + 0.3 * bool(title)), layout="constrained").subplots()
+        ax = new_axes(6.4, 0.85 + 0.42 * depth + 0.3 * bool(title))
     _axis(ax, count, critical_difference)
     for place, group in enumerate(groups):
-        own = [ranks[name] for name in group]
+        ends = min(ranks[name] for name in group) - 0.03, max(ranks[name] for name in group) + 0.03
         height = 0.35 + _BAR_STEP * place
-        ax.plot(
-            [min(own) - 0.03, max(own) + 0.03], [height, height], color="0.25", linewidth=3.5, solid_capstyle="butt"
-        )
+        ax.plot(ends, [height, height], color="0.25", linewidth=3.5, solid_capstyle="butt")
     places = {name: place for place, name in enumerate(ranks)}
-    right = known[len(left) :]
-    # The outermost model is lowest on neither side: lines of models further in pass below those further out.
+    right = ranked[len(left) :]
+    # On both sides the outermost model is labelled highest, so that the lines do not cross.
     for side, models in ((-1, left), (1, right[::-1])):
         for level, (rank, name) in enumerate(models):
             height = first_label + _LABEL_STEP * (level + 0.5)
             edge = 1 - 0.12 if side < 0 else count + 0.12
-            colour = model_look(places[name])["color"]
+            colour = marker_look(places[name])["color"]
             ax.plot([rank, rank, edge], [0, height, height], color=colour, linewidth=1.2, zorder=1)
             text = f"{name}  {rank:.2f}"
             ax.text(edge + 0.05 * side, height, text, ha="right" if side < 0 else "left", va="center", fontsize="small")

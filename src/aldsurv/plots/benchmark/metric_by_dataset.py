@@ -1,4 +1,4 @@
-"""Error bars of several models over many datasets, and how far two sets of numbers are apart."""
+"""A metric of several models on many datasets as error bars, and differences as a coloured table."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from aldsurv.errors import ParameterError
-from aldsurv.plots.benchmark.model_looks import bare_axes, model_look
+from aldsurv.plots.drawing.appearance import draw_grid, marker_look, new_axes
+from aldsurv.plots.drawing.time_grid import FloatArray
 
 __all__ = ["Spread", "plot_differences", "plot_metric"]
 
-# Means and standard deviations, one a dataset; NaN where there is none.
+# Means and standard deviations, one of each per dataset; NaN where there is none.
 Spread = tuple[Sequence[float], Sequence[float]]
 
-# Share of the room of a dataset that its models take.
-_ROOM = 0.76
+# Share of the width of a dataset that its models take.
+_SLOT = 0.76
 # Up to this, one decimal is shown.
 _SMALL = 10.0
-# Means this many times above nine tenths of all leave the figure, and are written at its edge.
+# Means this many times above the 90 % quantile are written at the upper edge instead of drawn.
 _FAR = 100.0
 
 
@@ -48,11 +48,11 @@ def plot_metric(
     label
         What the values are.
     published
-        Numbers to set beside them, as hollow markers with thin bars; models that are not in `models` are left out.
+        Published numbers beside them, as hollow markers with thin bars; models that are not in `models` are left out.
     log
         Whether the axis is logarithmic. Values of 0 and below are then not shown, and bars end at the lower edge.
     least
-        What values cannot lie below, such as 0 for distances: bars end there.
+        Lower bound of the values, such as 0 for distances: bars end there.
     ax
         Where to draw; None: in a new figure as wide as a page.
 
@@ -62,10 +62,10 @@ def plot_metric(
     >>> ax.get_ylabel(), [text.get_text() for text in ax.get_xticklabels()]
     ('MAE', ['a', 'b'])
     """
-    ax = Figure(figsize=(10.0, 3.6), layout="constrained").subplots() if ax is None else ax
+    ax = new_axes(10.0, 3.6) if ax is None else ax
     beside = {name: spread for name, spread in (published or {}).items() if name in models}
     # A slot for each model, of two halves if there are published numbers.
-    step = _ROOM / max(len(models), 1)
+    step = _SLOT / max(len(models), 1)
     half = step / 4 if beside else 0.0
     if log:
         ax.set_yscale("log")
@@ -74,12 +74,12 @@ def plot_metric(
     everything = [*models.values(), *beside.values()]
     floor = _floor(everything) if log else least
     for place, (name, spread) in enumerate(models.items()):
-        middle = np.arange(len(datasets)) + (place + 0.5) * step - _ROOM / 2
+        middle = np.arange(len(datasets), dtype=np.float64) + (place + 0.5) * step - _SLOT / 2
         size = 3.4 if beside else 4.2
-        _bars(ax, middle - half, spread, {**model_look(place), "label": name, "markersize": size}, log, floor)
+        _bars(ax, middle - half, spread, {**marker_look(place), "label": name, "markersize": size}, log, floor)
         if name in beside:
             hollow = {"markerfacecolor": "white", "elinewidth": 0.7, "markersize": size}
-            _bars(ax, middle + half, beside[name], {**model_look(place), **hollow}, log, floor)
+            _bars(ax, middle + half, beside[name], {**marker_look(place), **hollow}, log, floor)
     ax.set_xlim(-0.5, len(datasets) - 0.5)
     if floor is not None:
         ax.set_ylim(bottom=floor)
@@ -87,18 +87,18 @@ def plot_metric(
     if ceiling is not None:
         ax.set_ylim(top=ceiling)
         for place, (means, _) in enumerate(models.values()):
-            middle = np.arange(len(datasets)) + (place + 0.5) * step - _ROOM / 2 - half
-            _tell_beyond(ax, middle, np.asarray(means, np.float64), ceiling, model_look(place)["color"])
+            middle = np.arange(len(datasets), dtype=np.float64) + (place + 0.5) * step - _SLOT / 2 - half
+            _write_values_beyond(ax, middle, np.asarray(means, np.float64), ceiling, marker_look(place)["color"])
     ax.set_xticks(range(len(datasets)), datasets, rotation=40, ha="right", rotation_mode="anchor", fontsize="small")
     ax.tick_params(axis="x", length=0)
     ax.set_ylabel(label)
-    bare_axes(ax, grid="y")
+    draw_grid(ax, "y")
     _name_models(ax, hollow=bool(beside))
     return ax
 
 
 def _ceiling(spreads: Iterable[Spread]) -> float | None:
-    """Where the axis ends if a few means are so far off that nothing else could be read; None if none are."""
+    """Upper end of the axis if a few means are so large that the others could not be read; None without such means."""
     means = np.array([mean for means, _ in spreads for mean in means], np.float64)
     means = means[np.isfinite(means) & (means > 0)]
     if not means.size or means.max() <= _FAR * np.quantile(means, 0.9):
@@ -106,12 +106,12 @@ def _ceiling(spreads: Iterable[Spread]) -> float | None:
     return float(means[means <= _FAR * np.quantile(means, 0.9)].max() * 10)
 
 
-def _tell_beyond(ax: Axes, places: NDArray[Any], means: NDArray[np.float64], ceiling: float, colour: str) -> None:
-    """Write values above the axis at its upper edge."""
+def _write_values_beyond(ax: Axes, places: FloatArray, means: FloatArray, ceiling: float, colour: str) -> None:
+    """Write values above the end of the axis at its upper edge."""
     for place, mean in zip(places, means, strict=True):
         if mean > ceiling:
-            told = f"{mean:.0e}".replace("e+", "e") + " ↑"
-            ax.text(place, ceiling, told, color=colour, rotation=90, ha="right", va="top", fontsize="x-small")
+            text = f"{mean:.0e}".replace("e+", "e") + " ↑"
+            ax.text(place, ceiling, text, color=colour, rotation=90, ha="right", va="top", fontsize="x-small")
 
 
 def plot_differences(
@@ -140,12 +140,10 @@ def plot_differences(
     """
     values = np.asarray(differences, np.float64)
     if values.shape != (len(rows), len(columns)):
-        raise ParameterError(
-            f"differences must have {len(rows)} rows and {len(columns)} columns as named, but has shape {values.shape}."
-        )
+        named = f"{len(rows)} rows and {len(columns)} columns as named"
+        raise ParameterError(f"differences must have {named}, but has shape {values.shape}.", argument="differences")
     if ax is None:
-        size = (1.8 + 0.72 * len(columns), 1.5 + 0.27 * len(rows))
-        ax = Figure(figsize=size, layout="constrained").subplots()
+        ax = new_axes(1.8 + 0.72 * len(columns), 1.5 + 0.27 * len(rows))
     ax.set_facecolor("0.88")
     shown = np.ma.masked_invalid(np.clip(values, -limit, limit))
     image = ax.imshow(shown, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
@@ -163,9 +161,7 @@ def plot_differences(
     return ax
 
 
-def _bars(
-    ax: Axes, x: NDArray[np.floating[Any]], spread: Spread, look: dict[str, Any], log: bool, floor: float | None
-) -> None:
+def _bars(ax: Axes, x: FloatArray, spread: Spread, look: Mapping[str, Any], log: bool, floor: float | None) -> None:
     """Markers with bars of one standard deviation that do not go below the floor."""
     means, sds = (np.asarray(values, np.float64) for values in spread)
     drawn = np.isfinite(means) & (means > 0 if log else True)
@@ -176,7 +172,7 @@ def _bars(
 
 
 def _floor(spreads: Sequence[Spread]) -> float | None:
-    """Where a logarithmic axis begins: below all means, and below the bars that do not reach far down."""
+    """Lower end of a logarithmic axis: below all means, and below the bars unless they are very long."""
     none = np.empty(0)
     means, sds = (np.concatenate([none, *(np.asarray(spread[k], np.float64) for spread in spreads)]) for k in (0, 1))
     usable = np.isfinite(means) & (means > 0)

@@ -1,1 +1,1 @@
-"""What plots share: looks, messages, time grids, files."""
+"""What all plots share: look, text in axes, time grids, chosen rows, confidence bands, files."""

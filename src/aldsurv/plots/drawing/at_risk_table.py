@@ -18,7 +18,7 @@ _LINE, _HALF_DIGIT = 1.3, 0.3
 
 
 class _SameTicks(Locator):
-    """The ticks that another time axis shows, also after its limits have changed."""
+    """The ticks of another time axis, also after its limits have changed."""
 
     def __init__(self, ax: Axes) -> None:
         self._ax = ax
@@ -32,7 +32,7 @@ def add_at_risk_row(ax: Axes, estimate: KaplanMeier, label: str | None, colour: 
     """Write the number at risk at each tick below the name of the time axis, under the rows already there."""
     earlier = sum(child.get_label() == _NAME for child in ax.child_axes)
     size = float(ax.xaxis.label.get_fontsize())
-    # Distances in points from the axis hold at any size of the figure: tick labels and the axis' name come first.
+    # In points from the axis, so that it fits figures of any size; tick labels and the axis label come first.
     heading = 2 * _LINE * size + 8
     down = heading + (1 + earlier) * _LINE * size
     # A second axis in the same place, so that the numbers stay with their ticks when the limits change.
@@ -45,7 +45,7 @@ def add_at_risk_row(ax: Axes, estimate: KaplanMeier, label: str | None, colour: 
     if not earlier:
         _write(ax, _NAME, (0.0, -heading), "0.4", "left")
     if label is not None:
-        # Beside the first number, half of which stands left of the axis; names stand in line up to five digits.
+        # Left of the first number, half of which is left of the axis; names are aligned up to five digits.
         digits = max(5, len(_number(float(estimate.at_risk.max()))))
         _write(ax, label, (-digits * _HALF_DIGIT * size - 8, -down), colour, "right")
 
@@ -66,5 +66,5 @@ def _write(ax: Axes, text: str, place: tuple[float, float], colour: str, side: s
 
 
 def _number(value: float) -> str:
-    """Whole numbers as such; weights may make others."""
+    """One decimal for counts that weights have made fractional."""
     return f"{np.round(value, 1):.1f}".removesuffix(".0")

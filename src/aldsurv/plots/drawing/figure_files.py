@@ -1,10 +1,9 @@
-"""Writing figures to files that are either whole or not there."""
+"""Writing figures to files, whole or not at all."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -15,25 +14,26 @@ from aldsurv.files.writing import whole_file
 __all__ = ["save_figure"]
 
 # Without dates, the same figure gives the same file.
-_METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+_METADATA: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
-    """Write a figure and return its path, which holds the old file or the whole new one, never a part.
+    """Write a figure and return its path; if writing fails, an old file stays as it was.
 
     Parameters
     ----------
     figure
-        What to write.
+        Figure to write.
     path
-        Where to, ending in .png, .svg or .pdf; the folder must exist.
+        Name of the file, ending in .png, .svg or .pdf; the folder must exist.
     dpi
         Dots per inch of a PNG.
     """
     target = Path(path)
     kind = target.suffix.lower().removeprefix(".")
     if kind not in _METADATA:
-        raise ParameterError(f"path must end in {', '.join('.' + known for known in _METADATA)}, but is {str(path)!r}.")
+        endings = ", ".join(f".{ending}" for ending in _METADATA)
+        raise ParameterError(f"path must end in {endings}, but is {str(path)!r}.", argument="path")
     with whole_file(target) as file, matplotlib.rc_context({"svg.hashsalt": "aldsurv"}):
         figure.savefig(file, format=kind, dpi=dpi, bbox_inches="tight", metadata=_METADATA[kind])
     return target

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
 from aldsurv.benchmark.figure_data import difference_grid, figure_curves, figure_values, published_figure_values
 from aldsurv.benchmark.ranking import rank_models
-from aldsurv.benchmark.results import METRICS, Results
+from aldsurv.benchmark.results import PAPER_METRICS, Results
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 from aldsurv.datasets import load_split
 from aldsurv.errors import AldsurvError
@@ -40,7 +40,7 @@ _WIDE = 100.0
 def metric_pictures(results: Results, view: View, folder: Path) -> tuple[Picture, ...]:
     """Means and standard deviations of each of the nine metrics, over datasets and models."""
     found = []
-    for metric in METRICS:
+    for metric in PAPER_METRICS:
         datasets, values = figure_values(results, metric, view=view)
         if not datasets:
             continue
@@ -87,7 +87,7 @@ def calibration_pictures(results: Results, view: View, folder: Path) -> tuple[Pi
 def ranking_pictures(results: Results, view: View, folder: Path) -> tuple[Picture, ...]:
     """Critical-difference diagrams of the nine metrics, where there are enough datasets and models."""
     found = []
-    for metric in METRICS:
+    for metric in PAPER_METRICS:
         ranking = rank_models(results, metric, view=view)
         if np.isnan(ranking.critical_difference):
             continue

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from aldsurv.benchmark import tables
 from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.results import Results
 from aldsurv.benchmark.store import Store
-from aldsurv.benchmark.tables import all_tables as tables
-from aldsurv.benchmark.tables.table_value import Table
+from aldsurv.benchmark.tables import BenchmarkTable
 from aldsurv.benchmark.view import View
 from aldsurv.files.writing import write_text
 from aldsurv.reports.benchmark import benchmark_figures as figures
@@ -97,7 +97,7 @@ def _of_view(view: View) -> str:
 
 
 def _table_sections(store: Store, results: Results, plan: Plan, view: View, folder: Path) -> tuple[Section, ...]:
-    def written(found: Iterable[Table]) -> tuple[Block, ...]:
+    def written(found: Iterable[BenchmarkTable]) -> tuple[Block, ...]:
         return tuple(write_table(table, folder) for table in found if table.rows)
 
     verdicts: list[Block] = []
@@ -109,7 +109,7 @@ def _table_sections(store: Store, results: Results, plan: Plan, view: View, fold
                 test = "corrected resampled" if corrected else "Student's"
                 title = f"{table.title}: {test} t test, recipe “{recipe}”"
                 verdicts.append(write_table(replace(table, name=f"{table.name}_{recipe}", title=title), folder))
-    summaries = (tables.summary_table(results, view=view), tables.at_zero_table(results, view=view))
+    summaries = (tables.summary_table(results, view=view), tables.mass_below_zero_table(results, view=view))
     compared = (
         tables.recipes_table(results, definition=view.definition),
         tables.definitions_table(results, recipe=view.recipe),

@@ -9,16 +9,16 @@ import numpy as np
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
 from aldsurv.benchmark.paper.published import Published, published_results
 from aldsurv.benchmark.plan import Plan
-from aldsurv.benchmark.results import METRICS, Results, Series
-from aldsurv.benchmark.statistics import as_loss, spread
-from aldsurv.benchmark.tables.table_value import NOT_THERE, Number, cell_text
+from aldsurv.benchmark.results import PAPER_METRICS, Results, Series
+from aldsurv.benchmark.statistics import RunSummary, as_loss
+from aldsurv.benchmark.tables.benchmark_table import NO_VALUE, NumberCell, format_cell
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
 __all__ = ["results_table"]
 
 # Published standard deviations beyond which a mean counts as another one.
 _FAR = 2.0
-_METRICS = (*METRICS, "log_likelihood")
+_METRICS = (*PAPER_METRICS, "log_likelihood")
 _COLUMNS = (
     PageColumn("dataset", "Dataset", filtered=True),
     PageColumn("metric", "Metric", filtered=True),
@@ -53,7 +53,7 @@ def results_table(plan: Plan, results: Results) -> PageTable:
     """
     published = published_results()
     series = [cell.series for cell in plan.cells()]
-    found = {(one, metric): spread(results.by_seed(one, metric)) for one in series for metric in _METRICS}
+    found = {(one, metric): results.summary(one, metric) for one in series for metric in _METRICS}
     best = _best(found)
     groups: dict[tuple[str, ...], list[Series]] = {}
     for one in series:
@@ -75,7 +75,7 @@ def _beside(published: Mapping[tuple[str, str, str], Published], series: Series,
     return published.get((series.dataset, series.model, metric)) if same else None
 
 
-def _best(found: Mapping[tuple[Series, str], tuple[float, float, int]]) -> set[tuple[Series, str]]:
+def _best(found: Mapping[tuple[Series, str], RunSummary]) -> set[tuple[Series, str]]:
     """The model with the lowest loss of its mean, for each metric and all else."""
     lowest: dict[tuple[str, ...], tuple[float, tuple[Series, str]]] = {}
     for (one, metric), (mean, _, _) in found.items():
@@ -86,11 +86,9 @@ def _best(found: Mapping[tuple[Series, str], tuple[float, float, int]]) -> set[t
     return {winner for _, winner in lowest.values()}
 
 
-def _row(
-    series: Series, metric: str, ours: tuple[float, float, int], printed: Published | None, best: bool
-) -> tuple[PageCell, ...]:
+def _row(series: Series, metric: str, ours: RunSummary, printed: Published | None, best: bool) -> tuple[PageCell, ...]:
     mean, sd, runs = ours
-    difference, against, tone = np.nan, NOT_THERE, ""
+    difference, against, tone = np.nan, NO_VALUE, ""
     if printed is not None and printed.sd > 0 and not np.isnan(mean):
         difference = (mean - printed.mean) / printed.sd
         against, tone = _against(metric, mean, printed)
@@ -119,4 +117,4 @@ def _against(metric: str, mean: float, printed: Published) -> tuple[str, str]:
 
 
 def _number(value: float, *, digits: int = 3, tone: str = "") -> PageCell:
-    return PageCell(cell_text(Number(value, digits=digits)), float(value), tone)
+    return PageCell(format_cell(NumberCell(value, digits=digits)), float(value), tone)

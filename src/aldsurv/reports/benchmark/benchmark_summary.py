@@ -9,8 +9,8 @@ import numpy as np
 from aldsurv.benchmark.display_names import metric_title, model_title
 from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.ranking import rank_models
-from aldsurv.benchmark.results import METRICS, Results
-from aldsurv.benchmark.statistics import as_loss, spread
+from aldsurv.benchmark.results import PAPER_METRICS, Results
+from aldsurv.benchmark.statistics import as_loss, run_summary
 from aldsurv.benchmark.verdicts import count_verdicts, verdicts
 from aldsurv.benchmark.view import View, sorted_models
 from aldsurv.reports.page.page import Block, Facts, Text, Tile, Tiles
@@ -40,7 +40,7 @@ def wins(results: Results, metric: str, view: View) -> dict[str, int]:
     """On how many datasets each model has the lowest mean loss; a dataset with one model has no winner."""
     losses: dict[str, dict[str, float]] = {}
     for (dataset, model), series in view.series(results).items():
-        mean, _, _ = spread(as_loss(metric, results.by_seed(series, metric)))
+        mean, _, _ = run_summary(as_loss(metric, results.by_seed(series, metric)))
         if np.isfinite(mean):
             losses.setdefault(dataset, {})[model] = mean
     counts = dict.fromkeys(sorted_models(model for here in losses.values() for model in here), 0)
@@ -54,7 +54,7 @@ def wins_table(results: Results, view: View) -> PageTable:
     """Wins of every model by every metric."""
     models = sorted_models(model for _, model in view.series(results))
     rows = []
-    for metric in METRICS:
+    for metric in PAPER_METRICS:
         counts = wins(results, metric, view)
         most = max(counts.values(), default=0)
         cells = [counts.get(model, 0) for model in models]
@@ -80,7 +80,7 @@ def finding_tiles(results: Results, table: PageTable, view: View) -> Tiles:
         All results, from `results_table`: how many agree with the paper is counted there.
     """
     tiles = [*_agreement(table, view.recipe), *_verdict_tiles(results, view)]
-    for metric in METRICS:
+    for metric in PAPER_METRICS:
         ranking = rank_models(results, metric, view=view)
         if not ranking.models or np.isnan(ranking.mean_ranks[0]) or len(ranking.models) < 2:
             continue

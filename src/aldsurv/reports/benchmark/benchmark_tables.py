@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from aldsurv.benchmark.tables.table_text import to_csv, to_latex, to_markdown
-from aldsurv.benchmark.tables.table_value import Cell, Number, Table, cell_text
+from aldsurv.benchmark.tables import BenchmarkTable, NumberCell, TableCell, format_cell, to_csv, to_latex, to_markdown
 from aldsurv.files.writing import write_text
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
@@ -17,7 +16,7 @@ _WRITERS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
 _ROWS_TO_FILTER = 30
 
 
-def write_table(table: Table, folder: Path) -> PageTable:
+def write_table(table: BenchmarkTable, folder: Path) -> PageTable:
     """Write a table as CSV, Markdown and LaTeX into ``folder/tables``, and give it for the page in ``folder``.
 
     Parameters
@@ -32,7 +31,7 @@ def write_table(table: Table, folder: Path) -> PageTable:
     return page_table(table, files=tuple(files))
 
 
-def page_table(table: Table, *, files: tuple[str, ...] = ()) -> PageTable:
+def page_table(table: BenchmarkTable, *, files: tuple[str, ...] = ()) -> PageTable:
     """A table as a part of a page."""
     long = len(table.rows) > _ROWS_TO_FILTER
     taken: set[str] = set()
@@ -44,9 +43,9 @@ def page_table(table: Table, *, files: tuple[str, ...] = ()) -> PageTable:
     return PageTable(table.name, table.title, tuple(columns), rows, about=table.note, files=files)
 
 
-def _cell(cell: Cell) -> PageCell:
-    if isinstance(cell, Number):
-        return PageCell(cell_text(cell), cell.value, "best" if cell.best else "")
+def _cell(cell: TableCell) -> PageCell:
+    if isinstance(cell, NumberCell):
+        return PageCell(format_cell(cell), cell.value, "best" if cell.best else "")
     return PageCell(cell)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.inspection import Importance, PartialDependence, partial_dependence, permutation_importance
-from aldsurv.metrics.row_matching import as_numbers
-from aldsurv.models.neural.parametric_survival import ParametricSurvival
-from aldsurv.models.trees.boosted_ald import BoostedALD
-from aldsurv.plots.effect_plots import in_plain, parameter_figure, plot_importance, plot_partial_dependence
+from aldsurv.metrics.checked_arguments import as_numbers
+from aldsurv.models.base import SurvivalEstimator
+from aldsurv.plots.drawing.appearance import plain_label
+from aldsurv.plots.effect_plots import parameter_figure, plot_importance, plot_partial_dependence
 from aldsurv.reports.model.row_sections import HEIGHT, WIDTH
 from aldsurv.reports.model.subject import Subject
 from aldsurv.reports.page.number_words import amount, counted, listed, number
@@ -68,7 +68,7 @@ def effect_sections(subject: Subject, importance: Importance) -> tuple[Section, 
         blocks.append(Text(f"Effects of the {len(columns)} most important of {len(importance.names)} columns."))
     sections = [Section("effects", "What the predictions depend on", tuple(blocks if effects else blocks[:2]))]
     model = subject.model
-    if columns and isinstance(model, (ParametricSurvival, BoostedALD)):
+    if columns and model.parameter_names:
         few = len(model.parameter_names) <= _MOST_PARAMETERS
         sections += [_parameter_section(subject, model, columns[:_MOST_PARAMETER_COLUMNS])] if few else []
     return tuple(sections)
@@ -128,7 +128,7 @@ def _importance_picture(importance: Importance) -> Picture:
 
 def _effect_picture(subject: Subject, effect: PartialDependence, told: str) -> Picture:
     short = "median" if effect.summary == "median" else "mean time"
-    unit = "" if subject.unit is None else f" ({in_plain(subject.unit)})"
+    unit = "" if subject.unit is None else f" ({plain_label(subject.unit)})"
     ax = plot_partial_dependence(effect, label=f"predicted {short}{unit}")
     if effect.upper.max() > subject.follow_up:
         ax.axhline(subject.follow_up, color="0.4", linestyle=":", linewidth=1.2)
@@ -165,7 +165,7 @@ def _level(value: object) -> str:
     return number(value, 6) if isinstance(value, float) else str(value)
 
 
-def _parameter_section(subject: Subject, model: ParametricSurvival | BoostedALD, columns: Sequence[int]) -> Section:
+def _parameter_section(subject: Subject, model: SurvivalEstimator, columns: Sequence[int]) -> Section:
     names = model.parameter_names
     told = "; ".join(f"{_LETTERS.get(name, name)} says {_MEANINGS.get(name, 'its shape')}" for name in names)
     told += ", all on the logarithm of time" if model.of_log_time else ""

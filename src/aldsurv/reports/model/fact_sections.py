@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aldsurv.registry import MODELS
 from aldsurv.reports.model.subject import Subject
 from aldsurv.reports.page.citation import bibtex, in_text
 from aldsurv.reports.page.number_words import amount, number, percent
@@ -26,7 +27,7 @@ def caution_section(found: list[tuple[str, str]]) -> Section:
 def model_section(subject: Subject) -> Section:
     """Kind, training and settings of the model."""
     facts, model = subject.facts, subject.model
-    entries = [("Kind", type(model).__name__)]
+    entries = [("Kind", f"{MODELS.title_of(type(model))} ({type(model).__name__})")]
     if "rows" in facts:
         share = percent(facts["events"] / facts["rows"])
         entries += [

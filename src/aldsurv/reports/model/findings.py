@@ -14,10 +14,10 @@ from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Step, SurvivalDistribution
 from aldsurv.errors import DataError
-from aldsurv.metrics.calibration.horizons import mean_survival
+from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.metrics.error.brier import default_times
+from aldsurv.metrics.evaluation_times import mean_survival
 from aldsurv.metrics.point_estimates import Point
-from aldsurv.metrics.row_matching import as_numbers
 from aldsurv.models import SurvivalEstimator
 from aldsurv.models.linear.design import Design
 from aldsurv.nonparametric import kaplan_meier

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -16,6 +14,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.files.writing import write_text
 from aldsurv.models import SurvivalEstimator
+from aldsurv.plots.drawing.axes_text import collected_warnings
 from aldsurv.reports.model.cautions import cautions
 from aldsurv.reports.model.effect_sections import effect_sections, importance_of
 from aldsurv.reports.model.fact_sections import caution_section, citation_section, footer, model_section
@@ -138,12 +137,12 @@ def model_report(
     page_templates()
     outcome = SurvivalData.of(data)
     _check(outcome, people, random_state)
-    with _collected() as notes:
+    with collected_warnings() as notes:
         known = None if train is None else SurvivalData.of(train)
         subject = subject_of(model, X, outcome, train=known, unit=unit, seed=random_state)
         findings = examined(subject)
     # What else is warned of is the same again, of rows that were shuffled or repeated.
-    with _collected():
+    with collected_warnings():
         importance = importance_of(subject)
         column = None if group is None else (group[0], np.asarray(group[1])[subject.rows])
         groups, horizon = groups_of(subject, importance.order, column)
@@ -195,18 +194,3 @@ def _check(outcome: SurvivalData, people: int | Sequence[int], seed: Any) -> Non
             f"people must be a number from 1 to {_MOST_PEOPLE}, or at most {_MOST_PEOPLE} row numbers from 0 to "
             f"{len(outcome) - 1}, but is {people!r:.60}."
         )
-
-
-@contextmanager
-def _collected() -> Iterator[list[str]]:
-    """What is warned of, as sentences for the page: its reader does not see the terminal."""
-    told: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield told
-    for warning in caught:
-        text = " ".join(str(warning.message).split())
-        if not issubclass(warning.category, UserWarning):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        elif text not in told:
-            told.append(text)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aldsurv import metrics, plots
-from aldsurv.plots.effect_plots import in_plain
+from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.findings import Findings
 from aldsurv.reports.model.model_verdicts import calibration_verdict, error_words, ranking_verdict, slope_words
 from aldsurv.reports.model.row_sections import HEIGHT, WIDTH
@@ -57,7 +57,7 @@ def calibration_section(subject: Subject, findings: Findings) -> Section:
     )
     p, counts = findings.d_calibration.p_value, findings.d_calibration.counts
     shares = ", ".join(f"{100 * share:.1f}" for share in counts / counts.sum())
-    unit = None if subject.unit is None else in_plain(subject.unit)
+    unit = None if subject.unit is None else plain_label(subject.unit)
     # A round time reads better; the middle one of the events is not near the end, where it could leave the data.
     at = float(f"{np.quantile(data.time[data.event], 0.5):.2g}")
     when = amount(at, subject.unit)
@@ -96,7 +96,7 @@ def calibration_section(subject: Subject, findings: Findings) -> Section:
 
 def discrimination_section(subject: Subject, findings: Findings) -> Section:
     """Order and error over time."""
-    unit = None if subject.unit is None else in_plain(subject.unit)
+    unit = None if subject.unit is None else plain_label(subject.unit)
     some = subject.some_rows(3000)
     lead = Text(
         "Discrimination is whether early events are told from late ones. The first picture shows at each time how "
@@ -138,7 +138,7 @@ def observed_section(subject: Subject, findings: Findings) -> Section:
         f"nobody knows how far. Typical error: {amount(findings.error, subject.unit)} "
         f"({error_words(subject, findings)}).{sampled}"
     )
-    unit = None if subject.unit is None else in_plain(subject.unit)
+    unit = None if subject.unit is None else plain_label(subject.unit)
     ax = plots.plot_predicted_against_observed(some.predicted, some.data, point=findings.error_point, unit=unit)
     picture = embedded_picture(
         ax.figure,

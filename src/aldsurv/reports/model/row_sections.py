@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from aldsurv import plots
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.metrics.row_matching import as_numbers
-from aldsurv.plots.effect_plots import in_plain
+from aldsurv.metrics.checked_arguments import as_numbers
+from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.findings import INTERVAL, Findings
 from aldsurv.reports.model.model_verdicts import (
     average_words,
@@ -259,4 +259,4 @@ def _plain(value: Any) -> str:
 
 
 def _drawn(unit: str | None) -> str | None:
-    return None if unit is None else in_plain(unit)
+    return None if unit is None else plain_label(unit)

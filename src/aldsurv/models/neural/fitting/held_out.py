@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from aldsurv.columns.covariates import take_rows
 from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.models.neural.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.point_choice import HeldRows
-from aldsurv.models.neural.fitting.preparation import rows_of
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier, sampled_rows
 
@@ -53,7 +53,7 @@ def held_out_gain(fitted: FittedNetwork, task: Prepared) -> Gain | None:
     for k, (training, held) in enumerate(zip(task.rows.train, task.rows.validation or (), strict=False)):
         rows = sampled_rows(held)
         raw = fitted.outputs(task.x[rows], member=k)[0]
-        predicted = fitted.member_distribution(raw, k, rows_of(task.covariates, rows))
+        predicted = fitted.member_distribution(raw, k, take_rows(task.covariates, rows))
         learned_from = observed if fitted.model.LEARNS_FROM_ALL else observed[training]
         parts.append(HeldPart(predicted, observed[rows], learned_from))
     return gain_over_kaplan_meier(parts, repeats=task.rows.repeats)

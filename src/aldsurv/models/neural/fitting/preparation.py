@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -21,7 +20,6 @@ __all__ = [
     "even_weights",
     "in_unit",
     "member_seeds",
-    "rows_of",
     "split_for_members",
     "time_unit",
     "with_log_times",
@@ -195,7 +193,7 @@ def in_unit(data: SurvivalData, unit: float) -> SurvivalData:
         same &= entry < np.where(scaled.right_censored, lower, upper)
     if not same.all():
         return scaled
-    return SurvivalData._trusted(lower, upper, entry, scaled.weight, scaled.cause, scaled.causes)
+    return SurvivalData.from_checked(lower, upper, entry, scaled.weight, scaled.cause, scaled.causes)
 
 
 def even_weights(data: SurvivalData) -> NDArray[np.float64] | None:
@@ -221,13 +219,3 @@ def with_log_times(data: SurvivalData) -> SurvivalData:
     entry = None if data.entry is None else np.where(entered, -np.inf, data.entry)
     lower = np.where(from_zero, -np.inf, data.lower)
     return SurvivalData.interval(lower, data.upper, entry=entry, weight=data.weight)
-
-
-def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Some rows of covariates of any kind, by their numbers."""
-    if isinstance(X, Mapping):
-        return {name: np.asarray(column)[rows] for name, column in X.items()}
-    try:
-        return X.iloc[rows]
-    except AttributeError:
-        return (X if isinstance(X, np.ndarray) or "columns" in dir(X) else np.asarray(X))[rows]

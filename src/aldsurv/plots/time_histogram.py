@@ -1,0 +1,111 @@
+"""Histograms of observed times: when events happened and when observation ended without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, show_legend, time_label, write_remark
+from aldsurv.plots.drawing.axes_text import write_message
+from aldsurv.plots.drawing.time_grid import FloatArray
+
+__all__ = ["plot_time_distribution", "plot_time_histogram", "time_histogram_figure"]
+
+_BINS = 40
+
+
+def plot_time_distribution(
+    data: SurvivalData, *, bins: int | Sequence[float] = _BINS, unit: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw a histogram of the observed times, of events and censored rows.
+
+    Parameters
+    ----------
+    data
+        Rows with any censoring. An interval-censored row is drawn at the middle of its interval, a left-censored one
+        at half its time.
+    bins, unit, ax
+        As in `plot_time_histogram`.
+
+    Examples
+    --------
+    >>> ax = plot_time_distribution(SurvivalData.right([1, 2, 2, 4], [1, 1, 0, 1]), bins=2)
+    >>> [float(bar.get_height()) for bar in ax.containers[0]]
+    [1.0, 2.0]
+    """
+    ax = new_axes() if ax is None else ax
+    if len(data) == 0:
+        return write_message(ax, "there are no rows.")
+    low = np.where(np.isfinite(data.lower), data.lower, 0.0)
+    middle = np.where(data.right_censored, low, (low + np.where(data.right_censored, low, data.upper)) / 2)
+    plot_time_histogram(middle, data.exact, bins=bins, unit=unit, ax=ax)
+    share, plural = 100 * data.n_events / len(data), "s" * (data.n_events != 1)
+    write_remark(ax, f"{len(data)} rows, {data.n_events} event{plural} ({share:.0f} %)")
+    return ax
+
+
+def plot_time_histogram(
+    time: ArrayLike,
+    event: ArrayLike,
+    *,
+    bins: int | Sequence[float] = _BINS,
+    unit: str | None = None,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a histogram of the last observed times, with the censored subjects above those with an event.
+
+    Parameters
+    ----------
+    time, event
+        Last time of each subject, and whether it is that of the event.
+    bins
+        Number of bins from 0 to the last time, or their edges.
+    unit
+        Unit of time, named at the axis.
+    title
+        Above the axes.
+    ax
+        Where to draw; None: in a new figure.
+    """
+    times, events = np.asarray(time, np.float64), np.asarray(event, np.bool_)
+    edges = _edges(times, bins) if isinstance(bins, int) else np.asarray(bins, np.float64)
+    ax = new_axes() if ax is None else ax
+    colours = [COLOURS[0], "0.75"]
+    names = ["event", "censored"]
+    ax.hist([times[events], times[~events]], bins=edges.tolist(), stacked=True, color=colours, label=names)
+    ax.set_xlabel(time_label(unit))
+    ax.set_ylabel("subjects")
+    ax.set_title(title, fontsize="medium")
+    draw_grid(ax, "y")
+    return show_legend(ax)
+
+
+def time_histogram_figure(
+    parts: Mapping[str, tuple[ArrayLike, ArrayLike]], *, bins: int = _BINS, unit: str | None = None
+) -> Figure:
+    """New figure with one histogram per part of a dataset, in the same bins.
+
+    Parameters
+    ----------
+    parts
+        Times and events by name, such as ``"training"`` and ``"test"``.
+    bins, unit
+        As in `plot_time_histogram`.
+    """
+    figure = Figure(figsize=(4.6 * max(len(parts), 1), 3.4), layout="constrained")
+    panels = figure.subplots(1, max(len(parts), 1), squeeze=False)[0]
+    edges = _edges(np.concatenate([np.zeros(1), *(np.ravel(np.asarray(time)) for time, _ in parts.values())]), bins)
+    for ax, (name, (time, event)) in zip(panels, parts.items(), strict=False):
+        title = f"{name} ({np.size(time)} subjects)"
+        plot_time_histogram(time, event, bins=edges.tolist(), unit=unit, title=title, ax=ax)
+    return figure
+
+
+def _edges(times: ArrayLike, bins: int) -> FloatArray:
+    return np.linspace(0.0, float(np.max(np.asarray(times), initial=0.0)) or 1.0, bins + 1)

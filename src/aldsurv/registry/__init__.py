@@ -1,0 +1,18 @@
+"""One record per model, adapter, family and metric: its name, where it is, its title, its purpose; imported on use."""
+
+from aldsurv.registry.family_records import FAMILIES, FamilyRecord
+from aldsurv.registry.metric_records import METRICS, MetricRecord
+from aldsurv.registry.model_records import MODELS, PEERS, ModelRecord
+from aldsurv.registry.records import Record, Registry
+
+__all__ = [
+    "FAMILIES",
+    "METRICS",
+    "MODELS",
+    "PEERS",
+    "FamilyRecord",
+    "MetricRecord",
+    "ModelRecord",
+    "Record",
+    "Registry",
+]

@@ -1,0 +1,123 @@
+"""The models, and other libraries' models behind the same interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aldsurv.registry.records import Record, Registry
+
+__all__ = ["MODELS", "PEERS", "ModelRecord"]
+
+
+@dataclass(frozen=True)
+class ModelRecord(Record):
+    """A model.
+
+    Parameters
+    ----------
+    paper
+        Whether the paper compares it.
+    """
+
+    paper: bool = False
+
+
+MODELS = Registry(
+    "model",
+    ModelRecord(
+        "ald",
+        "aldsurv.models.neural.ald:ALDSurvival",
+        "ALD",
+        "a network gives each individual a mixture of asymmetric Laplace distributions; the default",
+        paper=True,
+    ),
+    ModelRecord(
+        "boosted_ald",
+        "aldsurv.models.trees.boosted_ald:BoostedALD",
+        "Boosted ALD",
+        "the same distributions from boosted trees (needs xgboost to fit)",
+    ),
+    ModelRecord(
+        "cqrnn",
+        "aldsurv.models.neural.cqrnn:CQRNN",
+        "CQRNN",
+        "a network gives quantiles, by censored quantile regression",
+        paper=True,
+    ),
+    ModelRecord(
+        "lognormal",
+        "aldsurv.models.neural.log_normal_survival:LogNormalSurvival",
+        "LogNorm",
+        "a network gives each individual a log-normal distribution",
+        paper=True,
+    ),
+    ModelRecord(
+        "deepsurv",
+        "aldsurv.models.neural.deepsurv:DeepSurv",
+        "DeepSurv",
+        "proportional hazards with a network for the log risk",
+        paper=True,
+    ),
+    ModelRecord(
+        "deephit",
+        "aldsurv.models.neural.deephit:DeepHit",
+        "DeepHit",
+        "a network gives a probability for each bin of time and each competing cause",
+        paper=True,
+    ),
+    ModelRecord(
+        "cox", "aldsurv.models.linear.cox:CoxRegression", "Cox", "proportional hazards regression with hazard ratios"
+    ),
+    ModelRecord(
+        "weibull_aft",
+        "aldsurv.models.linear.aft:WeibullAFT",
+        "Weibull AFT",
+        "accelerated failure times with Weibull errors",
+    ),
+    ModelRecord(
+        "lognormal_aft",
+        "aldsurv.models.linear.aft:LogNormalAFT",
+        "Log-normal AFT",
+        "accelerated failure times with normal errors of log time",
+    ),
+    ModelRecord(
+        "recalibrated",
+        "aldsurv.models.wrappers.recalibrated_survival:RecalibratedSurvival",
+        "ALD recalibrated",
+        "a model whose levels are corrected on rows it was not trained on",
+    ),
+    ModelRecord(
+        "icald",
+        "aldsurv.models.neural.icald:ICALDSurvival",
+        "ICALD",
+        "asymmetric Laplace distributions calibrated for each individual while training",
+    ),
+    ModelRecord(
+        "icald_calibrated",
+        "aldsurv.models.wrappers.icald_calibrated:ICALDCalibrated",
+        "ICALD calibrated",
+        "a model made individually calibrated after its training",
+    ),
+)
+
+PEERS = Registry(
+    "peer",
+    ModelRecord(
+        "rsf",
+        "aldsurv.models.adapters.scikit_survival:ForestPeer",
+        "Random forest",
+        "scikit-survival's random survival forest",
+    ),
+    ModelRecord(
+        "gbsa",
+        "aldsurv.models.adapters.scikit_survival:GradientBoostingPeer",
+        "Gradient boosting",
+        "scikit-survival's gradient boosting",
+    ),
+    ModelRecord(
+        "xgb_cox", "aldsurv.models.adapters.xgboost_trees:XGBoostCox", "XGBoost Cox", "XGBoost with the loss of Cox"
+    ),
+    ModelRecord(
+        "xgb_aft", "aldsurv.models.adapters.xgboost_trees:XGBoostAFT", "XGBoost AFT", "XGBoost with failure times"
+    ),
+)
