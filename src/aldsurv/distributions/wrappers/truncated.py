@@ -133,7 +133,7 @@ class LeftTruncated(Truncated):
         if bool(xp.any(gone)):
             row = int(xp.argmax(xp.astype(gone, xp.int64)[:, 0]))
             raise ParameterError(
-                f"nobody can be event-free at since in row {row} ({float(self.since[row, 0]):g}): survival is 0 there."
+                f"survival must be above 0 at since, but is 0 at {float(self.since[row, 0]):g}", argument="since", row=row
             )
 
     @property
