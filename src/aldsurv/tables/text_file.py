@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
 from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
-from aldsurv.tables.parse_numbers import settled_numbers
+from aldsurv.tables.parse_numbers import parse_numbers
 from aldsurv.tables.table_file import ArrowBatch, TableFile
 from aldsurv.tables.table_format import DELIMITERS, TextFormat
 from aldsurv.tables.text_column import text_numbers
@@ -73,7 +73,7 @@ class TextFile(TableFile):
 
     def as_numbers(self, values: NDArray[Any], name: str, *, mixed: bool) -> NDArray[Any]:
         """A column of text as numbers if all of it is, and if `mixed`, those of its values that are."""
-        return settled_numbers(values, name, self._format.decimal, mixed=mixed)
+        return parse_numbers(values, name, self._format.decimal, mixed=mixed)
 
     def line_of(self, row: int) -> int | None:
         """Line in which a row begins; None if the file is too damaged to tell."""
@@ -136,7 +136,7 @@ class TextFile(TableFile):
 
     def _slices(self, types: dict[str, Any], rows: int, piece: int, skip: int) -> Iterator[tuple[Any, int]]:
         options = self._options(piece, types, list(types))
-        # Gaps are found later: what is handed through stays as it stands.
+        # Gaps are looked for later: columns that are handed through stay as they are written.
         options["convert_options"].strings_can_be_null = False
         text, file = self._stream()
         for batch in _csv().open_csv(text, **options):
