@@ -28,7 +28,7 @@ _TIMES, _DEVIATIONS = 2.0, 3.0
 _LARGEST_SHARE = 10
 
 
-def find_copies(X: Any, data: SurvivalData) -> IntArray | None:
+def find_copies(X: object, data: SurvivalData) -> IntArray | None:
     """A number for each row (n,), equal for exact copies of one row and -1 for a row that occurs once.
 
     Copies have equal covariates, times, events and entries; weights do not matter, nor does a column of text that
@@ -121,7 +121,7 @@ def _outcome_columns(data: SurvivalData) -> Iterator[NDArray[Any]]:
     yield from (column for column in (data.lower, data.upper, data.entry, data.cause) if column is not None)
 
 
-def _covariates(X: Any) -> Iterator[NDArray[Any]]:
+def _covariates(X: object) -> Iterator[NDArray[Any]]:
     for column in covariate_arrays(X):
         if column.dtype.kind in "OUS":
             codes = _codes(column)

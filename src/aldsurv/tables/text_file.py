@@ -26,9 +26,9 @@ _PIECES = (1 << 20, 1 << 26)
 # The same where rows are handed out in blocks: for each column, some thousand rows, and the most of all columns. Arrow
 # reads several pieces ahead.
 _PIECE_PER_COLUMN, _LARGEST_PIECE = 1 << 15, 1 << 24
-# Reading once more in another type costs a pass; with more surprises than this, Arrow finds the types by itself,
+# Reading once more in another type costs a pass; after so many passes Arrow finds the types by itself,
 # for which it keeps all of the text in memory until the end.
-_MOST_SURPRISES = 6
+_MOST_PASSES = 6
 _CONVERSION = re.compile(r"In CSV column #(\d+): .*CSV conversion error to ([a-z]+)")
 
 
@@ -93,7 +93,7 @@ class TextFile(TableFile):
 
     def _read_whole(self, types: dict[str, Any], piece: int) -> dict[str, ColumnBuilder]:
         arrow = import_arrow("pyarrow")
-        for _ in range(_MOST_SURPRISES):
+        for _ in range(_MOST_PASSES):
             builders = {name: ColumnBuilder(kind, name) for name, kind in types.items()}
             try:
                 for batch in self._open(piece, types):
