@@ -407,7 +407,7 @@ def test_types_that_change_late(write) -> None:
 
 
 def test_more_surprises_than_passes(write) -> None:
-    n = text_file._MOST_SURPRISES + 2
+    n = text_file._MOST_PASSES + 2
     rows = [",".join(["1"] * n)] * 120_000
     odd = ",".join(f"w{k}" if k % 2 else "1.5" for k in range(n))
     text = ",".join(f"c{k}" for k in range(n)) + "\n" + "\n".join([*rows, odd]) + "\n"

@@ -146,7 +146,7 @@ def column_array(column: Column) -> NDArray[Any]:
 
 
 def number_column(column: Column) -> FloatArray:
-    """A fresh float64 column of shape (n,): missing values become NaN, what is no number is refused."""
+    """A fresh float64 column of shape (n,): missing values become NaN, anything else than a number is an error."""
     raw = column_array(column)
     if raw.dtype.kind not in "iuf":
         raw = _numbers_among_objects(raw, column)

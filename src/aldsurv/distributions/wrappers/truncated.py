@@ -132,9 +132,8 @@ class LeftTruncated(Truncated):
             gone = base._log_survival(self.since) == -math.inf
         if bool(xp.any(gone)):
             row = int(xp.argmax(xp.astype(gone, xp.int64)[:, 0]))
-            raise ParameterError(
-                f"nobody can be event-free at since in row {row} ({float(self.since[row, 0]):g}): survival is 0 there."
-            )
+            problem = f"survival must be above 0 at since, but is 0 at {float(self.since[row, 0]):g}"
+            raise ParameterError(problem, argument="since", row=row)
 
     @property
     def _base(self) -> SurvivalDistribution:
