@@ -363,11 +363,11 @@ def test_random_damage_is_seen(tmp_path, whole):
     path, seen, untouched = tmp_path / "model", Counter(), 0
     for turn in range(3_000):
         raw = dice.choice([flip, flip, cut, insert, splice, change_length])(whole, dice)
-        found = outcome(path, raw)
-        if isinstance(found, str):
-            seen[found[:20]] += 1
+        result = outcome(path, raw)
+        if isinstance(result, str):
+            seen[result[:20]] += 1
         else:
-            assert same(found, (DOCUMENT, ARRAYS))
+            assert same(result, (DOCUMENT, ARRAYS))
             untouched += 1
         # Measuring takes longer than reading.
         assert turn % 40 or peak_of_reading(path) < 100_000
@@ -382,12 +382,12 @@ def test_random_headers_are_refused_or_mean_what_safetensors_reads(tmp_path, who
     path, refused, accepted = tmp_path / "model", [], 0
     for turn in range(3_000):
         raw = edit_header(whole, dice)
-        found = outcome(path, raw)
-        if isinstance(found, str):
-            refused.append(found)
+        result = outcome(path, raw)
+        if isinstance(result, str):
+            refused.append(result)
         else:
             accepted += 1
-            assert same(found, (DOCUMENT, safetensors.numpy.load(raw)))
+            assert same(result, (DOCUMENT, safetensors.numpy.load(raw)))
         assert turn % 40 or peak_of_reading(path) < 100_000
     # All checks of the structure are reached, and the checksum never stands in for one.
     assert accepted > 100
@@ -416,5 +416,5 @@ JSON = st.recursive(
 )
 def test_arbitrary_entries_are_refused_or_mean_what_safetensors_reads(tmp_path_factory, entries, data):
     raw = minimal(entries, data)
-    found = outcome(tmp_path_factory.getbasetemp() / "entries", raw)
-    assert isinstance(found, str) or same(found, ({}, safetensors.numpy.load(raw)))
+    result = outcome(tmp_path_factory.getbasetemp() / "entries", raw)
+    assert isinstance(result, str) or same(result, ({}, safetensors.numpy.load(raw)))
