@@ -7,6 +7,7 @@ from aldsurv.distributions.families.log_asymmetric_laplace import LogAsymmetricL
 from aldsurv.distributions.families.log_normal import LogNormal
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.families.normal import Normal
+from aldsurv.distributions.families.positive_asymmetric_laplace import PositiveAsymmetricLaplace
 from aldsurv.distributions.families.quantile_knots import QuantileKnots
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.families.weibull import Weibull
@@ -15,7 +16,7 @@ from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.distributions.wrappers.recalibrated import Recalibrated
 from aldsurv.distributions.wrappers.shifted import Shifted
-from aldsurv.distributions.wrappers.truncated import LeftTruncated, PositiveAsymmetricLaplace
+from aldsurv.distributions.wrappers.truncated import LeftTruncated
 
 __all__ = [
     "AsymmetricLaplace",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.parametric import POSITIVE, REAL, Parametric
@@ -44,6 +44,8 @@ class AsymmetricLaplace(Parametric):
     array([[1.   , 0.137, 0.004],
            [1.   , 1.   , 0.137]])
     """
+
+    events_at_zero: ClassVar[bool] = True
 
     theta: Array = field(metadata=REAL)
     sigma: Array = field(metadata=POSITIVE)
@@ -174,7 +176,7 @@ class AsymmetricLaplace(Parametric):
         return self.theta
 
     def _conditional(self, since: Array) -> SurvivalDistribution:
-        from aldsurv.distributions.wrappers.truncated import PositiveAsymmetricLaplace
+        from aldsurv.distributions.families.positive_asymmetric_laplace import PositiveAsymmetricLaplace
 
         if not bool(namespace(since).all(since >= 0)):
             return super()._conditional(since)

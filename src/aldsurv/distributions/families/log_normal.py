@@ -33,7 +33,7 @@ class LogNormal(LogTime):
     """
 
     mu: Array = field(metadata=REAL)
-    sigma: Array = field(metadata=POSITIVE)
+    sigma: Array = field(metadata={**POSITIVE, "link": "softplus"})
 
     @property
     def _log_family(self) -> Normal:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.level_settings import check_level_settings
@@ -252,7 +253,7 @@ class ICALDSurvival(NeuralSurvival):
 
         settings = prepared[0].settings
         return level_objective(
-            _FAMILIES[settings["support"]],
+            SUPPORTS[settings["support"]],
             (settings["theta_link"], "exp", "exp"),
             data,
             share=settings["likelihood_share"],

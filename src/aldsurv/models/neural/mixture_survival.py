@@ -13,6 +13,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import LARGEST_NUMBER
 from aldsurv.models.neural.fitting.preparation import Rows
@@ -51,9 +52,7 @@ class MixtureSurvival(ParametricSurvival):
         from aldsurv.losses.likelihood.tied_times import least_component_scale
 
         times = data.lower[data.exact & (data.weights > 0)]
-        return {
-            "least_scale": np.array([least_component_scale(np.log(times) if settings["support"] == "log" else times)])
-        }
+        return {"least_scale": np.array([least_component_scale(SUPPORTS[settings["support"]].inside(times))])}
 
     def _objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: Any, device: Any) -> Objective:
         settings = prepared[0].settings
@@ -63,7 +62,7 @@ class MixtureSurvival(ParametricSurvival):
         from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
 
         least = _least_scales(prepared)
-        return mixture_objective(layout, settings["support"], data, least, unit=units, device=device)
+        return mixture_objective(layout, SUPPORTS[settings["support"]], data, least, unit=units, device=device)
 
     def _with_terms(
         self, likelihood: Objective, prepared: Sequence[Prepared], data: SurvivalData, device: Any
@@ -76,7 +75,7 @@ class MixtureSurvival(ParametricSurvival):
         return with_terms(
             likelihood,
             one_component(settings["theta_link"] == "exp") if layout is None else layout.columns,
-            settings["support"],
+            SUPPORTS[settings["support"]],
             data,
             calibration=settings["calibration"],
             crps=settings["crps"],
