@@ -1,4 +1,6 @@
-"""Survival distributions: one interface, one family a file."""
+"""Survival distributions: one interface, one family per file."""
+
+from typing import Any
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.asymmetric_laplace import AsymmetricLaplace
@@ -17,6 +19,7 @@ from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHaza
 from aldsurv.distributions.wrappers.recalibrated import Recalibrated
 from aldsurv.distributions.wrappers.shifted import Shifted
 from aldsurv.distributions.wrappers.truncated import LeftTruncated
+from aldsurv.registry import FAMILIES
 
 __all__ = [
     "AsymmetricLaplace",
@@ -37,3 +40,11 @@ __all__ = [
     "SurvivalDistribution",
     "Weibull",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A family that has nothing but its record."""
+    for record in FAMILIES.records():
+        if record.location.endswith(f":{name}"):
+            return record.load()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
