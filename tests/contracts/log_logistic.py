@@ -75,4 +75,4 @@ class LogLogistic(Parametric):
         return 0 * self.scale
 
     def _scaled(self, factor: Array) -> LogLogistic:
-        return self._trusted(scale=factor * self.scale, shape=self.shape + 0 * factor)
+        return self.from_checked(scale=factor * self.scale, shape=self.shape + 0 * factor)

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import laplace_asymmetric
 
 from aldsurv import SurvivalData
-from aldsurv.distributions.numerics.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.losses.likelihood.ald_information import ald_information
 from aldsurv.losses.likelihood.ald_slopes import between_value_and_slopes

@@ -12,7 +12,7 @@ from scipy import stats
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import DataError
 from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective

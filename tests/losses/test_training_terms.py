@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import DataError
 from aldsurv.losses import likelihood_objective

@@ -120,7 +120,7 @@ def test_given_times_are_kept_and_corners_added() -> None:
     ids=["step", "shifted", "conditional", "mixture"],
 )
 def test_steps_are_drawn_as_steps(steps: SurvivalDistribution, times) -> None:
-    probes = np.setdiff1d(np.linspace(0.05, 13.9, 500).round(3), np.asarray(steps._kinks()).ravel())
+    probes = np.setdiff1d(np.linspace(0.05, 13.9, 500).round(3), np.asarray(steps.kinks()).ravel())
     for row, line in zip(steps, plot_survival(steps, times).lines, strict=True):
         between = np.interp(probes, line.get_xdata(), line.get_ydata())
         np.testing.assert_allclose(between, row.survival(probes)[0], atol=1e-12)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import LEAST_LOG_TIME
 from aldsurv.losses.rounding import beside_the_times, rounded
 

@@ -248,7 +248,7 @@ class _OfAnyRows(_LevelObjective):
 
     def _beyond_level(self, raw: Tensor, fields: tuple[Tensor, ...], level: Tensor) -> Tensor:
         parameters, (lower, upper, levels, *entry) = self._columns(raw, fields, level)
-        distribution, earliest = self._family._trusted(**parameters), 0.0 if self._in_log else -torch.inf
+        distribution, earliest = self._family.from_checked(**parameters), 0.0 if self._in_log else -torch.inf
         least, most = (_cdf(distribution, bound, earliest, *entry) for bound in (lower, upper))
         beyond = torch.relu(least - levels) + torch.where(torch.isposinf(upper), 0.0, torch.relu(levels - most))
         return beyond.view(level.shape)
@@ -268,11 +268,11 @@ def _cdf(distribution: SurvivalDistribution, time: Tensor, earliest: float, entr
     """``F(time)``, of those event-free at `entry`; 0 up to `earliest`, and at inf, where nobody asks."""
     known = torch.isfinite(time) & (time > earliest)
     at = torch.where(known, time, 1.0)
-    value = distribution._cdf(at)
+    value = distribution.cdf(at)
     if entry is not None:
         delayed = torch.isfinite(entry) & (entry > earliest) & known
         since = torch.minimum(torch.where(delayed, entry, at), at)
-        value = torch.where(delayed, -torch.expm1(distribution._log_survival_ratio(at, since)), value)
+        value = torch.where(delayed, -torch.expm1(distribution.log_conditional_survival(at, since)), value)
     return torch.where(known, value, 0.0)
 
 

@@ -110,12 +110,12 @@ class _WithTerms(Objective):
         # Differences of exponentials: float32 would have few digits left.
         lower, upper, entry, horizon, least = (field.reshape(-1, 1).double() for field in own)
         columns = self._columns(raw.reshape(-1, self.outputs).double(), least)
-        predicted = MixedAsymmetricLaplace._trusted(**columns, support=self._support.name)
+        predicted = MixedAsymmetricLaplace.from_checked(**columns, support=self._support.name)
         terms: list[Tensor] = []
         if self._crps < 1:
             terms.append((1 - self._crps) * self._likelihood.losses(raw, given, weight))
         if self._crps:
-            scores = predicted._crps_until(lower, upper, horizon).view(raw.shape[:2])
+            scores = predicted.crps_until(lower, upper, horizon).view(raw.shape[:2])
             terms.append(self._crps * weighted_mean(scores, weight))
         if self._calibration:
             first, last = (_levels(predicted, time, entry).view(raw.shape[:2]) for time in (lower, upper))
@@ -134,5 +134,5 @@ def _levels(predicted: MixedAsymmetricLaplace, times: Tensor, entry: Tensor) -> 
 
 def _cdf(predicted: MixedAsymmetricLaplace, times: Tensor) -> Tensor:
     finite = torch.isfinite(times)
-    level = predicted._cdf(torch.where(finite, times, torch.ones_like(times)))
+    level = predicted.cdf(torch.where(finite, times, torch.ones_like(times)))
     return torch.where(finite, level, (times > 0).to(level))

@@ -182,13 +182,15 @@ class AsymmetricLaplace(Parametric):
             return super()._conditional(since)
         # Counted from `since`, what is left is the family of positive times, with all its closed forms.
         remaining = self._shifted(-since)
-        return PositiveAsymmetricLaplace._trusted(**remaining._columns())._shifted(since)
+        return PositiveAsymmetricLaplace.from_checked(**remaining._columns())._shifted(since)
 
     def _scaled(self, factor: Array) -> AsymmetricLaplace:
-        return self._trusted(theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor)
+        return self.from_checked(theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor)
 
     def _shifted(self, offset: Array) -> AsymmetricLaplace:
-        return self._trusted(theta=self.theta + offset, sigma=self.sigma + 0 * offset, kappa=self.kappa + 0 * offset)
+        return self.from_checked(
+            theta=self.theta + offset, sigma=self.sigma + 0 * offset, kappa=self.kappa + 0 * offset
+        )
 
 
 def _log_tail(z: Array, out: Array, back: Array, mass: Array, rest: Array, odds: Array) -> Array:

@@ -71,4 +71,4 @@ class Exponential(Parametric):
         return 0 * self.scale
 
     def _scaled(self, factor: Array) -> Exponential:
-        return self._trusted(scale=factor * self.scale)
+        return self.from_checked(scale=factor * self.scale)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
 from aldsurv.checks import Choice, check
-from aldsurv.distributions.base import SurvivalDistribution, residual_anywhere
+from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.parametric import Parametric
+from aldsurv.distributions.formulas import residual_anywhere
 from aldsurv.distributions.numerics.backend import Array, as_like, is_numpy, namespace
 from aldsurv.distributions.numerics.log_space import log_sum_exp, or_complement
 from aldsurv.distributions.numerics.near_quantiles import near_quantiles
@@ -82,7 +83,9 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         """The distribution of each component."""
         family = self._support.family
         return tuple(
-            family._trusted(theta=self.theta[:, k, None], sigma=self.sigma[:, k, None], kappa=self.kappa[:, k, None])
+            family.from_checked(
+                theta=self.theta[:, k, None], sigma=self.sigma[:, k, None], kappa=self.kappa[:, k, None]
+            )
             for k in range(self._count)
         )
 
@@ -95,7 +98,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
             for name in ("theta", "sigma", "kappa", "weights")
         }
         columns["weights"] = columns["weights"] / len(parts)
-        return MixedAsymmetricLaplace._trusted(**columns, support=parts[0].support)
+        return MixedAsymmetricLaplace.from_checked(**columns, support=parts[0].support)
 
     @staticmethod
     def of_components(parts: Sequence[SurvivalDistribution], weights: Array) -> MixedAsymmetricLaplace | None:
@@ -111,7 +114,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
             name: xp.concat([getattr(part, name) for part in parts], axis=1) for name in ("theta", "sigma", "kappa")
         }
         shares = [weights[:, k : k + 1] * share for k, share in enumerate(own)]
-        return MixedAsymmetricLaplace._trusted(**columns, weights=xp.concat(shares, axis=1), support=support)
+        return MixedAsymmetricLaplace.from_checked(**columns, weights=xp.concat(shares, axis=1), support=support)
 
     @property
     def _support(self) -> Support:
@@ -129,7 +132,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return super()._evaluate(formula, cost=max(cost, self._count), **arguments)
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._trusted(
+        return self.from_checked(
             theta=change(self.theta),
             sigma=change(self.sigma),
             kappa=change(self.kappa),
@@ -145,14 +148,14 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
             name: xp.concat([getattr(part, name) for part in (self, *others)], axis=0)
             for name in ("theta", "sigma", "kappa", "weights")
         }
-        return self._trusted(**columns, support=self.support)
+        return self.from_checked(**columns, support=self.support)
 
     # ---- all components as the rows of one distribution, n times K of them -------------------------------
 
     def _stack(self) -> Parametric:
         xp = namespace(self.theta)
         columns = {name: xp.reshape(getattr(self, name), (-1, 1)) for name in ("theta", "sigma", "kappa")}
-        return self._support.family._trusted(**columns)
+        return self._support.family.from_checked(**columns)
 
     def _each(self, formula: Callable[..., Array], *arguments: Array) -> Array:
         """Values (n, K, m) of a formula of the stack at times (1 or n, m)."""
@@ -258,9 +261,9 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return xp.where(endless, xp.full_like(mean, math.inf), variance)
 
     def _crps(self, lower: Array, upper: Array) -> Array:
-        return self._crps_until(lower, upper, None)
+        return self.crps_until(lower, upper, None)
 
-    def _crps_until(self, lower: Array, upper: Array, horizon: Array | None) -> Array:
+    def crps_until(self, lower: Array, upper: Array, horizon: Array | None) -> Array:
         """``∫ F² dt`` up to lower plus ``∫ S² dt`` from upper to the horizon, which is not before them, or for ever."""
         xp, columns = namespace(self.theta), (self.theta, self.sigma, self.kappa, self.weights)
         if self._support.of_log_time:
@@ -298,6 +301,10 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         kinks = xp.reshape(xp.concat([peaks, landmarks], axis=2), (len(self), -1))
         return xp.where(xp.isfinite(kinks), kinks, xp.zeros_like(kinks))
 
+    def scaled(self, factor: Any) -> MixedAsymmetricLaplace:
+        """Distribution of ``factor · T``, which is a mixture on the same support."""
+        return cast(MixedAsymmetricLaplace, super().scaled(factor))
+
     def _scaled(self, factor: Array) -> MixedAsymmetricLaplace:
         parts = [part._scaled(factor) for part in self.components]
         return self._of_parts(parts, 0 * factor)
@@ -312,7 +319,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         columns = {
             name: xp.concat([getattr(part, name) for part in parts], axis=1) for name in ("theta", "sigma", "kappa")
         }
-        return self._trusted(**columns, weights=self.weights + zero, support=self.support)
+        return self.from_checked(**columns, weights=self.weights + zero, support=self.support)
 
 
 def _support_name(part: SurvivalDistribution) -> str | None:

@@ -86,10 +86,10 @@ class Normal(Parametric):
         return self.sigma * (_squared_cdf(self._z(lower)) + _squared_cdf(-self._z(upper)))
 
     def _scaled(self, factor: Array) -> Normal:
-        return self._trusted(mu=factor * self.mu, sigma=factor * self.sigma)
+        return self.from_checked(mu=factor * self.mu, sigma=factor * self.sigma)
 
     def _shifted(self, offset: Array) -> Normal:
-        return self._trusted(mu=self.mu + offset, sigma=self.sigma + 0 * offset)
+        return self.from_checked(mu=self.mu + offset, sigma=self.sigma + 0 * offset)
 
 
 def _log_phi(z: Array) -> Array:

@@ -82,7 +82,7 @@ class Parametric(SurvivalDistribution):
         return next(iter(self._columns().values()))
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._trusted(**{name: change(column) for name, column in self._columns().items()})
+        return self.from_checked(**{name: change(column) for name, column in self._columns().items()})
 
     def _join(self, others: Sequence[Self]) -> Self:
         xp = namespace(self._column)
@@ -90,7 +90,7 @@ class Parametric(SurvivalDistribution):
             name: xp.concat([column, *(other._columns()[name] for other in others)], axis=0)
             for name, column in self._columns().items()
         }
-        return self._trusted(**columns)
+        return self.from_checked(**columns)
 
     def __repr__(self) -> str:
         parts = [f"n={len(self)}"]

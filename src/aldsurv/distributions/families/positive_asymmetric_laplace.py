@@ -54,7 +54,7 @@ class PositiveAsymmetricLaplace(Truncated, Parametric):
 
     @property
     def _base(self) -> AsymmetricLaplace:
-        return AsymmetricLaplace._trusted(theta=self.theta, sigma=self.sigma, kappa=self.kappa)
+        return AsymmetricLaplace.from_checked(theta=self.theta, sigma=self.sigma, kappa=self.kappa)
 
     @property
     def _since(self) -> Array:
@@ -144,4 +144,4 @@ class PositiveAsymmetricLaplace(Truncated, Parametric):
         return base._mass_left / (base._mass_left * -xp.expm1(-reach) + base._mass_right)
 
     def _scaled(self, factor: Array) -> PositiveAsymmetricLaplace:
-        return self._trusted(theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor)
+        return self.from_checked(theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from aldsurv.distributions.base import SurvivalDistribution, residual_anywhere
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.formulas import residual_anywhere
 from aldsurv.distributions.numerics.backend import Array, namespace
 from aldsurv.distributions.numerics.log_space import log1mexp
 from aldsurv.errors import ParameterError
@@ -137,10 +138,10 @@ class LeftTruncated(Truncated):
         return self.since
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._trusted(base=self.base._map_rows(change), since=change(self.since))
+        return self.from_checked(base=self.base._map_rows(change), since=change(self.since))
 
     def _join(self, others: Sequence[Self]) -> Self:
-        return self._trusted(
+        return self.from_checked(
             base=SurvivalDistribution.concatenate([self.base, *(other.base for other in others)]),
             since=namespace(self.since).concat([self.since, *(other.since for other in others)], axis=0),
         )

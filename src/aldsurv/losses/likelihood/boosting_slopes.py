@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.censored_likelihood import EXACT, RIGHT, row_kinds
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
 from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import ald_guess, mixture_guess
 from aldsurv.losses.likelihood import ald_slopes, mixture_slopes
@@ -146,7 +146,7 @@ class AldRows(RowLosses):
 
     def distribution(self, raw: FloatArray) -> Any:
         """As of `RowLosses`."""
-        return self._support.family._trusted(**ald_columns(raw, self._exp_theta))
+        return self._support.family.from_checked(**ald_columns(raw, self._exp_theta))
 
     def information(self, raw: FloatArray) -> FloatArray:
         """As of `RowLosses`; what delayed entry takes from it is not reckoned."""
@@ -199,7 +199,7 @@ class MixtureRows(RowLosses):
 
     def distribution(self, raw: FloatArray) -> Any:
         """As of `RowLosses`."""
-        return MixedAsymmetricLaplace._trusted(**self._layout.columns(raw, self._least), support=self._support.name)
+        return MixedAsymmetricLaplace.from_checked(**self._layout.columns(raw, self._least), support=self._support.name)
 
     def information(self, raw: FloatArray) -> FloatArray:
         """That of the row if the component were known that it comes from, which is more than it tells without."""

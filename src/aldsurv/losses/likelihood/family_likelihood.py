@@ -180,7 +180,7 @@ class _FamilyLikelihood(Objective):
         lower, upper, offset, kinds = (field.reshape(-1) for field in fields[:4])
         entry = fields[4].reshape(-1) if self._delayed else None
         columns = linked_columns(raw.reshape(-1, self.outputs), self._names, self._links)
-        rows = log_likelihood_of_bounds(self._family._trusted(**columns), lower, upper, kinds, entry)
+        rows = log_likelihood_of_bounds(self._family.from_checked(**columns), lower, upper, kinds, entry)
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
 
 

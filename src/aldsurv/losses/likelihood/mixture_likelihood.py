@@ -13,7 +13,7 @@ from torch import Tensor
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.censored_likelihood import EXACT, INTERVAL, LEFT, RIGHT, log_likelihood_of_bounds, row_kinds
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import mixture_guess as _guess
 from aldsurv.losses.likelihood.family_likelihood import _NARROW, _float, _means_and_slopes, require_readable
@@ -191,7 +191,7 @@ class _AnyCensoring(Objective):
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         lower, upper, offset, least, kinds, *entry = (field.reshape(-1) for field in fields)
         columns = self._layout.columns(raw.reshape(-1, self.outputs), least[:, None])
-        mixture = MixedAsymmetricLaplace._trusted(**columns, support=self._support.name)
+        mixture = MixedAsymmetricLaplace.from_checked(**columns, support=self._support.name)
         rows = log_likelihood_of_bounds(mixture, lower, upper, kinds, entry[0] if entry else None)
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
 

@@ -227,7 +227,7 @@ class DeepHit(NeuralSurvival):
         bins = len(self.learned_["bin_ends"])
         values = np.mean([_incidence(member, bins) for member in raw], axis=0)
         names = self.causes_ or ("1",)
-        return CumulativeIncidence._trusted(
+        return CumulativeIncidence.from_checked(
             times=self.bin_ends_,
             values=values,
             causes=names,
@@ -303,7 +303,7 @@ class DeepHit(NeuralSurvival):
         survival = np.clip(survival, 0.0, 1.0)
         if self.settings_["interpolation"] == "linear":
             return linear_survival(ends, survival)
-        return Step._trusted(times=ends[None, :], values=survival, tail="hold")
+        return Step.from_checked(times=ends[None, :], values=survival, tail="hold")
 
     def _check_learned(
         self, settings: dict[str, Any], network: Architecture, members: int, learned: dict[str, NDArray[Any]]

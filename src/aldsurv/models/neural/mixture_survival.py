@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import LARGEST_NUMBER

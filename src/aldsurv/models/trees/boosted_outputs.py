@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import SUPPORTS as _SUPPORTS
 from aldsurv.registry import FAMILIES
 

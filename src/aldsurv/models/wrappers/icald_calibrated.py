@@ -223,7 +223,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
     ) -> tuple[dict[str, NDArray[np.float32]], list[int]]:
         bases = [_mixture(predicted, found.model) for predicted, _ in found.parts]
         data = SurvivalData.concatenate([rows for _, rows in found.parts])
-        base = bases[0]._join(bases[1:])
+        base = SurvivalDistribution.concatenate(bases)
         unit = time_unit(data, "median")
         if base.support == "log":
             # An event at time 0 has no logarithm: of the factors it can tell nothing.

@@ -91,7 +91,7 @@ def train_correction(
     if data.weight is not None:
         weight = torch.from_numpy((data.weight * (len(data) / data.total_weight)).astype(np.float32))
     objective = correction_objective(
-        base._scaled(np.array([[1 / unit]])), data.scaled(1 / unit), share=share, target=target, unit=unit, device="cpu"
+        base.scaled(1 / unit), data.scaled(1 / unit), share=share, target=target, unit=unit, device="cpu"
     )
     inputs = torch.from_numpy(x)
     members = MemberNetwork(network, neutral_weights(network, seeds), [], torch.device("cpu"))

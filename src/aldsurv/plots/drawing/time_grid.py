@@ -47,7 +47,7 @@ def curve_times(distribution: SurvivalDistribution, times: Any = None) -> list[F
     """
     # A corner too far away for a float is none in this picture.
     with np.errstate(all="ignore"):
-        corners = as_numpy(distribution._kinks())
+        corners = as_numpy(distribution.kinks())
     if times is not None:
         wanted = _checked(times)
         return [_with_corners(wanted, row) for row in corners]
