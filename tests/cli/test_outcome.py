@@ -162,7 +162,9 @@ def test_a_model_remembers(tmp_path: Path) -> None:
     assert outcome_columns_of(again, OutcomeColumns()) == columns
     other = outcome_columns_of(again, OutcomeColumns(time="days", weight=""))
     assert other == OutcomeColumns("days", "status", "dead", entry="from")
-    assert outcome_columns_of(again, OutcomeColumns(event="died", entry="")) == OutcomeColumns("months", "died", weight="w")
+    assert outcome_columns_of(again, OutcomeColumns(event="died", entry="")) == OutcomeColumns(
+        "months", "died", weight="w"
+    )
     bounds = outcome_columns_of(again, OutcomeColumns(lower="l", upper="u"))
     assert bounds.given == {"lower": "l", "upper": "u", "entry": "from", "weight": "w"}
     with pytest.raises(ParameterError, match="but got --lower"):
