@@ -495,6 +495,21 @@ def test_parquet(tmp_path: Path) -> None:
     assert "(Parquet)" in table.summary()
 
 
+def test_errors_have_parts(write) -> None:
+    path = write("x,days,dead\n1,5,1\n\n2,-6,0\n")
+    with pytest.raises(DataError) as caught:
+        read_table(path, **ROLES)
+    error = caught.value
+    assert (error.argument, error.column, error.row) == ("time", "days", 1)
+    assert (error.file, error.line, error.advice) == (str(path), 4, "Drop or correct those rows.")
+    with pytest.raises(UnknownNameError) as unknown:
+        read_table(path, **ROLES, drop=["X"])
+    assert (unknown.value.argument, unknown.value.suggestion, unknown.value.file) == ("drop", None, str(path))
+    with pytest.raises(DataError) as marks:
+        list(read_blocks(write("x\n1\n2 000\n")).blocks(numbers=["x"], rows=1))
+    assert (marks.value.argument, marks.value.column, marks.value.row, marks.value.line) == ("decimal", "x", 1, 3)
+
+
 def test_refusals_of_parquet(tmp_path: Path, write) -> None:
     path = to_parquet(tmp_path / "t.parquet", days=[1.0, -2.0], dead=[1, 0], parts=[[1], [2, 3]])
     assert "(column 'parts')" in (told := refusal(path, **ROLES))

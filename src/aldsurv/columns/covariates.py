@@ -52,9 +52,8 @@ class Covariates(NamedTuple):
         raw = column_array(column)
         if raw.size != self.n_rows:
             raise column.error(
-                f"must have columns of equal length, but this one has {raw.size} values and column "
-                f"{quoted(self.keys[0])} has {self.n_rows}",
-                advice="Give one value per row in each.",
+                f"has {raw.size} values, but column {quoted(self.keys[0])} has {self.n_rows}",
+                advice="Give columns of equal length: one value per row.",
             )
         return raw
 

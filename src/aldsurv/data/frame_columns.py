@@ -78,7 +78,8 @@ class Column:
 
     def error(self, problem: str, *, row: int | None = None, advice: str = "") -> DataError:
         """An error about these values; the name of the argument is put before the problem."""
-        return DataError(f"{self.argument} {problem}", argument=self.argument, column=self.name, row=row, advice=advice)
+        subject = "a column of X" if self.argument == "X" else self.argument
+        return DataError(f"{subject} {problem}", argument=self.argument, column=self.name, row=row, advice=advice)
 
 
 def column_names(frame: object) -> list[Any]:
