@@ -83,7 +83,7 @@ class ToySurvival(SurvivalEstimator):
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         assert self.features_ is not None
         assert self.trained_on_ is not None
-        document = {"features": self.features_.to_plain(), "trained_on": self.trained_on_.to_dict()}
+        document = {"features": self.features_.to_dict(), "trained_on": self.trained_on_.to_dict()}
         arrays = {"slopes": self.slopes_, "times": self.unique_times_}
         return {"parameters": saved_parameters(self), **document}, arrays
 
@@ -93,7 +93,7 @@ class ToySurvival(SurvivalEstimator):
     ) -> ToySurvival:
         model: ToySurvival = with_parameters(cls, document["parameters"])
         features, slopes, times = (
-            Features.from_plain(document["features"]),
+            Features.from_dict(document["features"]),
             finite_floats(arrays, "slopes"),
             finite_floats(arrays, "times"),
         )
