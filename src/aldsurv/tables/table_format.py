@@ -253,7 +253,7 @@ def _decoded(head: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
 
 
 def _warned(path: Path, encoding: str) -> str:
-    message = f"{str(path)!r} is not UTF-8; it is read as {encoding}. If letters come out wrong, name its encoding."
+    message = f"{str(path)!r} is not UTF-8; it is read as {encoding}. If letters come out wrong, save it as UTF-8."
     warnings.warn(message, stacklevel=6)
     return encoding
 

@@ -12,7 +12,7 @@ import pytest
 
 from aldsurv import ALDSurvival, DeepSurv, SurvivalData, datasets
 from aldsurv.cli.main import main
-from aldsurv.cli.shared.option_words import in_options
+from aldsurv.cli.shared.error_text import error_line
 from aldsurv.distributions import Exponential, Step
 from aldsurv.errors import NoSkillWarning, TrainingError
 from aldsurv.models.neural.fitting import held_out, skill_check, train
@@ -291,19 +291,7 @@ def test_training_that_cannot_go_on(columns):
     with pytest.raises(TrainingError) as error:
         model.fit(x, y)
     assert advice(str(error.value))
-    told = in_options(str(error.value))
+    told = error_line(error.value)
     assert not advice(told)
     assert told.endswith(".")
     assert "  " not in told
-
-
-def test_advice_of_other_messages():
-    for message in (
-        "5 columns cannot be learned from 3 events: a. Set ridge > 0 or leave columns out.",
-        "the likelihood grows without end. Set ridge > 0, join levels or leave columns out.",
-        "the coefficients are not unique. Leave one of them out, or set ridge > 0.",
-        "every weight is zero: no row would count. Give some rows a positive sample_weight.",
-        "there is no spread between members. Take an ensemble, such as ALDSurvival(members=5).",
-    ):
-        assert advice(message)
-        assert not advice(in_options(message))

@@ -121,8 +121,12 @@ class LeftTruncated(Truncated):
             gone = base._log_survival(self.since) == -math.inf
         if bool(xp.any(gone)):
             row = int(xp.argmax(xp.astype(gone, xp.int64)[:, 0]))
-            problem = f"survival must be above 0 at since, but is 0 at {float(self.since[row, 0]):g}"
-            raise ParameterError(problem, argument="since", row=row)
+            raise ParameterError(
+                f"a row cannot be event-free until {float(self.since[row, 0]):g}: its survival is 0 there",
+                argument="since",
+                row=row,
+                advice="Give earlier times.",
+            )
 
     @property
     def _base(self) -> SurvivalDistribution:
