@@ -292,12 +292,12 @@ def test_tiny_weights_do_not_overflow():
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, np.nan])
 def test_level_that_is_no_level(level):
-    with pytest.raises(ParameterError, match="level must be between 0 and 1, but is"):
+    with pytest.raises(ParameterError, match="level must be a number between 0 and 1, but is"):
         kaplan_meier(SurvivalData.right([1], [1])).band(level)
 
 
 def test_unknown_band():
-    with pytest.raises(ParameterError, match="method must be 'log-log' or 'plain', but is 'loglog'"):
+    with pytest.raises(ParameterError, match="method must be one of 'log-log', 'plain', but is 'loglog'"):
         kaplan_meier(SurvivalData.right([1], [1])).band(method="loglog")
 
 

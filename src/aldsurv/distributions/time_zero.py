@@ -15,7 +15,7 @@ def with_zero_as_early(data: SurvivalData) -> SurvivalData:
 
     The clock was too coarse to tell when it came. At 0 itself one family has a density and another none, so that a
     likelihood there would compare conventions; of the probability of an early event all of them can tell. Data
-    without an event at 0, or without any later time, are given back as they are.
+    without an event at 0, without any later time, or without any weight are given back as they are.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def with_zero_as_early(data: SurvivalData) -> SurvivalData:
     array([ 2., inf,  5.])
     """
     at_zero = data.exact & (data.lower <= 0)
-    if not at_zero.any():
+    if not at_zero.any() or data.total_weight == 0:
         return data
     bounds = np.concatenate([data.lower, data.upper])
     positive = bounds[np.isfinite(bounds) & (bounds > 0)]
