@@ -159,6 +159,16 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         return self
 
     @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters that the model predicts for each row; none if it predicts curves."""
+        return ()
+
+    @property
+    def of_log_time(self) -> bool:
+        """Whether these parameters are those of the distribution of log time."""
+        return False
+
+    @property
     def strata_columns_(self) -> tuple[str | int, ...]:
         """Columns of X whose levels are strata, by name or position."""
         return ()
