@@ -138,7 +138,10 @@ def test_verdicts_and_averages_rest_on_these_numbers(parsed, model, tables):
     assert ("error reduced by" in text) == (gain.upper < 0)
     at = np.sort(y.time)[(len(y) - 1) // 2]
     mean, observed = predicted.survival(at).mean(), kaplan_meier(y).survival_at(at)
-    assert f"the model expects {100 * mean:.0f} % to be event-free, and {100 * observed:.0f} % were observed" in text
+    assert (
+        f"the model expects {100 * mean:.0f} % to be event-free, and Kaplan-Meier estimates {100 * observed:.0f} %"
+        in text
+    )
 
 
 def test_people_are_shown_with_their_predictions(parsed, model, tables):

@@ -76,9 +76,9 @@ def effect_sections(evaluated: EvaluatedModel, importance: Importance) -> tuple[
         sample = counted(min(_SAMPLE, len(evaluated.rows)), "row")
         random = " drawn at random" * (len(evaluated.rows) > _SAMPLE)
         explanation = (
-            f"Below: the mean {predicted.description} if all subjects had the same value of one column and kept their "
-            "values of the others (partial dependence). The band, or the bars, contain 80 % of the subjects; ticks at "
-            f"the bottom show the values in the data. Computed from {sample}{random}."
+            f"Below: the {predicted.description}, averaged over the subjects, if all had the same value of one column "
+            "and kept their values of the others (partial dependence). The band, or the bars, contain 80 % of the "
+            f"subjects; ticks at the bottom show the values in the data. Computed from {sample}{random}."
         )
         blocks += [Text(explanation), Gallery(tuple(_effect_picture(evaluated, e, predicted) for e in effects))]
         if len(columns) < len(importance.names):

@@ -145,8 +145,8 @@ def describe_average(evaluated: EvaluatedModel, findings: Findings) -> str:
     agree = "They agree" if average_agrees(findings) else "They differ by more than chance explains"
     return (
         f"{agree}: at {time_with_unit(findings.horizon, evaluated.unit)} the model expects "
-        f"{percent(findings.mean_survival)} to be event-free, and {percent(findings.km_survival)} were observed to be "
-        f"({signed(100 * difference, 1)} percentage points)."
+        f"{percent(findings.mean_survival)} to be event-free, and Kaplan-Meier estimates "
+        f"{percent(findings.km_survival)} ({signed(100 * difference, 1)} percentage points)."
     )
 
 
