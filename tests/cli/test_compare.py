@@ -102,7 +102,7 @@ def test_whole_output(ask, folder):
     blind, right = predicted(folder, "blind", ("dose",)), predicted(folder, "right")
     values = [metrics.evaluate(one, rows, train=train) for one in (blind, right)]
     head, table, differences, verdict = out.rstrip("\n").split("\n\n")
-    assert head == f"blind (WeibullAFT), right (WeibullAFT) on test.csv\n  {rows.summary()}"
+    assert head == f"blind (Weibull AFT), right (Weibull AFT) on test.csv\n  {rows.summary()}"
     lines = table.splitlines()
     assert lines[0].split() == ["*", "best", "blind", "right"]
     names = {"harrell_c": "Harrell's C", "ibs": "integrated Brier score", "cal_f_slope": "Cal[f] slope"}

@@ -12,7 +12,7 @@ from aldsurv.cli.shared.input_files import time_unit
 from aldsurv.cli.shared.metric_table import shown_metrics
 from aldsurv.cli.shared.number_text import format_limits, format_number, format_p_value
 from aldsurv.cli.shared.text_layout import join_names, paragraph, printable, screen_width
-from aldsurv.registry import METRICS
+from aldsurv.registry import METRICS, MODELS
 
 __all__ = ["comparison_facts", "comparison_text"]
 
@@ -23,7 +23,7 @@ _MAIN = ("ibs", "log_likelihood")
 def comparison_text(comparison: Comparison) -> str:
     """All of it."""
     models, first = comparison.models, comparison.models[0]
-    kinds = ", ".join(f"{model.name} ({type(model.predictions.model).__name__})" for model in models)
+    kinds = ", ".join(f"{model.name} ({MODELS.title_of(type(model.predictions.model))})" for model in models)
     lines = [
         paragraph(printable(f"{kinds} on {first.predictions.table.path}")),
         paragraph(first.predictions.rows.summary(), indent="  "),
