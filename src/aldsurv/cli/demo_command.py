@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.cli.shared.command_options import force_option, json_option
-from aldsurv.cli.shared.number_text import json_text
+from aldsurv.cli.shared.metric_table import MetricLine, metric_table
+from aldsurv.cli.shared.number_text import format_number, json_text
 from aldsurv.cli.shared.outputs import MODEL, PICTURE, checked_output
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.datasets import Dataset
@@ -124,20 +126,19 @@ def _facts(data: SurvivalData) -> dict[str, Any]:
 
 
 def _text(results: dict[str, Any]) -> str:
-    held, people, end = results["held_out"], results["people"], results["follow_up"]
+    people, end = results["people"], results["follow_up"]
+    metric_lines = [
+        MetricLine(METRICS[name].title, format_number(value), "", METRICS[name].hint)
+        for name, value in results["held_out"].items()
+    ]
     lines = [
         "Rotterdam and German breast cancer study: time to recurrence or death, in months",
         f"  training       {results['train']['summary']}",
         f"  held out       {results['test']['summary']}",
         f"  fitted in {results['seconds']:.1f} s ({results['epochs']} epochs)",
         "",
-        "On the people held out",
-        f"  events                            {results['test']['events']} of {results['test']['rows']}",
-        f"  log-likelihood per person         {held['log_likelihood']:.3f}",
-        f"  Harrell's C (0.5 chance, 1 best)  {held['harrell_c']:.3f}",
-        f"  integrated Brier score            {held['ibs']:.3f}",
-        f"  CensDcal (0 is calibrated)        {held['cens_dcal']:.3f}",
-        f"  calibration slope, intercept      {held['cal_s_slope']:.3f}, {held['cal_s_intercept']:+.3f}",
+        f"On the people held out ({results['test']['events']} events of {results['test']['rows']})",
+        *(f"  {line}" for line in metric_table(metric_lines, None)),
         "",
         "Five of them, in months",
         _line("", [f"person {k + 1}" for k in range(len(people))]),

@@ -43,11 +43,11 @@ class TablePredictions:
 def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> TablePredictions:
     """Load a model, read a table with its outcome, and predict."""
     model = load_model(model_path)
-    # Of several models the message says which one cannot be used with the table.
     with errors_of_model(model_path):
         columns = outcome_columns_of(model, given)
         table = read_model_table(table_path, model, columns)
-        rows = _observed_rows(table, columns)
+    rows = _observed_rows(table, columns)
+    with errors_of_model(model_path):
         return TablePredictions(model_path, model, table, rows, model.predict_distribution(table.x))
 
 

@@ -81,7 +81,9 @@ def tuning_text(result: TuningResult) -> str:
 
 def held_out_text(scores: HeldOutScores, rows: int) -> str:
     """Metrics on the rows held out: one line per metric with value, limits, and what is good."""
-    heading = f"Fitted to {format_count(rows, 'row')}; on {scores.rows} held out ({_events(scores.events)}):"
+    heading = (
+        f"Fitted to {format_count(rows, 'row')}; on {scores.rows} held out ({format_count(scores.events, 'event')}):"
+    )
     log_likelihood = scores.metrics.get("log_likelihood")
     shown = shown_metrics(scores.metrics, [] if log_likelihood is None else [log_likelihood.value])
     hints = {name: METRICS[name].hint for name in shown} | {"cens_dcal": cens_dcal_hint(scores.cens_dcal_by_chance)}
@@ -149,10 +151,6 @@ def _held_out_facts(scores: HeldOutScores) -> dict[str, Any]:
         "metrics": {name: score._asdict() for name, score in scores.metrics.items()},
         "cens_dcal_by_chance": scores.cens_dcal_by_chance,
     }
-
-
-def _events(count: int) -> str:
-    return format_count(count, "event")
 
 
 def _setting_text(value: Any) -> str:
