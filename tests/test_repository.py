@@ -37,6 +37,8 @@ def test_every_public_name_exists():
     "room",
     [
         "benchmark",
+        "columns",
+        "data",
         "datasets",
         "distributions",
         "losses",
@@ -46,6 +48,7 @@ def test_every_public_name_exists():
         "nonparametric",
         "plots",
         "reports",
+        "tables",
         "training",
     ],
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aldsurv import SurvivalData
 from aldsurv.distributions import Mixture, ProportionalHazards, Step, SurvivalDistribution
 from aldsurv.models.adapters import XGBoostAFT
-from aldsurv.models.linear.aft import location_and_scale, telling_rows
+from aldsurv.models.linear.aft import location_and_scale, rows_with_information
 from aldsurv.models.linear.aft_likelihood import StandardNormal
 from aldsurv.nonparametric import kaplan_meier
 
@@ -86,7 +86,7 @@ class ScaledAFT:
 
     def fit(self, x: FloatArray, y: SurvivalData) -> Self:
         """Fit twice."""
-        rows, telling = telling_rows(y)
+        rows, telling = rows_with_information(y)
         first = self._boosted(x, y, location_and_scale(rows, StandardNormal())[1])
         held_out = first.held_out_
         middle = np.asarray(first.predict_distribution(x[telling][held_out]).median())

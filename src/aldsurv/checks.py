@@ -17,12 +17,14 @@ __all__ = [
     "Constraint",
     "Flag",
     "Number",
+    "OrNone",
     "Satisfies",
     "Sizes",
     "Text",
     "WholeNumber",
     "check",
     "check_all",
+    "declared_constraints",
     "is_number",
     "is_whole_number",
     "listed",
@@ -134,8 +136,8 @@ class Choice(Constraint):
         return isinstance(value, str) and value in self.values
 
     def describe(self) -> str:
-        """Such as "one of 'real', 'log'"."""
-        return f"one of {listed(self.values, 20)}"
+        """Such as "'free' or 'tied'"."""
+        return " or ".join(map(repr, self.values)) if len(self.values) <= 2 else f"one of {listed(self.values, 20)}"
 
 
 @final
@@ -199,6 +201,22 @@ class Satisfies(Constraint):
         return self.description
 
 
+@final
+@dataclass(frozen=True)
+class OrNone(Constraint):
+    """None, or what another constraint allows."""
+
+    constraint: Constraint
+
+    def allows(self, value: object) -> bool:
+        """Whether it is None or allowed by the other."""
+        return value is None or self.constraint.allows(value)
+
+    def describe(self) -> str:
+        """Such as "a number above 0 or None"."""
+        return f"{self.constraint.describe()} or None"
+
+
 def check(name: str, value: object, constraint: Constraint, *, none: bool = False) -> None:
     """Raise `ParameterError` unless a value is allowed.
 
@@ -233,12 +251,18 @@ def check_all(values: Mapping[str, object], constraints: Mapping[str, Constraint
             check(name, values[name], constraint)
 
 
+def declared_constraints(kind: type) -> dict[str, Constraint]:
+    """The tables ``CONSTRAINTS`` of a class and its bases as one; a class overrules its bases, name by name."""
+    tables = [vars(base).get("CONSTRAINTS", {}) for base in reversed(kind.__mro__)]
+    return {name: constraint for table in tables for name, constraint in table.items()}
+
+
 def _describe_bounds(
     kind: str, low: float, high: float, above: bool, below: bool, words: tuple[str, ...], meaning: str
 ) -> str:
     has_low, has_high = math.isfinite(low), math.isfinite(high)
-    if has_low and has_high and above and below:
-        bounds = f" between {low:g} and {high:g}"
+    if has_low and has_high and above:
+        bounds = f" between {low:g} and {high:g}" if below else f" above {low:g} and at most {high:g}"
     else:
         bounds = f" {'above' if above else 'from'} {low:g}" if has_low else ""
         bounds += f" {'to below' if below else 'to' if has_low else 'up to'} {high:g}" if has_high else ""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 __all__ = [
     "AldsurvError",
     "CensoringError",
@@ -36,7 +41,11 @@ class AldsurvError(Exception):
     argument
         The argument of a function or the parameter of a model that is to be changed.
     column, row
-        Where in a table: the name of a column, and the number of a row, counted from 0.
+        Where in a table: the name of a column or its position, and the number of a row, both counted from 0.
+    file, line
+        The file of the table, and the line in which the row begins, counted from 1.
+    suggestion
+        A value of `argument` that would probably do.
     advice
         What to do, in the words of Python; one or more sentences.
 
@@ -54,15 +63,33 @@ class AldsurvError(Exception):
         problem: str = "",
         *,
         argument: str | None = None,
-        column: str | None = None,
+        column: str | int | None = None,
         row: int | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        suggestion: object = None,
         advice: str = "",
     ) -> None:
-        self.problem, self.advice = problem, advice
+        self.problem, self.advice, self.suggestion = problem, advice, suggestion
         self.argument, self.column, self.row = argument, column, row
+        self.file, self.line = file, line
         place = [f"column {column!r:.72}"] if column is not None else []
-        place += [f"row {row}"] if row is not None else []
-        super().__init__(compose_message(problem, ", ".join(place), advice))
+        place += [f"line {line}"] if line is not None else [f"row {row}"] if row is not None else []
+        named = problem if file is None else f"{file!r}: {problem}"
+        super().__init__(compose_message(named, ", ".join(place), advice))
+
+    def in_file(self, file: str, *, row: int | None = None, line: int | None = None) -> Self:
+        """The same error, with the file and the place in it: the row of the whole table, and its line."""
+        return type(self)(
+            self.problem,
+            argument=self.argument,
+            column=self.column,
+            row=row,
+            file=file,
+            line=line,
+            suggestion=self.suggestion,
+            advice=self.advice,
+        )
 
 
 def compose_message(problem: str, place: str = "", advice: str = "") -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aldsurv import CoxRegression, SurvivalData, WeibullAFT
-from aldsurv.cli.shared.outcome import OutcomeColumns, remember_outcome
+from aldsurv.cli.shared.outcome_options import OutcomeColumns
 
 COLUMNS = OutcomeColumns(time="months", event="status")
 
@@ -55,7 +55,7 @@ def save_model(
 ) -> Path:
     model = kind(unit="months", **options).fit(covariates(train, names), outcome(train))
     if remember is not None:
-        remember_outcome(model, remember)
+        model.set_outcome_columns(remember.given)
     model.save(path)
     return path
 

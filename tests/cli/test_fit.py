@@ -14,7 +14,7 @@ from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv import SurvivalData, metrics
-from aldsurv.cli.fit import fit_steps
+from aldsurv.cli.fit import fit_run
 from aldsurv.cli.main import main
 from aldsurv.datasets import load, read_table
 from aldsurv.tuning import search as tuning
@@ -96,12 +96,13 @@ def test_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
         "  site     category: 007, 012",
         "  country  left out",
         "  months   outcome: time",
-        "  status   outcome: event, seen where dead",
+        "  status   outcome: event, observed where dead",
     ]
     assert lines[10].startswith("Fitted to 120 rows; on 30 held out (")
     assert "95 % interval" in lines[11]
-    assert sum(line.startswith(("Harrell's C ", "log-likelihood a row ")) for line in lines) == 2
-    assert "Saved people.aldsurv: fitted to all 150 rows; the figures are of the same" in out
+    assert sum(line.startswith(("Harrell's C ", "log-likelihood per row ")) for line in lines) == 2
+    assert "Saved people.aldsurv: fitted to all 150 rows (" in out
+    assert "The scores come from the same settings fitted without the rows held out." in out
     assert max(map(len, lines)) <= 80
     note = "WeibullAFT leaves out columns that hold text that differs in every row, as identifiers do: column 'id'."
     assert err == f"aldsurv: note: {note}\n"
@@ -225,9 +226,12 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
         ([*OUTCOME, "--lower", "x"], "but got --time and --event and --lower"),
         ([*OUTCOME, "--drop", "y"], "there is no column 'y'"),
         ([*OUTCOME, "--drop", "x"], "no columns to learn from beside the outcome"),
-        ([*OUTCOME, "--drop", "x,months"], "cannot be both time and dropped. Take it out of --drop"),
+        ([*OUTCOME, "--drop", "x,months"], "cannot be both time and dropped. Change --drop"),
         ([*OUTCOME, "--categorical", "xx"], "there is no column 'xx'. Did you mean 'x'?"),
-        ([*OUTCOME, "--event-value", "2"], "--event-value 2 does not occur in column 'status'"),
+        (
+            [*OUTCOME, "--event-value", "2"],
+            "--event-value 2 does not occur in event, which holds 0, 1 (column 'status')",
+        ),
         ([*OUTCOME, "--model", "coxx"], "unknown model 'coxx'. Did you mean 'cox'?"),
         ([*OUTCOME, "--model", "cox", "--support", "log"], "the model 'cox' has no --support"),
         (
@@ -237,13 +241,16 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
         ([*OUTCOME, "--model", "deepsurv", "--support", "log"], "it has --recipe and --members and --unit; models"),
         ([*OUTCOME, "--model", "recalibrated", "--unit", "days"], "the model 'recalibrated' has no --unit"),
         ([*OUTCOME, "--model", "recalibrated", "--categorical", "x"], "has no --categorical, but 'x' holds codes"),
-        ([*OUTCOME, "--support", "lg"], "support must be one of real, positive, log, auto, but is 'lg'"),
+        ([*OUTCOME, "--support", "lg"], "--support must be one of 'real', 'positive', 'log', 'auto', but is 'lg'"),
         ([*OUTCOME, "--members", "0"], "members must be a whole number from 1"),
         ([*OUTCOME, "--recipe", "cake"], "recipe must be one of default, paper"),
         # Of models without recipes, too, before anything is read.
-        ([*OUTCOME, "--model", "boosted_ald", "--support", "auto"], "support must be one of log, positive, real"),
+        (
+            [*OUTCOME, "--model", "boosted_ald", "--support", "auto"],
+            "--support must be one of 'log', 'positive', 'real'",
+        ),
         ([*OUTCOME, "--model", "boosted_ald", "--members", "0"], "members must be a whole number from 1"),
-        ([*OUTCOME, "--model", "icald", "--support", "lg"], "support must be one of real, positive, log"),
+        ([*OUTCOME, "--model", "icald", "--support", "lg"], "--support must be one of 'real', 'positive', 'log'"),
         ([*OUTCOME, "--model", "icald_calibrated", "--members", "0"], "members must be a whole number from 1"),
         ([*OUTCOME, "--held-out", "1"], "--held-out must be a share from 0 (none) to below 1, but is 1"),
         ([*OUTCOME, "--held-out", "-0.1"], "--held-out must be a share"),
@@ -270,17 +277,17 @@ def test_wrong_requests(capsys: pytest.CaptureFixture[str], words: list[str], to
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"months": {4: "-2"}}, "'small.csv': column 'months' must be finite and not negative, but 1 of 60 values"),
-        ({"months": {4: "-2"}}, "(first: line 6, -2.0)"),
-        ({"months": {4: "inf"}}, "(first: line 6, inf)"),
-        ({"months": {4: ""}}, "(first: line 6, nan)"),
-        ({"months": {4: "long"}}, "column 'months' must be numbers, but 1 of 60 values is not (first: line 6, the"),
-        ({"status": {4: ""}}, "column 'status' must be known in every row"),
-        ({"status": {4: 2}}, "Say which value is the event, such as --event-value 1"),
+        ({"months": {4: "-2"}}, "'small.csv': time must be finite and not negative, but 1 of 60 values is not"),
+        ({"months": {4: "-2"}}, "first -2.0 (column 'months', line 6)"),
+        ({"months": {4: "inf"}}, "first inf (column 'months', line 6)"),
+        ({"months": {4: ""}}, "first nan (column 'months', line 6)"),
+        ({"months": {4: "long"}}, "must be numbers, but 1 of 60 values is not, first the text 'long' (column 'months', line 6)"),
+        ({"status": {4: ""}}, "must be known in every row, but 1 of 60 values is not, first nan (column 'status', line 6)"),
+        ({"status": {4: 2}}, "Name the value that is the event, such as --event-value 1."),
         ({"status": dict.fromkeys(range(60), 0)}, "no event was observed in any row"),
-        ({"x": {4: "inf"}}, "'small.csv': column 'x' must be finite, but 1 of 60 values is not (first: row 5 below"),
-        ({"x": {4: "four"}}, "'small.csv': column 'x' holds numbers mixed with text (first: row 5 below the header"),
-        ({"x": {4: "four"}}, "or list the column in --categorical"),
+        ({"x": {4: "inf"}}, "must be finite, but 1 of 60 values is not, first inf (column 'x', row 5 below the header)"),
+        ({"x": {4: "four"}}, "holds numbers mixed with text, first 'four' (column 'x', row 5 below the header)"),
+        ({"x": {4: "four"}}, "or name the column by --categorical"),
         ({"x": dict.fromkeys(range(60), 1)}, "no column has two values to learn from in its 60 rows"),
         ({"x": dict.fromkeys(range(60), "")}, "no column has two values to learn from"),
     ],
@@ -333,7 +340,7 @@ def test_a_model_is_replaced_as_a_whole(monkeypatch: pytest.MonkeyPatch, capsys:
     assert main(["fit", path, *OUTCOME, "--model", "cox"]) == 0
     first = Path("small.aldsurv").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(fit_steps, "_fitted", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(fit_run, "fit_model", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
         assert main(["fit", path, *OUTCOME, "--model", "cox"]) == 1
     assert one_error_line(capsys.readouterr().err) == "aldsurv: error: No space left"
     assert Path("small.aldsurv").read_bytes() == first
@@ -460,7 +467,7 @@ def test_ctrl_c_in_the_middle_of_training(environment: dict[str, str], held_out:
 def test_ctrl_c_before_the_first_epoch_is_over(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, fitted, calls = str(small()), fit_steps._fitted, []
+    path, fitted, calls = str(small()), fit_run.fit_model, []
 
     def stopped(*given):
         calls.append(given)
@@ -468,7 +475,7 @@ def test_ctrl_c_before_the_first_epoch_is_over(
             raise KeyboardInterrupt
         return fitted(*given)
 
-    monkeypatch.setattr(fit_steps, "_fitted", stopped)
+    monkeypatch.setattr(fit_run, "fit_model", stopped)
     until = 1
     assert main(["fit", path, *OUTCOME, "--model", "cox"]) == 130
     assert names() == ["small.csv"]
@@ -499,10 +506,10 @@ def test_tuning(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*given, "--tune", "6"]) == 0
     out = capsys.readouterr().out
     assert "Best of 6 trials by the log-likelihood in cross-validation\n" in out
-    assert f"  {whole.trials[0].score:.4f} as it was" in out
+    assert f"  {whole.trials[0].score:.4f} with the default settings" in out
     assert f"  trials in {journals[0]}\n" in out
     assert main([*given, "--seed", "1", "--tune", "1"]) == 0
-    assert "as it was: nothing better" in capsys.readouterr().out
+    assert "with the default settings: nothing better" in capsys.readouterr().out
     assert len([name for name in names() if name.endswith(".journal")]) == 2
 
 

@@ -4,7 +4,6 @@ import csv
 import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,7 +44,7 @@ def folder(tmp_path_factory):
         if name == "train":
             model = WeibullAFT(unit="months").fit(columns, SurvivalData.right(time, event))
             model.save(folder / "bare.aldsurv")
-            model.trained_on_ = replace(model.trained_on_, outcome={"time": "months", "event": "died"})
+            model.set_outcome_columns({"time": "months", "event": "died"})
             model.save(folder / "model.aldsurv")
     return folder
 
@@ -136,7 +135,7 @@ def test_the_unit_is_the_models_or_given_or_the_name_of_the_column(here, tmp_pat
         (["--rows", "3;4"], "--rows must be row numbers with commas, such as 3,17, but is '3;4'."),
         (["--rows", ","], "--rows must be 1 to 10 row numbers, but are 0."),
         (["--people", "11"], "--people must be a number from 1 to 10, but is 11."),
-        (["--group", "wrad"], "--group names 'wrad', which is no column"),
+        (["--group", "wrad"], "--group names 'wrad', which is not a column"),
         (["--event", "dead"], "there is no column 'dead'"),
         (["--out", "."], "--out '.' is a folder. Name a file in it."),
         (["--seed", "-1"], "random_state must be a whole number from 0 on, but is -1."),

@@ -123,7 +123,7 @@ def test_extreme_numbers_stay_finite(values):
     features = Features.learn(X)
     assert np.isfinite(features.transform(X)).all()
     assert np.isfinite(features.transform([[1.7e308], [-1.7e308], [0.0]])).all()
-    assert Features.from_plain(json.loads(json.dumps(features.to_plain(), allow_nan=False))) == features
+    assert Features.from_dict(json.loads(json.dumps(features.to_dict(), allow_nan=False))) == features
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e160, 1e300])
@@ -544,54 +544,63 @@ REFUSED_TABLES = {
     "structured": (np.zeros(3, [("a", float)]), "must not be a structured array"),
     "sparse matrix": (scipy.sparse.csr_matrix(np.eye(3)), "X must be dense, but is a sparse matrix"),
     "sparse array": (scipy.sparse.coo_array(np.eye(3)), "X must be dense, but is a sparse matrix"),
-    "lazy": (pl.LazyFrame({"a": [1, 2]}), "LazyFrame: collect it first"),
-    "unknown frame": (UnknownFrame(), "X is no frame of a kind that is known"),
+    "lazy": (pl.LazyFrame({"a": [1, 2]}), "is a LazyFrame, which has not read them yet. Collect it first"),
+    "unknown frame": (UnknownFrame(), "X must be a frame of a known kind"),
     "same name twice": (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' occurs twice"),
-    "unequal columns": ({"a": [1, 2], "b": [1]}, "column 'b' has 1 values, but column 'a' has 2"),
-    "nested columns": ({"a": np.zeros((3, 2))}, "column 'a' must be one column"),
-    "complex": (np.ones((3, 2), complex), "Complex data not supported: column 0"),
-    "complex entry": (mixed(2j), "Complex data not supported: column 1"),
+    "unequal columns": ({"a": [1, 2], "b": [1]}, r"a column of X has 1 values, but column 'a' has 2 \(column 'b'\)"),
+    "nested columns": (
+        {"a": np.zeros((3, 2))},
+        r"a column of X must be one column, but its shape is \(3, 2\) .*\(column 'a'\)",
+    ),
+    "complex": (np.ones((3, 2), complex), r"Complex data not supported: .*\(column 0\)"),
+    "complex entry": (mixed(2j), r"Complex data not supported: .*\(column 1\)"),
     "inf": (
         np.array([[1.0, 2.0], [3.0, -np.inf]]),
-        r"column 1 must be finite, but 1 of 2 values is not \(first: row 1, -inf\)",
+        r"covariates must be finite, but 1 of 2 values is not, first -inf \(column 1, row 1\)",
     ),
-    "inf and NaN": ([[np.nan], [np.inf], [np.inf]], "2 of 3 values are not .first: row 1, inf"),
-    "too large": (mixed(10**400), "column 1 must be finite, but row 3 holds 1000.*no float can hold"),
-    "signalling": (mixed(Decimal("sNaN")), "row 3 holds sNaN"),
-    "date entry": (mixed(datetime.date(2020, 1, 2)), "row 3 holds the date 2020-01-02. Subtract a start date"),
-    "numpy date entry": (mixed(np.datetime64("NaT", "D")), "row 3 holds the date"),
-    "clock entry": (mixed(datetime.time(3)), "row 3 holds the date 03:00"),
-    "span entry": (mixed(datetime.timedelta(2)), "row 3 holds the time span 2 days.*Divide by one unit"),
-    "numpy span entry": (mixed(np.timedelta64(2, "D")), "row 3 holds the time span 2 days"),
+    "inf and NaN": ([[np.nan], [np.inf], [np.inf]], r"2 of 3 values are not, first inf \(column 0, row 1\)"),
+    "too large": (mixed(10**400), r"covariates must be finite, but no float can hold 1000.*\(column 1, row 3\)"),
+    "signalling": (mixed(Decimal("sNaN")), r"no float can hold sNaN \(column 1, row 3\)"),
+    "date entry": (
+        mixed(datetime.date(2020, 1, 2)),
+        r"this is the date 2020-01-02 \(column 1, row 3\). Subtract a start date",
+    ),
+    "numpy date entry": (mixed(np.datetime64("NaT", "D")), r"this is the date .*\(column 1, row 3\)"),
+    "clock entry": (mixed(datetime.time(3)), r"this is the date 03:00:00 \(column 1, row 3\)"),
+    "span entry": (
+        mixed(datetime.timedelta(2)),
+        r"this is the time span 2 days.*\(column 1, row 3\).*Divide by one unit",
+    ),
+    "numpy span entry": (mixed(np.timedelta64(2, "D")), r"this is the time span 2 days \(column 1, row 3\)"),
     "dates": (
         pd.DataFrame({"seen": pd.date_range("2020", periods=3)}),
-        "column 'seen'.*row 0 holds the date 2020-01-01",
+        r"this is the date 2020-01-01.*\(column 'seen', row 0\)",
     ),
     "zoned": (
         pd.DataFrame({"seen": pd.date_range("2020", periods=3, tz="UTC")}),
-        "column 'seen'.*row 0 holds the date",
+        r"this is the date .*\(column 'seen', row 0\)",
     ),
     "spans": (
         pl.DataFrame({"wait": [datetime.timedelta(3)] * 2}),
-        "column 'wait'.*holds the time span 259200000000 microseconds",
+        r"this is the time span 259200000000 microseconds \(column 'wait', row 0\)",
     ),
-    "bytes": (np.array([[b"a"], [b"b"]]), "row 0 holds the bytes b'a'. Decode"),
-    "bytes entry": (mixed(b"a"), "row 3 holds the bytes b'a'. Decode"),
-    "dict entry": (mixed({"foo": "bar"}), "column 1.*row 3.*argument must be a string or a number"),
-    "list entry": (mixed([1]), "row 3 holds .1. of type list"),
-    "array entry": (mixed(np.ones(2)), "row 3 holds .* of type ndarray"),
-    "deep entry": (mixed({"a": deep()}), "row 3 holds a value of type dict"),
+    "bytes": (np.array([[b"a"], [b"b"]]), r"this is the bytes b'a' \(column 0, row 0\). Decode"),
+    "bytes entry": (mixed(b"a"), r"this is the bytes b'a' \(column 1, row 3\). Decode"),
+    "dict entry": (mixed({"foo": "bar"}), r"argument must be a string or a number.*\(column 1, row 3\)"),
+    "list entry": (mixed([1]), r"this is .1. of type list .*\(column 1, row 3\)"),
+    "array entry": (mixed(np.ones(2)), r"this is .* of type ndarray .*\(column 1, row 3\)"),
+    "deep entry": (mixed({"a": deep()}), r"this is a value of type dict .*\(column 1, row 3\)"),
     "interval": (pd.DataFrame({"band": pd.cut([1.0, 2.0, 9.0], 2)}), "of type Interval.*such as its text"),
     "numbers as text": (
         {"a": ["1.5", "2", "n/a"]},
-        r"column 'a' holds numbers mixed with text \(first: row 2, 'n/a'\)",
+        r"the column holds numbers mixed with text, first 'n/a' \(column 'a', row 2\)",
     ),
     "only numbers as text": (
         {"a": ["1.5", "2", None]},
-        r"column 'a' holds numbers as text \(first: row 0, '1.5'\). Convert",
+        r"the column holds numbers as text, first '1.5' \(column 'a', row 0\). Convert",
     ),
-    "text among numbers": (mixed("1.5"), r"column 1 holds numbers as text \(first: row 3, '1.5'\)"),
-    "a word among numbers": (mixed("unknown"), r"column 1 holds numbers mixed with text \(first: row 3, 'unknown'\)"),
+    "text among numbers": (mixed("1.5"), r"the column holds numbers as text, first '1.5' \(column 1, row 3\)"),
+    "a word among numbers": (mixed("unknown"), r"holds numbers mixed with text, first 'unknown' \(column 1, row 3\)"),
 }
 
 
@@ -616,13 +625,13 @@ def test_what_scikit_learn_calls_a_type_error_is_one():
         ({"categorical": [2]}, ParameterError, "positions from 0 to 1, but lists 2"),
         ({"categorical": [-1]}, ParameterError, "lists -1"),
         ({"categorical": [True]}, ParameterError, "lists True"),
-        ({"clip": 0}, ParameterError, "clip must be None or a positive, finite number, but is 0"),
+        ({"clip": 0}, ParameterError, "clip must be a number above 0 or None, but is 0"),
         ({"clip": np.inf}, ParameterError, "but is inf"),
         ({"clip": np.nan}, ParameterError, "but is nan"),
         ({"clip": "5"}, ParameterError, "but is '5'"),
-        ({"max_levels": 0}, ParameterError, "max_levels must be an integer of at least 1, but is 0"),
+        ({"max_levels": 0}, ParameterError, "max_levels must be a whole number from 1 on, but is 0"),
         ({"max_levels": 2.5}, ParameterError, "but is 2.5"),
-        ({"bins": -1}, ParameterError, r"bins must be an integer from 0 \(none\) to 1000, but is -1"),
+        ({"bins": -1}, ParameterError, r"bins must be a whole number from 0 to 1000 \(0: none\), but is -1"),
         ({"bins": 8.0}, ParameterError, "but is 8.0"),
         ({"bins": True}, ParameterError, "but is True"),
     ],
@@ -639,7 +648,7 @@ def test_a_name_for_a_table_without_names_is_refused():
 
 @pytest.mark.parametrize("value", [np.inf, 2**64, Decimal("Infinity")])
 def test_levels_must_be_finite(value):
-    with pytest.raises(DataError, match="column 'a' must be finite, but row 1 holds"):
+    with pytest.raises(DataError, match=r"covariates must be finite, but this is .* \(column 'a', row 1\)"):
         Features.learn({"a": np.array([1, value, 1], object)}, categorical=["a"])
 
 
@@ -647,13 +656,31 @@ def test_columns_that_changed_their_kind_are_refused():
     features = Features.learn({"age": [1, 2, 3], "grade": ["I", "II", "I"], "site": [1, 2, 2]}, categorical=["site"])
     good = {"age": [1, 2], "grade": ["I", "I"], "site": [1, 1]}
     for change, message in (
-        ({"age": [1, "old"]}, "column 'age' held numbers in training, but row 1 holds the text 'old'. Put a gap"),
-        ({"age": ["1", "2"]}, "column 'age' held numbers in training, but row 0 holds the text '1'. Convert"),
-        ({"age": ["1", "old"]}, "column 'age' held numbers in training, but row 1 holds the text 'old'. Put a gap"),
-        ({"grade": ["I", 2]}, "column 'grade' held text in training, but row 1 holds the number 2."),
-        ({"grade": [1.5, 2]}, "column 'grade' held text in training, but row 0 holds the number 1.5."),
-        ({"site": [1, "1"]}, "column 'site' held numbers in training, but row 1 holds the text '1'."),
-        ({"age": [1, np.inf]}, "column 'age' must be finite"),
+        (
+            {"age": [1, "old"]},
+            r"the column held numbers in training, but now holds the text 'old' \(column 'age', row 1\)\. Put a gap",
+        ),
+        (
+            {"age": ["1", "2"]},
+            r"the column held numbers in training, but now holds the text '1' \(column 'age', row 0\)\. Convert",
+        ),
+        (
+            {"age": ["1", "old"]},
+            r"the column held numbers in training, but now holds the text 'old' \(column 'age', row 1\)\. Put a gap",
+        ),
+        (
+            {"grade": ["I", 2]},
+            r"the column held text in training, but now holds the number 2 \(column 'grade', row 1\)\.",
+        ),
+        (
+            {"grade": [1.5, 2]},
+            r"the column held text in training, but now holds the number 1.5 \(column 'grade', row 0\)\.",
+        ),
+        (
+            {"site": [1, "1"]},
+            r"the column held numbers in training, but now holds the text '1' \(column 'site', row 1\)\.",
+        ),
+        ({"age": [1, np.inf]}, r"covariates must be finite, .*\(column 'age', row 1\)"),
     ):
         for method in (features.transform, features.outside):
             with pytest.raises(DataError, match=message):
@@ -760,9 +787,9 @@ def test_plain_data_gives_the_same_bits():
         {"bins": 5},
     ):
         features = Features.learn(frame, **settings)
-        back = Features.from_plain(json.loads(json.dumps(features.to_plain(), allow_nan=False)))
+        back = Features.from_dict(json.loads(json.dumps(features.to_dict(), allow_nan=False)))
         assert back == features
-        assert Features.from_plain(features.to_plain()) == features
+        assert Features.from_dict(features.to_dict()) == features
         np.testing.assert_array_equal(back.transform(frame), features.transform(frame))
         assert back.summary() == features.summary()
 
@@ -770,7 +797,7 @@ def test_plain_data_gives_the_same_bits():
 def test_levels_keep_their_types():
     X = np.array([["1"], [2], [2.5], [True], ["x"], ["y"], ["z"]], object)
     features = Features.learn(X, categorical=[0])
-    back = Features.from_plain(json.loads(json.dumps(features.to_plain())))
+    back = Features.from_dict(json.loads(json.dumps(features.to_dict())))
     (plan,) = back.columns
     assert isinstance(plan, Levels)
     assert [(type(level), level) for level in plan.levels] == [
@@ -786,18 +813,18 @@ def test_levels_keep_their_types():
 
 def test_whole_numbers_may_lose_their_point():
     features = Features.learn([[0.0], [2.0]], clip=3.0)
-    text = json.dumps(features.to_plain()).replace(".0", "")
+    text = json.dumps(features.to_dict()).replace(".0", "")
     assert "." not in text
-    assert Features.from_plain(json.loads(text)) == features
+    assert Features.from_dict(json.loads(text)) == features
 
 
 def plain_number(**changes):
-    column = Features.learn({"a": [1.0, 2.0, 4.0]}).to_plain()["columns"][0]
+    column = Features.learn({"a": [1.0, 2.0, 4.0]}).to_dict()["columns"][0]
     return {"named": True, "clip": None, "columns": [column | changes]}
 
 
 def plain_levels(**changes):
-    column = Features.learn({"a": ["x", "y"]}).to_plain()["columns"][0]
+    column = Features.learn({"a": ["x", "y"]}).to_dict()["columns"][0]
     return {"named": True, "clip": None, "columns": [column | changes]}
 
 
@@ -854,7 +881,7 @@ REFUSED_PLAIN = {
 def test_plain_data_that_is_refused(case):
     plain, message = REFUSED_PLAIN[case]
     with pytest.raises(DataError, match=message) as caught:
-        Features.from_plain(plain)
+        Features.from_dict(plain)
     assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)
 
@@ -871,7 +898,7 @@ def places(plain: object, path: tuple = ()) -> list[tuple]:
     return [path, *(place for key, value in inner for place in places(value, (*path, key)))][0 if path else 1 :]
 
 
-RICH = rich_features().to_plain()
+RICH = rich_features().to_dict()
 PLACES = places(RICH)
 
 
@@ -890,7 +917,7 @@ def test_damaged_plain_data_is_refused_or_read(place, damage, value):
     else:
         inside[f"{place[-1]} again"] = inside[place[-1]]
     try:
-        features = Features.from_plain(plain)
+        features = Features.from_dict(plain)
     except DataError:
         return
     # What is read is whole: it transforms to finite numbers and can be written again.
@@ -898,10 +925,10 @@ def test_damaged_plain_data_is_refused_or_read(place, damage, value):
     found = quietly(features.transform, row)
     assert found.shape == (1, len(features.names_out))
     assert np.isfinite(found).all()
-    assert Features.from_plain(json.loads(json.dumps(features.to_plain(), allow_nan=False))) == features
+    assert Features.from_dict(json.loads(json.dumps(features.to_dict(), allow_nan=False))) == features
 
 
 @given(anything)
 def test_any_other_plain_data_is_refused(plain):
     with pytest.raises(DataError):
-        Features.from_plain(plain)
+        Features.from_dict(plain)

@@ -186,7 +186,7 @@ def test_without_copies_members_hold_out_the_stretches_of_one_order():
 
 @pytest.mark.parametrize("how", ["folds", "validation", "tuning", "table"])
 def test_other_splits(how, tmp_path):
-    from aldsurv.models.wrappers.nested import choose_parts
+    from aldsurv.models.wrappers.held_out import choose_parts
     from aldsurv.tuning.score import even_folds
 
     frame, data = people()
@@ -213,10 +213,9 @@ def test_other_splits(how, tmp_path):
 def test_models_hold_copies_out_together(name, monkeypatch):
     """Wherever a model holds rows out, whoever copies one of them is held out with it."""
     pytest.importorskip("torch")
-    from aldsurv.models.neural import neural_survival as neural
-    from aldsurv.models.neural.fitting import preparation
+    from aldsurv.models.neural.fitting import preparation, prepare
     from aldsurv.models.trees import boosted_ald as boosted
-    from aldsurv.models.wrappers import level_correction, nested
+    from aldsurv.models.wrappers import held_out, level_correction
     from aldsurv.registry import MODELS
 
     if name == "boosted_ald":
@@ -228,11 +227,11 @@ def test_models_hold_copies_out_together(name, monkeypatch):
         seen.append([(data, *pair) for pair in zip(rows.train, rows.validation or rows.train[:0], strict=True)])
         return rows
 
-    for module in (neural, boosted, level_correction):
+    for module in (prepare, boosted, level_correction):
         monkeypatch.setattr(module, "split_for_members", split_and_note)
 
     def choose_and_note(data, **settings):
-        parts = nested.choose_parts(data, **settings)
+        parts = held_out.choose_parts(data, **settings)
         seen.append([(data, np.setdiff1d(np.arange(len(data)), part), part) for part in parts])
         return parts
 

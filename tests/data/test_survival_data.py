@@ -220,7 +220,7 @@ def test_of_other_inputs():
 
 
 CORRECT = "Drop or correct those rows."
-ROW = "Give one value a row."
+ROW = "Give one value per row."
 UNIT = "Give numbers in one unit."
 CONVERT = "It looks like a number: convert the column to float first."
 DATES = "Subtract the start date and give the difference as a number in one unit, such as days."
@@ -230,9 +230,11 @@ PLAIN = "Give plain real numbers."
 DAY = datetime.date(2020, 1, 1)
 
 
-def refusal(subject: str, rule: str, count: str, first: str, remedy: str = CORRECT) -> str:
+def refusal(subject: str, rule: str, count: str, first: str, remedy: str = CORRECT, column: str | None = None) -> str:
     verb = "is" if count.startswith("1 ") else "are"
-    return f"{subject} must be {rule}, but {count} values {verb} not (first: row {first}). {remedy}"
+    row, value = first.split(", ", 1)
+    place = f"row {row}" if column is None else f"column {column!r}, row {row}"
+    return f"{subject} must be {rule}, but {count} values {verb} not, first {value} ({place}). {remedy}"
 
 
 @pytest.mark.parametrize(
@@ -286,7 +288,7 @@ def test_times_must_be_numbers(time, count, first, remedy):
     [
         ([[1, 2], [3, 4]], f"time must be one column, but its shape is (2, 2) (type list). {ROW}"),
         (5, f"time must be one column, but its shape is () (type int). {ROW}"),
-        ([1, 2], "time has 2 values, but event has 3. Give columns of equal length: one value a row."),
+        ([1, 2], "time has 2 values, but event has 3. Give columns of equal length: one value per row."),
     ],
 )
 def test_times_must_be_one_column(time, message):
@@ -295,7 +297,7 @@ def test_times_must_be_one_column(time, message):
 
 
 def test_ragged_lists_are_refused():
-    with pytest.raises(DataError, match=r"^time cannot be read as a column \(.*\)\. Give one value a row\.$"):
+    with pytest.raises(DataError, match=r"^time cannot be read as a column \(.*\)\. Give one value per row\.$"):
         right([[1], [2, 3]], [1, 0])
 
 
@@ -331,7 +333,7 @@ def test_events_must_be_two_valued(event, found, guess):
     ("time", "event", "found"),
     [
         ([1, 0, 1], [0.5, 1, 2], "3 different numbers: 0.5, 1, 2"),
-        ([0, 1] * 4, range(8), "8 different numbers: 0, 1, 2, 3, 4, …"),
+        ([0, 1] * 4, range(8), "8 different numbers: 0, 1, 2, 3, 4 and 3 more"),
     ],
 )
 def test_exchanged_columns(time, event, found):
@@ -350,7 +352,7 @@ def test_exchanged_columns(time, event, found):
         ([0, 1, 1], "1", "0, 1"),
         ([0, 1, 1], 2, "0, 1"),
         ([False, True, True], "dead", "False, True"),
-        (list("abcdefg"), "z", "'a', 'b', 'c', 'd', 'e', …"),
+        (list("abcdefg"), "z", "'a', 'b', 'c', 'd', 'e' and 2 more"),
     ],
 )
 def test_event_value_must_occur(event, event_value, found):
@@ -383,7 +385,7 @@ def test_events_must_be_known(event, event_value, found):
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        (pd.Series([1, [2], 3]), f"event must hold plain values, but row 1 holds [2]. {ROW}"),
+        (pd.Series([1, [2], 3]), f"event must hold plain values, but holds [2] (row 1). {ROW}"),
         ([[1, 0]] * 3, f"event must be one column, but its shape is (3, 2) (type list). {ROW}"),
     ],
 )
@@ -428,7 +430,7 @@ FROM_START = "finite and not negative, or -inf where observed from the start"
         *(
             (
                 lambda name=name: right([1, 2], [1, 0], **{name: [1]}),
-                f"time has 2 values, but {name} has 1. Give columns of equal length: one value a row.",
+                f"time has 2 values, but {name} has 1. Give columns of equal length: one value per row.",
             )
             for name in ("entry", "weight")
         ),
@@ -451,8 +453,8 @@ FROM_START = "finite and not negative, or -inf where observed from the start"
         (
             lambda: interval([1, -INF], [2, INF]),
             refusal(
-                "lower or upper",
-                "finite",
+                "lower",
+                "finite where upper is infinite",
                 "1 of 2",
                 "1, lower -inf and upper inf",
                 "Drop those rows: they say nothing about the time of the event.",
@@ -468,7 +470,7 @@ FROM_START = "finite and not negative, or -inf where observed from the start"
         ),
         (
             lambda: interval([1, 2], [2]),
-            "lower has 2 values, but upper has 1. Give columns of equal length: one value a row.",
+            "lower has 2 values, but upper has 1. Give columns of equal length: one value per row.",
         ),
         (
             lambda: SurvivalData(np.array([5, 3]), np.array([True, False])),
@@ -500,30 +502,44 @@ DEAD = {"event": "status", "event_value": "dead"}
     [
         (
             {"time": "os_months", **DEAD},
-            refusal("column 'os_months'", "finite and not negative", "1 of 2", "1, -1.0"),
+            refusal("time", "finite and not negative", "1 of 2", "1, -1.0", column="os_months"),
         ),
         (
             {"time": "w", **DEAD, "weight": "os_months"},
-            refusal("column 'os_months'", "finite and not negative", "1 of 2", "1, -1.0"),
+            refusal("weight", "finite and not negative", "1 of 2", "1, -1.0", column="os_months"),
         ),
         (
             {"time": "w", **DEAD, "entry": "os_months"},
-            refusal("column 'os_months'", FROM_START, "1 of 2", "1, -1.0"),
+            refusal("entry", FROM_START, "1 of 2", "1, -1.0", column="os_months"),
         ),
         (
             {"time": "w", "event": "status"},
-            "column 'status' must be True/False or 0/1, but it holds 'dead', 'alive'. Say which value is the "
+            "event must be True/False or 0/1, but it holds 'dead', 'alive' (column 'status'). Say which value is the "
             "event, such as event_value='dead'; every other value then counts as censored.",
         ),
         (
             {"lower": "w", "upper": "os_months"},
-            refusal("column 'os_months'", "not negative, and inf where right-censored", "1 of 2", "1, -1.0"),
+            refusal("upper", "not negative, and inf where right-censored", "1 of 2", "1, -1.0", column="os_months"),
         ),
     ],
 )
 def test_messages_name_the_column(frame, columns, message):
     with pytest.raises(DataError, match=whole(message)):
         from_frame(frame, **columns)
+
+
+def test_errors_have_parts():
+    with pytest.raises(DataError) as caught:
+        from_frame(FRAME, time="os_months", **DEAD)
+    error = caught.value
+    assert (error.argument, error.column, error.row, error.advice) == ("time", "os_months", 1, CORRECT)
+    with pytest.raises(DataError) as caught:
+        from_frame(FRAME, time="w", event="status")
+    error = caught.value
+    assert (error.argument, error.column, error.row, error.suggestion) == ("event_value", "status", None, "dead")
+    with pytest.raises(UnknownNameError) as caught:
+        from_frame(FRAME, time="w", event="state")
+    assert (caught.value.argument, caught.value.suggestion) == ("event", "status")
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -556,7 +572,7 @@ def test_what_is_no_frame(frame):
 
 def test_a_column_name_that_stands_twice():
     twice = pd.concat([FRAME, FRAME], axis=1)
-    message = "column 'w' must be one column, but its shape is (2, 2) (type DataFrame). Give one value a row."
+    message = "time must be one column, but its shape is (2, 2) (type DataFrame) (column 'w'). Give one value per row."
     with pytest.raises(DataError, match=whole(message)):
         from_frame(twice, time="w", event="status")
 
@@ -608,9 +624,11 @@ def test_targets_without_names_are_refused(y, kind):
 
 
 def test_event_value_for_data_that_know_their_events():
-    with pytest.raises(ParameterError, match="event_value has no use with lower and upper"):
+    with pytest.raises(ParameterError, match="event_value cannot be combined with lower and upper"):
         from_frame(FRAME, lower="w", upper="w", event_value=1)
-    with pytest.raises(ParameterError, match="SurvivalData already knows its events"):
+    with pytest.raises(
+        ParameterError, match="event_value cannot be combined with SurvivalData, whose events are already marked"
+    ):
         of(right([1], [1]), event_value=1)
 
 
@@ -691,7 +709,7 @@ def test_rows_that_are_not_there():
         data[3]
     with pytest.raises(IndexError):
         data[[0.5]]
-    with pytest.raises(ParameterError, match=whole("a mask must have one value a row, but it has 2 for 3 rows.")):
+    with pytest.raises(ParameterError, match=whole("a mask must have one value per row, but it has 2 for 3 rows.")):
         data[[True, False]]
     with pytest.raises(ParameterError, match=re.escape("but have shape (1, 2)")):
         data[[[0, 1]]]
@@ -708,7 +726,7 @@ def test_time_and_event_exist_for_right_censored_rows_only():
     data = interval([1, -INF, 2], [1, 3, 4])
     message = (
         "time and event exist for exact and right-censored rows only, but 2 of 3 rows have left- or "
-        "interval-censoring (first: row 1, (-inf, 3]). Use lower and upper, or only the rows "
+        "interval-censoring, first (-inf, 3] (row 1). Use lower and upper, or only the rows "
         "data[data.exact | data.right_censored]."
     )
     for name in ("time", "event"):
@@ -731,7 +749,7 @@ def test_scaled(data, a):
 
 @pytest.mark.parametrize("a", [0, -1, np.nan, INF, "2", None])
 def test_scale_that_is_no_scale(a):
-    with pytest.raises(ParameterError, match="a must be finite and positive"):
+    with pytest.raises(ParameterError, match="a must be a number above 0"):
         right([1], [1]).scaled(a)
 
 
@@ -928,12 +946,12 @@ def test_one_cause_of_several():
         (
             {"cause": [1, 0.5, 0]},
             DataError,
-            "numbers from 0 on or text, but 1 of 3 values is not \\(first: row 1, 0.5\\)",
+            "numbers from 0 on or text, but 1 of 3 values is not, first 0.5 \\(row 1\\)",
         ),
         ({"cause": [1, 0]}, DataError, "time has 3 values, but cause has 2"),
         ({"cause": ["a", "b", "a"]}, DataError, "none of them says that no event was observed"),
         ({"cause": ["a", "b", "a"], "censored": "c"}, DataError, "censored='c' does not occur in cause"),
-        ({"cause": [1, 2, 0], "names": ["a"]}, DataError, "cause holds 2, which names does not know: 1"),
+        ({"cause": [1, 2, 0], "names": ["a"]}, DataError, "cause holds 2, which is not in names: 1"),
         ({"cause": [1, 2, 0], "names": ["a", "a"]}, ParameterError, "names must differ"),
         ({"cause": [1, 2, 0], "names": "ab"}, ParameterError, "names must be a list"),
         ({"cause": [-1, 2, 0]}, DataError, "cause must be whole numbers from 0 on or text, but 1 of 3 values is not"),
@@ -955,9 +973,9 @@ def test_causes_that_do_not_fit_together():
         SurvivalData([1.0], [1.0], cause=np.array([1]))
     with pytest.raises(DataError, match="cause must be positive in the rows with an exactly observed event"):
         SurvivalData([1.0, 2.0], [1.0, INF], cause=np.array([1, 1]), causes=("a",))
-    with pytest.raises(ParameterError, match="event_value has no use with time and cause"):
+    with pytest.raises(ParameterError, match="event_value cannot be combined with time and cause"):
         from_frame({"t": TIMES, "c": CAUSES}, time="t", cause="c", event_value=1)
-    with pytest.raises(ParameterError, match="have no use without cause"):
+    with pytest.raises(ParameterError, match="cannot be used without cause"):
         from_frame({"t": TIMES, "c": CAUSES}, time="t", event="c", censored=0)
     with pytest.raises(DataError, match="weight must be finite"):
         data.with_weight([1, 1, 1, 1, 1, -1])

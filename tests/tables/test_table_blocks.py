@@ -9,7 +9,7 @@ import pytest
 
 from aldsurv import datasets
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
-from aldsurv.tables import table_blocks
+from aldsurv.tables import text_file
 
 ROWS = 500
 
@@ -25,7 +25,7 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_blocks, "_TEXT_BLOCK", 200)
+    monkeypatch.setattr(text_file, "_LARGEST_PIECE", 200)
 
 
 def joined(path: Path, rows: int = 37, **reading: str) -> tuple[dict[str, np.ndarray], list[int]]:
@@ -79,9 +79,9 @@ def test_further_gaps_and_leading_zeros(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("abc", "column 'n' must be numbers, but line {line} holds the text 'abc'. Correct it"),
-        ("1 000", "column 'n' has numbers with marks that decimal='.' does not explain (first: line {line}, '1 000')"),
-        ("0x10", "column 'n' must be numbers, but line {line} holds the text '0x10'"),
+        ("abc", "the column must hold numbers, but this is the text 'abc' (column 'n', line {line}). Correct it"),
+        ("1 000", "a point before decimals and no other mark, but this is '1 000' (column 'n', line {line}). Remove"),
+        ("0x10", "the column must hold numbers, but this is the text '0x10' (column 'n', line {line})"),
     ],
 )
 def test_what_is_no_number_is_found_wherever_it_is(small, tmp_path, value: str, told: str) -> None:
@@ -123,7 +123,7 @@ def test_refusals(tmp_path, frame) -> None:
         next(table.blocks(numbers=["A"]))
     with pytest.raises(DataError, match=r"'b' more than once \(columns 2 and 3\)"):
         next(table.blocks(numbers=["b"]))
-    with pytest.raises(ParameterError, match="rows must be at least 1, but is 0"):
+    with pytest.raises(ParameterError, match="rows must be a whole number from 1 on, but is 0"):
         next(table.blocks(numbers=["a"], rows=0))
     path.write_text("a,b,c\n" + "1,2,3\n" * 400_000 + "1,2\n")
     with pytest.raises(DataError, match="has 2 fields in line 400002, but 3 in its header"):

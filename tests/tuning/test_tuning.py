@@ -23,12 +23,12 @@ from aldsurv.errors import (
     TrainingError,
 )
 from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.search_space import OneOf, Range, SearchSpace
 from aldsurv.registry import MODELS
 from aldsurv.tuning import score as tuning_score
 from aldsurv.tuning import search as tuning
 from aldsurv.tuning.score import cross_validated, even_folds
 from aldsurv.tuning.search import search_fingerprint, tune
-from aldsurv.tuning.spaces import OneOf, Range, space_of
 
 
 def draw(n: int = 61, columns: int = 12, seed: int = 0, **more) -> tuple[np.ndarray, SurvivalData]:
@@ -43,14 +43,14 @@ def quick(**more) -> dict:
     return {"max_epochs": 4, "hidden": (4,), "head_hidden": (4,), **more}
 
 
-# A model of a model has nothing of its own to search.
+# A model around another one has nothing to search: its score is mostly that of the model within.
 ALONE = [name for name in MODELS if "estimator" not in MODELS.load(name).parameter_defaults()]
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_every_model_has_a_space_of_its_own_parameters(name: str) -> None:
+def test_every_model_declares_a_space_of_its_parameters(name: str) -> None:
     kind = MODELS.load(name)
-    space = space_of(name, {})
+    space = kind.SEARCH_SPACE
     assert space.entries
     assert set(space.entries) <= set(kind.parameter_defaults())
     for key, entry in space.entries.items():
@@ -58,13 +58,13 @@ def test_every_model_has_a_space_of_its_own_parameters(name: str) -> None:
         for value in ends:
             model = kind(**{key: value})
             if isinstance(model, NeuralSurvival):
-                assert model._settings()[key] == value
-            model._check_parameters()
+                assert model.settings().to_dict()[key] == value
+            model.check_parameters()
 
 
-def test_space_of_an_unknown_model_and_values() -> None:
-    space = space_of("new", {"ridge": 0.0, "dropout": None, "colour": "red"})
-    assert set(space.entries) == {"ridge", "dropout"}
+def test_entries_of_a_space() -> None:
+    space = SearchSpace({"ridge": Range(0.1, 1.0), "ties": OneOf(("efron", "breslow"))}, "ibs")
+    assert set(space.without({"ridge": None, "ties": "efron"}).entries) == {"ridge"}
     assert Range(0.1, 0.5).value(0.123456) == 0.1235
     assert Range(0.1, 0.123456).value(0.123456) == 0.123456
     choice = OneOf(((32,), (64, 64), "log", 5))
@@ -134,7 +134,7 @@ def test_a_penalty_is_found_where_one_is_needed() -> None:
     found = tune(WeibullAFT, x, data, trials=12)
     # By brute force: the best of a fine grid of penalties.
     grid = [
-        cross_validated(WeibullAFT, {"ridge": ridge}, x, data, even_folds(data, 4, 0), space_of("weibull_aft", {}), 0)
+        cross_validated(WeibullAFT, {"ridge": ridge}, x, data, even_folds(data, 4, 0), "log_likelihood", 0)
         for ridge in np.geomspace(0.01, 1000, 40)
     ]
     none = found.trials[0].score
@@ -159,7 +159,7 @@ def test_a_search_goes_on(tmp_path: Path) -> None:
     path, told = tmp_path / "search.journal", []
     whole = tune(WeibullAFT, x, data, trials=14)
     assert tune(WeibullAFT, x, data, trials=5, storage=path).trials == whole.trials[:5]
-    again = tune(WeibullAFT, x, data, trials=14, storage=str(path), tell=told.append)
+    again = tune(WeibullAFT, x, data, trials=14, storage=str(path), on_trial=told.append)
     assert again == whole
     assert tuple(told) == whole.trials[5:]
     assert tune(WeibullAFT, x, data, trials=3, storage=path).trials == whole.trials
@@ -174,7 +174,7 @@ sys.path[:0] = {paths!r}
 from tuning.test_tuning import draw
 from aldsurv import WeibullAFT
 from aldsurv.tuning.search import tune
-tune(WeibullAFT, *draw(), trials=10_000, storage={path!r}, tell=lambda trial: print(trial.number, flush=True))
+tune(WeibullAFT, *draw(), trials=10_000, storage={path!r}, on_trial=lambda trial: print(trial.number, flush=True))
 """
 
 
@@ -201,7 +201,7 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
 def test_a_file_that_is_no_record_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "table.csv"
     path.write_text(content)
-    with pytest.raises(DataError, match="is no record of a search"):
+    with pytest.raises(DataError, match="is not a record of a search"):
         tune(WeibullAFT, *draw(), trials=1, storage=path)
     assert path.read_text() == content
 
@@ -219,7 +219,7 @@ def test_damaged_and_empty_records(tmp_path: Path) -> None:
 
 def test_trials_that_fail_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     x, data = draw()
-    fit_all, calls = tuning_score._fit_all, []
+    fit_all, calls = tuning_score.fit_all, []
 
     def sometimes(models, given) -> None:
         calls.append(models)
@@ -227,11 +227,11 @@ def test_trials_that_fail_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
             raise TrainingError("the loss is no longer a number")
         fit_all(models, given)
 
-    monkeypatch.setattr(tuning_score, "_fit_all", sometimes)
+    monkeypatch.setattr(tuning_score, "fit_all", sometimes)
     found = tune(WeibullAFT, x, data, trials=4)
     assert [trial.score is None for trial in found.trials] == [True, False, True, False]
     assert found.score == max(found.trials[k].score for k in (1, 3))
-    monkeypatch.setattr(tuning_score, "_held_out", lambda *given: -math.inf)
+    monkeypatch.setattr(tuning_score, "held_out_score", lambda *given: -math.inf)
     with pytest.raises(TrainingError, match="none of 2 trials"):
         tune(CoxRegression, x, data, trials=2)
 
@@ -267,7 +267,7 @@ def test_errors(options: dict, kind: type[AldsurvError], told: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in ALONE])
 def test_models_without_a_space(name: str) -> None:
-    with pytest.raises(ParameterError, match="no setting that is known to matter"):
+    with pytest.raises(ParameterError, match="has nothing to search: it declares no SEARCH_SPACE"):
         tune(MODELS.load(name), *draw(), trials=1)
 
 

@@ -1,25 +1,29 @@
-"""``aldsurv benchmark``: run the comparison of the paper, and report it."""
+"""``aldsurv benchmark``: run the comparison of the paper, and report its results."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from aldsurv.cli.shared.outputs import PAGE, checked_folder, checked_output, force_option
+from aldsurv.cli.shared.command_options import (
+    CommandWithRecords,
+    force_option,
+    json_option,
+    quiet_option,
+    split_names,
+)
+from aldsurv.cli.shared.number_text import format_clock, json_text
+from aldsurv.cli.shared.outputs import PAGE, checked_folder, checked_output
+from aldsurv.cli.shared.progress import progress_line
 from aldsurv.quoting import printable
+from aldsurv.registry import MODELS, PEERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aldsurv.benchmark.plan import Plan
     from aldsurv.benchmark.store import CellOutcome, Store
 
@@ -42,7 +46,7 @@ def benchmark(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-@benchmark.command()
+@benchmark.command(cls=CommandWithRecords, registries={"Models": MODELS, "Peers": PEERS})
 @click.option("--datasets", default="all", show_default=True, help="Names, or all, real, synthetic.", metavar="NAMES")
 @click.option("--models", default="paper", show_default=True, help="Names, or paper, all, peers.", metavar="NAMES")
 @click.option("--seeds", default=10, show_default=True, help="Runs of each model on each dataset.", metavar="N")
@@ -55,11 +59,11 @@ def benchmark(ctx: click.Context) -> None:
     metavar="NAMES",
 )
 @click.option("--grouped/--no-grouped", default=True, show_default=True, help="WHAS and BreastMSK also by patient.")
-@click.option("--jobs", default=0, help="Processes; 0 for one a core.", metavar="N")
+@click.option("--jobs", default=0, help="Processes; 0: one per core.", metavar="N")
 @click.option("--scheduler", default=None, help="A Dask scheduler whose workers do it.", metavar="ADDRESS")
 @click.option("--out", default=_FOLDER, show_default=True, help="Folder of the results.", metavar="DIR")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@json_option()
+@quiet_option()
 def run(
     datasets: str,
     models: str,
@@ -73,7 +77,7 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run the comparison; killed, the same command goes on where it was.
+    """Run the comparison; if stopped, the same command goes on from there.
 
     Results are in one SQLite file in the folder; a cell (all seeds of a
     model on a dataset) is in it as a whole or not at all. A cell that
@@ -89,14 +93,17 @@ def run(
     from aldsurv.benchmark import running
     from aldsurv.benchmark.plan import Plan
 
-    plan = Plan(_chosen_datasets(datasets), _chosen_models(models), _words(recipe), _words(definition), seeds, grouped)
+    plan = Plan(
+        _chosen_datasets(datasets), _chosen_models(models), split_names(recipe), split_names(definition), seeds, grouped
+    )
     jobs = jobs or os.cpu_count() or 1
     checked_folder(Path(out))
     start = time.monotonic()
-    with _display(plan, Path(out), show=not (quiet or as_json)) as tell:
-        store = running.run(plan, out, jobs=jobs, scheduler=scheduler, on_outcome=tell)
+    with progress_line(show=not (quiet or as_json)) as show:
+        report_progress = _progress_report(plan, Path(out), show)
+        store = running.run(plan, out, jobs=jobs, scheduler=scheduler, on_outcome=report_progress)
     failed = store.failed()
-    _announce(plan, store, failed, time.monotonic() - start, as_json=as_json, quiet=quiet)
+    _show_results(plan, store, failed, time.monotonic() - start, as_json=as_json, quiet=quiet)
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -104,8 +111,8 @@ def run(
 @benchmark.command()
 @click.argument("folder", metavar="DIR")
 @click.option("--out", default=None, help="Folder to write to  [default: DIR/report]", metavar="DIR")
-@force_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@force_option()
+@json_option()
 def report(folder: str, out: str | None, force: bool, as_json: bool) -> None:
     """Write tables (CSV, Markdown, LaTeX), figures and one HTML page.
 
@@ -122,52 +129,44 @@ def report(folder: str, out: str | None, force: bool, as_json: bool) -> None:
         checked_folder(target / inner)
     checked_output(target / "index.html", PAGE, inputs=[store.path], force=force, makes_folder=True)
     page = write_benchmark_report(store, target)
-    click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
+    click.echo(json_text({"page": str(page)}) if as_json else str(page))
 
 
-def _announce(plan: Plan, store: Store, failed: dict[str, str], seconds: float, *, as_json: bool, quiet: bool) -> None:
+def _show_results(
+    plan: Plan, store: Store, failed: dict[str, str], seconds: float, *, as_json: bool, quiet: bool
+) -> None:
     done = len(store.done())
     if as_json:
-        told: dict[str, Any] = {"folder": str(store.folder), "plan": plan.hash, "done": done, "failed": failed}
-        click.echo(json.dumps(told, indent=2))
+        click.echo(json_text({"folder": str(store.folder), "plan": plan.hash, "done": done, "failed": failed}))
         return
     for name, error in failed.items():
         click.echo(f"aldsurv: failed: {printable(name)}: {printable(error)}", err=True)
     if not quiet:
         click.echo(
-            f"{done} of {len(plan.cells())} cells done, {_clock(seconds)} this time, in {printable(store.folder)}"
+            f"{done} of {len(plan.cells())} cells done, {format_clock(seconds)} this time, in {printable(store.folder)}"
         )
         click.echo(f"Next: aldsurv benchmark report {printable(store.folder)}")
 
 
-@contextmanager
-def _display(plan: Plan, folder: Path, *, show: bool) -> Iterator[Callable[[CellOutcome], None]]:
-    """A line that tells how far a run is, for people who watch."""
-    if not show or not sys.stderr.isatty():
-        yield lambda outcome: None
-        return
+def _progress_report(plan: Plan, folder: Path, show: Callable[[str], None]) -> Callable[[CellOutcome], None]:
+    """A function that shows how many cells are done, the time left and the last result."""
     from aldsurv.benchmark.store import Store
 
-    store, start = Store(folder), time.monotonic()
-    before = len(store.done()) if store.path.is_file() else 0
-    total, came = len(plan.cells()), 0
+    start, total, run, done = time.monotonic(), len(plan.cells()), 0, 0
 
-    def tell(outcome: CellOutcome) -> None:
-        nonlocal came
-        came += 1
-        left = (time.monotonic() - start) / came * (total - before - came)
-        line = f"{before + came}/{total} cells, about {_clock(left)} left · {_brief(outcome)}"
-        width = shutil.get_terminal_size().columns - 1
-        click.echo(f"\r\033[K{printable(line)[:width]}", nl=False, err=True)
+    def report_progress(outcome: CellOutcome) -> None:
+        nonlocal run, done
+        # The first outcome is stored already: with those of earlier runs it is done.
+        done = done + 1 if run else max(1, len(Store(folder).done()))
+        run += 1
+        left = (time.monotonic() - start) / run * (total - done)
+        show(f"{done}/{total} cells, about {format_clock(left)} left · {_result_text(outcome)}")
 
-    try:
-        yield tell
-    finally:
-        click.echo("\r\033[K", nl=False, err=True)
+    return report_progress
 
 
-def _brief(outcome: CellOutcome) -> str:
-    """Last results in a few words."""
+def _result_text(outcome: CellOutcome) -> str:
+    """The result of a cell in a few words."""
     series = outcome.cell.series
     name = f"{series.dataset} {series.model}"
     if outcome.error is not None:
@@ -179,15 +178,6 @@ def _brief(outcome: CellOutcome) -> str:
     return f"{name}: {', '.join(means)}"
 
 
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d} min" if minutes else f"{rest} s"
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
 def _chosen_datasets(text: str) -> tuple[str, ...]:
     from aldsurv.datasets import describe, names
 
@@ -195,12 +185,11 @@ def _chosen_datasets(text: str) -> tuple[str, ...]:
         return tuple(names())
     if text in ("real", "synthetic"):
         return tuple(name for name in names() if (describe(name).kind == "synthetic") == (text == "synthetic"))
-    return _words(text)
+    return split_names(text)
 
 
 def _chosen_models(text: str) -> tuple[str, ...]:
     from aldsurv.benchmark.plan import PAPER_MODELS
-    from aldsurv.registry import MODELS, PEERS
 
     groups = {"paper": PAPER_MODELS, "all": tuple(MODELS), "peers": tuple(PEERS)}
-    return tuple(name for word in _words(text) for name in groups.get(word, (word,)))
+    return tuple(name for word in split_names(text) for name in groups.get(word, (word,)))

@@ -1,12 +1,14 @@
-"""``aldsurv datasets``: what there is, what it is, where it is, and getting it."""
+"""``aldsurv datasets``: list, describe, locate and download datasets."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from aldsurv.cli.shared.command_options import json_option
+from aldsurv.cli.shared.number_text import json_text
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import printable
 
@@ -38,9 +40,9 @@ def datasets(ctx: click.Context) -> None:
 
 
 @datasets.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def list_datasets(as_json: bool) -> None:
-    """List the datasets, and which are here.
+    """List the datasets, and which are on this machine.
 
     \b
     Examples:
@@ -49,7 +51,7 @@ def list_datasets(as_json: bool) -> None:
     """  # noqa: D301
     infos = _infos()
     if as_json:
-        click.echo(json.dumps([_plain(info) for info in infos], indent=2))
+        click.echo(json_text([_facts(info) for info in infos]))
         return
     lines = [("name", "kind", "rows", "features", "censored", "time", "data")]
     lines += [
@@ -75,7 +77,7 @@ def list_datasets(as_json: bool) -> None:
 
 @datasets.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def describe(name: str, as_json: bool) -> None:
     """Rows, columns, source and licence of a dataset.
 
@@ -86,7 +88,7 @@ def describe(name: str, as_json: bool) -> None:
     from aldsurv.datasets import describe as describe_dataset
 
     info = describe_dataset(name)
-    click.echo(json.dumps(_plain(info), indent=2) if as_json else f"{info}\ndata      {_state(info)}")
+    click.echo(json_text(_facts(info)) if as_json else f"{info}\ndata      {_state(info)}")
 
 
 @datasets.command()
@@ -114,12 +116,12 @@ def path(name: str | None) -> None:
 @datasets.command()
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @click.option("--all", "every", is_flag=True, help="All that need a file.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def fetch(names: tuple[str, ...], every: bool, as_json: bool) -> None:
     """Download datasets from their publishers.
 
-    A file that is here is checked and not downloaded again; a download
-    that was cut goes on where it stopped.
+    A file that is already there is checked and not downloaded again; a
+    download that was cut goes on where it stopped.
 
     \b
     Examples:
@@ -132,7 +134,7 @@ def fetch(names: tuple[str, ...], every: bool, as_json: bool) -> None:
     from aldsurv.datasets.data_folder import data_folder
     from aldsurv.datasets.download import DownloadError, fetch_file, names_with_files
 
-    # All names are known before the first is fetched.
+    # All names are checked before the first file is downloaded.
     infos = [describe_dataset(name) for name in (names_with_files() if every else dict.fromkeys(names))]
     files: dict[str, str | None] = {}
     failed: dict[str, str] = {}
@@ -146,7 +148,7 @@ def fetch(names: tuple[str, ...], every: bool, as_json: bool) -> None:
             if not as_json:
                 click.echo(f"{info.name}: {printable(files[info.name] or 'needs no file')}")
     if as_json:
-        click.echo(json.dumps({"folder": str(data_folder()), "files": files, "failed": failed}, indent=2))
+        click.echo(json_text({"folder": str(data_folder()), "files": files, "failed": failed}))
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -158,9 +160,7 @@ def _infos() -> list[DatasetInfo]:
     return [describe_dataset(name) for name in names()]
 
 
-def _plain(info: DatasetInfo) -> dict[str, Any]:
-    from dataclasses import asdict
-
+def _facts(info: DatasetInfo) -> dict[str, Any]:
     values = asdict(info)
     del values["location"]
     return {**values, "rows": info.rows, "n_features": info.n_features, "data": _state(info)}

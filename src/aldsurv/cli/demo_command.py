@@ -1,8 +1,7 @@
-"""``aldsurv demo``: learn from a real table and predict for people who were held out."""
+"""``aldsurv demo``: fit a model to a real table and predict for people who were held out."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.cli.shared.outputs import MODEL, PICTURE, checked_output, force_option
+from aldsurv.cli.shared.command_options import force_option, json_option
+from aldsurv.cli.shared.number_text import json_text
+from aldsurv.cli.shared.outputs import MODEL, PICTURE, checked_output
 from aldsurv.data.survival_data import SurvivalData
 
 if TYPE_CHECKING:
@@ -36,16 +37,16 @@ _SIZES = ("to 20 mm", "to 50 mm", "over 50 mm")
     metavar="DIR",
     help="Folder for picture and model; made if missing.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON only.")
-@force_option
+@json_option("Print the numbers as JSON only.")
+@force_option()
 def demo(out: Path, as_json: bool, force: bool) -> None:
     """Fit ALDSurvival to a real table and predict for people held out.
 
     2232 women with breast cancer (Rotterdam tumour bank and German Breast
     Cancer Study Group), with the time to recurrence or death. A fifth of
-    them is held out: for these come how well the predictions do, five of
-    them one by one, a picture of their survival curves in DIR/survival.png,
-    and the model in DIR/gbsg.aldsurv.
+    them is held out. Printed are how well these are predicted, and five of
+    them one by one; a picture of their survival curves goes to
+    DIR/survival.png, the model to DIR/gbsg.aldsurv.
 
     \b
     Examples:
@@ -53,7 +54,7 @@ def demo(out: Path, as_json: bool, force: bool) -> None:
       aldsurv demo --out pictures
       aldsurv demo --json
     """  # noqa: D301
-    # Here, so that the help is there at once, and even where matplotlib or torch are not.
+    # Imported here, so that help is shown at once, also without matplotlib and torch.
     from aldsurv.datasets import load
     from aldsurv.models import ALDSurvival
     from aldsurv.plots import prediction_figure, save_figure
@@ -69,10 +70,10 @@ def demo(out: Path, as_json: bool, force: bool) -> None:
     shown = np.argsort(predicted.median())[[round(share * (len(test) - 1)) for share in _SHOWN]]
     names = [f"person {k + 1}" for k in range(len(shown))]
     figure = prediction_figure(predicted, test.y, rows=shown, labels=names, unit="months")
-    found = {
+    results = {
         "unit": "months",
-        "train": _told(train.y),
-        "test": _told(test.y),
+        "train": _facts(train.y),
+        "test": _facts(test.y),
         "follow_up": float(train.y.time.max()),
         "epochs": model.history_.epochs,
         "seconds": round(float(model.history_.seconds.sum()), 2),
@@ -81,11 +82,11 @@ def demo(out: Path, as_json: bool, force: bool) -> None:
         "picture": str(save_figure(figure, picture)),
         "model": str(model.save(saved)),
     }
-    click.echo(json.dumps(found, indent=2) if as_json else _text(found))
+    click.echo(json_text(results) if as_json else _text(results))
 
 
 def _named(data: Dataset) -> dict[str, NDArray[np.float64]]:
-    """Covariates by name: a model remembers the names, and checks them when it predicts."""
+    """Covariates by name, which a model checks when it predicts."""
     return dict(zip(data.feature_names, data.x.T, strict=True))
 
 
@@ -118,21 +119,21 @@ def _people(predicted: SurvivalDistribution, data: Dataset) -> list[dict[str, An
     ]
 
 
-def _told(data: SurvivalData) -> dict[str, Any]:
+def _facts(data: SurvivalData) -> dict[str, Any]:
     return {"rows": len(data), "events": data.n_events, "summary": data.summary()}
 
 
-def _text(found: dict[str, Any]) -> str:
-    held, people, end = found["held_out"], found["people"], found["follow_up"]
+def _text(results: dict[str, Any]) -> str:
+    held, people, end = results["held_out"], results["people"], results["follow_up"]
     lines = [
         "Rotterdam and German breast cancer study: time to recurrence or death, in months",
-        f"  learning from  {found['train']['summary']}",
-        f"  held out       {found['test']['summary']}",
-        f"  fitted in {found['seconds']:.1f} s ({found['epochs']} epochs)",
+        f"  training       {results['train']['summary']}",
+        f"  held out       {results['test']['summary']}",
+        f"  fitted in {results['seconds']:.1f} s ({results['epochs']} epochs)",
         "",
         "On the people held out",
-        f"  events                            {found['test']['events']} of {found['test']['rows']}",
-        f"  log-likelihood a person           {held['log_likelihood']:.3f}",
+        f"  events                            {results['test']['events']} of {results['test']['rows']}",
+        f"  log-likelihood per person         {held['log_likelihood']:.3f}",
         f"  Harrell's C (0.5 chance, 1 best)  {held['harrell_c']:.3f}",
         f"  integrated Brier score            {held['ibs']:.3f}",
         f"  CensDcal (0 is calibrated)        {held['cens_dcal']:.3f}",
@@ -153,16 +154,16 @@ def _text(found: dict[str, Any]) -> str:
     happened = [f"{'event' if person['event'] else 'free'} {person['time']:.0f}" for person in people]
     lines += [
         _line("what happened", happened),
-        f"  (>{end:.0f}: after the last month that was seen in training)",
+        f"  (>{end:.0f}: after the last month of training)",
         "",
-        f"Survival curves  {found['picture']}",
-        f"Model            {found['model']}",
+        f"Survival curves  {results['picture']}",
+        f"Model            {results['model']}",
     ]
     return "\n".join(lines)
 
 
 def _within(time: float, end: float) -> str:
-    """A time, or that it lies beyond what the training data can tell."""
+    """A time, or that it lies beyond the last time of training."""
     return f"{time:.0f}" if time <= end else f">{end:.0f}"
 
 

@@ -1,9 +1,7 @@
-"""``aldsurv report``: one page about a model, for people."""
+"""``aldsurv report``: one HTML page about a model."""
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aldsurv.cli.shared.outcome import OutcomeColumns, outcome_options
-from aldsurv.cli.shared.outputs import PAGE, checked_output, force_option, is_standard_output
+from aldsurv.checks import listed
+from aldsurv.cli.shared.command_options import force_option, json_option, out_option, quiet_option, train_option
+from aldsurv.cli.shared.number_text import json_text
+from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of, outcome_options
+from aldsurv.cli.shared.outputs import PAGE, checked_output, is_standard_output
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.quoting import printable, quoted
 
@@ -32,26 +33,17 @@ _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 @click.argument("model")
 @click.argument("table")
 @outcome_options
-@click.option("--train", default=None, metavar="TABLE", help="Training rows: the censoring is estimated from them.")
-@click.option("--group", default=None, metavar="COLUMN", help="Column of the subgroups; else the most important ones.")
+@train_option()
+@click.option("--group", default=None, metavar="COLUMN", help="Column of subgroups  [default: the most important]")
 @click.option("--title", default=None, metavar="TEXT", help="Heading of the page.")
-@click.option(
-    "--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model does not know it."
-)
+@click.option("--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none.")
 @click.option("--people", default=6, show_default=True, metavar="N", help="Single subjects shown, 1 to 10.")
-@click.option("--rows", default=None, metavar="NUMBERS", help="Which ones: row numbers from 1, with commas.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Of all that is drawn at random.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, readable=False),
-    default=Path("report.html"),
-    show_default=True,
-    metavar="FILE",
-    help="The page.",
-)
-@force_option
-@click.option("--json", "as_json", is_flag=True, help="Print the numbers on the page as JSON.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--rows", default=None, metavar="NUMBERS", help="Which ones: row numbers from 1, commas between them.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Of everything random.")
+@out_option("The page.", default="report.html")
+@force_option()
+@json_option("Print the numbers on the page as JSON.")
+@quiet_option()
 def report(
     model: str,
     table: str,
@@ -68,11 +60,11 @@ def report(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write one page about MODEL and the rows of TABLE, for people.
+    """Write an HTML report about MODEL and the rows of TABLE.
 
     TABLE (CSV, TSV or Parquet) has the columns of training and the outcome,
-    preferably of people whom the model has not learned from. The page tells
-    in plain words how well the predictions agree with what happened, what
+    preferably of rows that the model was not trained on. The page says in
+    plain words how well the predictions agree with what was observed, what
     they depend on and what to be careful about. It is one file that needs
     no other and no network. A page of that name is replaced, any other
     file only with --force.
@@ -84,62 +76,62 @@ def report(
       aldsurv report model.aldsurv test.csv --rows 3,17 --out two.html
       aldsurv report model.aldsurv test.csv --time months --event died
     """  # noqa: D301
+    from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table
     from aldsurv.cli.shared.notes import warnings_as_notes
-    from aldsurv.cli.shared.outcome import load_model, outcome_of, read_model_table, read_outcome_table
+    from aldsurv.files.writing import write_text
 
-    chosen = _row_numbers(rows) if rows is not None else people
+    shown_rows = people if rows is None else _row_numbers(rows)
     checked_output(out, PAGE, inputs=[model, table, train], force=force)
     with warnings_as_notes(quiet=quiet or as_json):
         estimator = load_model(model)
-        columns = outcome_of(estimator, outcome)
-        found = read_model_table(table, estimator, columns)
-        if found.y is None:
-            raise DataError(f"{table!r} has no outcome to hold predictions against. Name --time and --event.")
-        values = None if group is None else _group_values(group, found, table, columns)
-        training = None if train is None else read_outcome_table(train, columns).y
-        _check_people(chosen, len(found))
+        columns = outcome_columns_of(estimator, outcome)
+        data = read_model_table(table, estimator, columns)
+        if data.y is None:
+            raise DataError(f"{table!r} has no outcome to compare predictions with. Name --time and --event.")
+        values = None if group is None else _group_values(group, data, table, columns)
+        training_rows = None if train is None else read_outcome_table(train, columns).y
+        _check_shown_rows(shown_rows, len(data))
         if sys.stderr.isatty() and not quiet:
-            click.echo(f"Looking at {len(found):,} rows; this takes some seconds.", err=True)
-        from aldsurv.files.writing import write_text
+            click.echo(f"Looking at {len(data):,} rows; this takes some seconds.", err=True)
         from aldsurv.reports.model.model_page import model_report
         from aldsurv.reports.page.page import render_page
 
-        made = model_report(
+        result = model_report(
             estimator,
-            found.x,
-            found.y,
-            train=training,
+            data.x,
+            data.y,
+            train=training_rows,
             group=None if group is None else (group, values),
-            people=chosen,
+            people=shown_rows,
             title=None if title is None else printable(title),
             source=printable(Path(table).name),
             unit=unit or _unit(estimator, columns),
             random_state=seed,
         )
-        page = write_text(out, render_page(made.page))
-    aside = is_standard_output(out)
+        page = write_text(out, render_page(result.page))
+    to_stderr = is_standard_output(out)
     if as_json:
-        click.echo(json.dumps(_numbers(made, page), indent=2, allow_nan=False), err=aside)
+        click.echo(json_text(_facts(result, page)), err=to_stderr)
     elif not quiet:
-        click.echo(printable(page), err=aside)
+        click.echo(printable(page), err=to_stderr)
 
 
 def _unit(model: SurvivalEstimator, columns: OutcomeColumns) -> str | None:
-    """The name of the column of times where that is a unit, and the model knows none."""
-    known = any(name.endswith("unit") and value for name, value in model.get_params().items())
-    return columns.time if not known and columns.time and columns.time.lower() in _UNITS else None
+    """The name of the column of times if that is a unit, and the model has none."""
+    has_unit = any(name.endswith("unit") and value for name, value in model.get_params().items())
+    return columns.time if not has_unit and columns.time and columns.time.lower() in _UNITS else None
 
 
 def _row_numbers(text: str) -> list[int]:
-    """Row numbers from 0 on of those that were typed from 1 on."""
+    """Row numbers from 0 on; they are typed from 1 on."""
     try:
         return [int(word) - 1 for word in text.split(",") if word.strip()]
     except ValueError:
         raise ParameterError(f"--rows must be row numbers with commas, such as 3,17, but is {quoted(text)}.") from None
 
 
-def _check_people(chosen: int | list[int], length: int) -> None:
-    """Told in the words of the command line."""
+def _check_shown_rows(chosen: int | list[int], length: int) -> None:
+    """Raise `ParameterError` unless there are 1 to 10 of them, all in the table."""
     if isinstance(chosen, int):
         if not 1 <= chosen <= 10:
             raise ParameterError(f"--people must be a number from 1 to 10, but is {chosen}.")
@@ -152,42 +144,37 @@ def _check_people(chosen: int | list[int], length: int) -> None:
 
 
 def _group_values(group: str, table: Table, path: str, columns: OutcomeColumns) -> NDArray[Any]:
-    """Values of a column, be it one of the model's or not."""
-    from aldsurv.cli.shared.outcome import read_outcome_table
-    from aldsurv.data.outcome_columns import listed
+    """Values of a column, whether the model uses it or not."""
+    from aldsurv.cli.shared.input_files import read_outcome_table
 
     if group in table.x:
         return table.x[group]
     whole = read_outcome_table(path, columns).x
     if group not in whole:
         near = get_close_matches(group, whole, n=1)
-        hint = f"Did you mean {quoted(near[0])}?" if near else f"Columns: {listed(list(whole), 12)}."
+        hint = f"Did you mean {quoted(near[0])}?" if near else f"Columns: {listed(whole)}."
         raise UnknownNameError(
-            f"--group names {quoted(group)}, which is no column of {path!r} beside the outcome. {hint}"
+            f"--group names {quoted(group)}, which is not a column of {path!r} beside the outcome. {hint}"
         )
     return whole[group]
 
 
-def _numbers(made: ModelReport, page: Path) -> dict[str, Any]:
-    findings, data = made.findings, made.subject.data
+def _facts(report: ModelReport, page: Path) -> dict[str, Any]:
+    """The numbers on the page, as JSON has them."""
+    findings, data = report.findings, report.subject.data
     return {
         "page": str(page),
-        "model": type(made.subject.model).__name__,
-        "rows": len(made.subject.everything),
+        "model": type(report.subject.model).__name__,
+        "rows": len(report.subject.everything),
         "rows_used": len(data),
         "events": data.n_events,
         "metrics": {
-            name: {"value": _plain(score.value), "lower": _plain(score.lower), "upper": _plain(score.upper)}
+            name: {"value": score.value, "lower": score.lower, "upper": score.upper}
             for name, score in findings.scores.items()
         },
-        "d_calibration_p": _plain(findings.d_calibration.p_value),
-        "brier_skill": _plain(findings.skill),
-        "coverage_80": _plain(findings.coverage.coverage),
-        "probability_negative": _plain(findings.negative.mean()),
-        "cautions": [{"about": title.removesuffix("."), "text": text} for title, text in made.cautions],
+        "d_calibration_p": findings.d_calibration.p_value,
+        "brier_skill": findings.skill,
+        "coverage_80": findings.coverage.coverage,
+        "probability_negative": findings.negative.mean(),
+        "cautions": [{"about": title.removesuffix("."), "text": text} for title, text in report.cautions],
     }
-
-
-def _plain(value: Any) -> float | None:
-    """A number that JSON can hold."""
-    return float(value) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Entries of a column as people have them: which kinds there are, and their numbers or levels.
+"""Entries of a column of covariates: which kinds there are, and their numbers or levels.
 
 No message shows more than a short piece of an entry.
 """
@@ -15,12 +15,25 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv import quoting
-from aldsurv.data.outcome_columns import is_numeric_text
+from aldsurv.data.frame_columns import is_numeric_text
 from aldsurv.errors import DataError
+from aldsurv.quoting import quoted
 
-__all__ = ["Level", "NotPlainError", "distinct_levels", "entry_kinds", "level_order", "quoted", "read_numbers", "told"]
+__all__ = [
+    "ColumnKey",
+    "Level",
+    "NotPlainError",
+    "covariate_error",
+    "distinct_levels",
+    "entry_kinds",
+    "format_value",
+    "level_order",
+    "quoted_value",
+    "read_numbers",
+]
 
+# The name of a column, or its position where columns have no names.
+ColumnKey: TypeAlias = str | int
 Level: TypeAlias = str | int | float | bool
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -37,32 +50,37 @@ class NotPlainError(DataError, TypeError):
     """An entry or a name of a type that has no meaning here; also a TypeError, as in scikit-learn."""
 
 
-def entry_kinds(raw: NDArray[Any], label: str) -> set[str]:
+def covariate_error(problem: str, column: ColumnKey, row: int | None = None, advice: str = "") -> DataError:
+    """An error about the values of a column of covariates."""
+    return DataError(problem, argument="X", column=column, row=row, advice=advice)
+
+
+def entry_kinds(raw: NDArray[Any], column: ColumnKey) -> set[str]:
     """What a column holds, out of "number", "text" and "gap"; everything else is refused."""
     if raw.dtype.kind in "biuf":
         return {"number"}
     if raw.dtype.kind in "UT":
         return {"text"}
     if raw.dtype.kind == "c":
-        raise _complex_refusal(label)
+        raise _complex_error(column)
     if raw.dtype.kind in _REFUSED_DTYPES:
-        raise _refusal(label, _REFUSED_DTYPES[raw.dtype.kind], 0, raw[0])
+        raise _kind_error(column, _REFUSED_DTYPES[raw.dtype.kind], 0, raw[0])
     items = raw.tolist()
     kinds = _kinds_of_types(items)
     allowed = {"number", "text", "gap"}
     if not set(kinds.values()) <= allowed:
         row = next(row for row, item in enumerate(items) if kinds[type(item)] not in allowed)
-        raise _refusal(label, kinds[type(items[row])], row, items[row])
+        raise _kind_error(column, kinds[type(items[row])], row, items[row])
     return set(kinds.values())
 
 
 def _kinds_of_types(items: list[Any]) -> dict[type, str]:
     """What each type among the entries is, from one entry of it: a look at every entry would be slow."""
     samples = dict(zip(map(type, items), items, strict=True))
-    return {found: _kind(sample) for found, sample in samples.items()}
+    return {entry_type: _kind(sample) for entry_type, sample in samples.items()}
 
 
-def _kind(item: Any) -> str:
+def _kind(item: object) -> str:
     """What an entry is; the same for all entries of its type, but for NaN, which counts as a number here."""
     if isinstance(item, str):
         return "text"
@@ -81,7 +99,7 @@ def _kind(item: Any) -> str:
     return "date" if isinstance(item, datetime.date) else "other"
 
 
-def _differs_from_itself(item: Any) -> bool:
+def _differs_from_itself(item: object) -> bool:
     """True for NaT, and for pandas' NA, which refuses to be compared."""
     try:
         return bool(item != item)
@@ -89,45 +107,51 @@ def _differs_from_itself(item: Any) -> bool:
         return True
 
 
-def _refusal(label: str, kind: str, row: int, item: Any) -> DataError:
+def _kind_error(column: ColumnKey, kind: str, row: int, item: object) -> DataError:
     if kind == "complex":
-        return _complex_refusal(label)
+        return _complex_error(column)
     if kind in _REFUSED:
-        what, remedy = _REFUSED[kind]
-        return DataError(f"{label} must hold numbers or text, but row {row} holds {what} {told(item)}. {remedy}")
+        what, advice = _REFUSED[kind]
+        problem = f"covariates must be numbers or text, but this is {what} {format_value(item)}"
+        return covariate_error(problem, column, row, advice)
     return NotPlainError(
-        f"{label} must hold numbers or text, but row {row} holds {told(item)} of type {type(item).__name__} "
-        "(an argument must be a string or a number). Give one plain value a row, such as its text."
+        f"covariates must be numbers or text, but this is {format_value(item)} of type {type(item).__name__} "
+        "(an argument must be a string or a number)",
+        argument="X",
+        column=column,
+        row=row,
+        advice="Give one plain value per row, such as its text.",
     )
 
 
-def _complex_refusal(label: str) -> DataError:
-    return DataError(f"Complex data not supported: {label} holds complex numbers. Give real numbers.")
+def _complex_error(column: ColumnKey) -> DataError:
+    return covariate_error(
+        "Complex data not supported: covariates hold complex numbers", column, None, "Give real numbers."
+    )
 
 
-def read_numbers(raw: NDArray[Any], label: str) -> FloatArray:
+def read_numbers(raw: NDArray[Any], column: ColumnKey) -> FloatArray:
     """A fresh float64 column, NaN where there is a gap; text and infinite values are refused."""
-    kinds = entry_kinds(raw, label)
+    kinds = entry_kinds(raw, column)
     if "text" in kinds:
         items = raw.tolist()
         texts = [row for row, item in enumerate(items) if isinstance(item, str)]
         # One bad value turns the numbers beside it into text, too, where a table was read: it is the one to name.
         row = next((row for row in texts if not is_numeric_text(items[row])), texts[0])
-        remedy = (
+        advice = (
             "Convert the column to numbers first." if is_numeric_text(items[row]) else "Put a gap (NaN) in its place."
         )
-        raise DataError(
-            f"{label} held numbers in training, but row {row} holds the text {quoted(items[row])}. {remedy}"
-        )
+        problem = f"the column held numbers in training, but now holds the text {quoted_value(items[row])}"
+        raise covariate_error(problem, column, row, advice)
     if raw.dtype.kind == "O":
-        raw = _float_objects(raw.tolist(), label)
+        raw = _float_objects(raw.tolist(), column)
     values = np.array(raw, np.float64)
     if not (np.isfinite(values.min()) and np.isfinite(values.max())) and np.isinf(values).any():
-        raise _infinite_refusal(label, np.isinf(values), values)
+        raise _infinite_error(column, np.isinf(values), values)
     return values
 
 
-def _float_objects(items: list[Any], label: str) -> FloatArray:
+def _float_objects(items: list[Any], column: ColumnKey) -> FloatArray:
     kinds = _kinds_of_types(items)
     # numpy reads None as NaN.
     items = [None if kinds[type(item)] == "gap" else item for item in items]
@@ -135,9 +159,11 @@ def _float_objects(items: list[Any], label: str) -> FloatArray:
         return np.array(items, np.float64)
     except (OverflowError, ValueError):
         row = next(row for row, item in enumerate(items) if item is not None and math.isinf(_float(item)))
-    raise DataError(
-        f"{label} must be finite, but row {row} holds {told(items[row])}, which no float can hold. "
-        "Rescale the column or put a gap (NaN) there."
+    raise covariate_error(
+        f"covariates must be finite, but no float can hold {format_value(items[row])}",
+        column,
+        row,
+        "Rescale the column or put a gap (NaN) there.",
     )
 
 
@@ -149,17 +175,20 @@ def _float(item: Any) -> float:
         return math.inf
 
 
-def _infinite_refusal(label: str, infinite: BoolArray, values: NDArray[Any]) -> DataError:
+def _infinite_error(column: ColumnKey, infinite: BoolArray, values: NDArray[Any]) -> DataError:
     row, count = int(np.argmax(infinite)), int(infinite.sum())
-    return DataError(
-        f"{label} must be finite, but {count} of {infinite.size} values {'is' if count == 1 else 'are'} not "
-        f"(first: row {row}, {float(values[row])}). Put NaN where a value is not known, or correct those rows."
+    are_not = f"{count} of {infinite.size} values {'is' if count == 1 else 'are'} not"
+    return covariate_error(
+        f"covariates must be finite, but {are_not}, first {float(values[row])}",
+        column,
+        row,
+        "Put NaN where a value is not known, or correct those rows.",
     )
 
 
-def distinct_levels(raw: NDArray[Any], label: str) -> tuple[list[Level | None], NDArray[np.intp]]:
+def distinct_levels(raw: NDArray[Any], column: ColumnKey) -> tuple[list[Level | None], NDArray[np.intp]]:
     """Distinct values, None for a gap, and which of them is in each row."""
-    entry_kinds(raw, label)
+    entry_kinds(raw, column)
     if raw.dtype.kind in "biuf":
         distinct, inverse = np.unique(raw, return_inverse=True)
         items = distinct.tolist()
@@ -172,14 +201,16 @@ def distinct_levels(raw: NDArray[Any], label: str) -> tuple[list[Level | None], 
     infinite = [position for position, level in enumerate(levels) if isinstance(level, float) and math.isinf(level)]
     if infinite:
         row = int(np.argmax(np.isin(inverse, infinite)))
-        raise DataError(
-            f"{label} must be finite, but row {row} holds {told(items[inverse[row]])}. "
-            "Put a gap (NaN) where a value is not known, or correct that row."
+        raise covariate_error(
+            f"covariates must be finite, but this is {format_value(items[inverse[row]])}",
+            column,
+            row,
+            "Put a gap (NaN) where a value is not known, or correct that row.",
         )
     return levels, inverse
 
 
-def _level(item: Any) -> Level | None:
+def _level(item: object) -> Level | None:
     """An entry as one of four plain types, None for a gap; what needs more than 64 bits counts as infinite."""
     if isinstance(item, str):
         return str(item)
@@ -196,18 +227,18 @@ def level_order(level: Level) -> tuple[bool, Any]:
     return isinstance(level, str), level
 
 
-def told(value: Any) -> str:
+def format_value(value: object) -> str:
     """A value as messages and names show it: short, and whole numbers without a decimal point."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     if isinstance(value, str):
         return value if len(value) <= 60 else value[:59] + "…"
     try:
-        return told(str(value))
+        return format_value(str(value))
     except (RecursionError, ValueError):  # too deep, or an integer of more digits than Python writes
         return "a value"
 
 
-def quoted(value: Any) -> str:
-    """A value as `told` shows it, text in quotation marks."""
-    return quoting.quoted(value, 62) if isinstance(value, str) else told(value)
+def quoted_value(value: object) -> str:
+    """A value as `format_value` shows it, text in quotation marks."""
+    return quoted(value, 62) if isinstance(value, str) else format_value(value)

@@ -1,7 +1,7 @@
 """Rows that a table holds more than once: the same covariates and the same outcome.
 
-A copy on the other side of a split tells what the split was to find out. Here copies are noticed, for everything that
-holds rows out; `aldsurv.data.row_splitting.keep_together` then has them on one side.
+A copy on the other side of a split makes scores too good. Copies are found here, for everything that holds rows out;
+`aldsurv.data.row_splitting.keep_together` then keeps them on one side.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.columns.features import raw_columns
+from aldsurv.columns.covariates import covariate_arrays
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import AldsurvError
 
@@ -28,8 +28,8 @@ _TIMES, _DEVIATIONS = 2.0, 3.0
 _LARGEST_SHARE = 10
 
 
-def find_copies(X: Any, data: SurvivalData) -> IntArray | None:
-    """A number for each row (n,), equal for exact copies of one row and -1 for a row that is there once.
+def find_copies(X: object, data: SurvivalData) -> IntArray | None:
+    """A number for each row (n,), equal for exact copies of one row and -1 for a row that occurs once.
 
     Copies have equal covariates, times, events and entries; weights do not matter, nor does a column of text that
     differs in every row, as identifiers do. Equal rows are no copies where chance explains them: of few covariates with
@@ -47,7 +47,7 @@ def find_copies(X: Any, data: SurvivalData) -> IntArray | None:
     Returns
     -------
     array or None
-        None if no row is there twice, or `X` cannot be read: whoever learns from it says why.
+        None if no row occurs twice, or if `X` cannot be read: the model that learns from it raises the error.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def find_copies(X: Any, data: SurvivalData) -> IntArray | None:
     kept = sizes[both.numbers] <= max(n // _LARGEST_SHARE, 2)
     if not kept.any():
         return None
-    found = np.full(n, -1, np.int64)
-    found[both.rows[kept]] = both.numbers[kept]
-    return found
+    groups = np.full(n, -1, np.int64)
+    groups[both.rows[kept]] = both.numbers[kept]
+    return groups
 
 
 def count_extra(groups: IntArray) -> int:
@@ -100,7 +100,7 @@ class _Groups(NamedTuple):
 
 
 def _grouped(columns: Iterator[NDArray[Any]], rows: IntArray, n: int, numbers: IntArray | None = None) -> _Groups:
-    """Rows equal in all columns, of those that were equal so far; whoever is alone is looked at no more."""
+    """Rows equal in all columns, out of those that were equal so far."""
     numbers = np.zeros(len(rows), np.int64) if numbers is None else numbers
     for column in columns:
         if len(column) != n:
@@ -121,8 +121,8 @@ def _outcome_columns(data: SurvivalData) -> Iterator[NDArray[Any]]:
     yield from (column for column in (data.lower, data.upper, data.entry, data.cause) if column is not None)
 
 
-def _covariates(X: Any) -> Iterator[NDArray[Any]]:
-    for column in raw_columns(X):
+def _covariates(X: object) -> Iterator[NDArray[Any]]:
+    for column in covariate_arrays(X):
         if column.dtype.kind in "OUS":
             codes = _codes(column)
             if len(column) > 1 and codes.max() + 1 == len(column) and _is_text(column):
@@ -140,11 +140,11 @@ def _codes(column: NDArray[Any]) -> IntArray:
     """A number for each value, equal for equal values and for gaps."""
     if column.dtype.kind == "O":
         numbers: dict[Any, int] = {}
-        return np.array([numbers.setdefault(_plain(value), len(numbers)) for value in column.tolist()], np.int64)
+        return np.array([numbers.setdefault(_identity(value), len(numbers)) for value in column.tolist()], np.int64)
     return np.unique(column, return_inverse=True)[1].astype(np.int64)
 
 
-def _plain(value: Any) -> Any:
+def _identity(value: object) -> object:
     """What tells a value from others: gaps are alike, whatever they are written as."""
     if isinstance(value, float) and value != value:
         return None

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 
 __all__ = ["keep_together", "split_rows"]
 
@@ -33,18 +34,20 @@ def split_rows(
         A number for each row (n,); rows with the same one from 0 on stay on one side. None: none need to.
     """
     if not (isinstance(test, (float, np.floating)) and 0 < test < 1):
-        raise ParameterError(f"test must be a share between 0 and 1, but is {test!r}.")
+        raise ParameterError(f"test must be a share between 0 and 1, but is {quoted(test)}.", argument="test")
     n_test = round(float(test) * n)
     if not 0 < n_test < n:
         raise ParameterError(
-            f"test={test!r} of {n} rows leaves {n_test} for the test part and {n - n_test} for training. "
-            "Choose a share that leaves both some rows."
+            f"test={test!r} of {n} rows leaves {n_test} for the test part and {n - n_test} for training",
+            argument="test",
+            advice="Choose a share that leaves both some rows.",
         )
     try:
         generator = np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"random_state must be an integer from 0, a numpy Generator or None, but is {random_state!r}."
+            f"random_state must be an integer from 0, a numpy Generator or None, but is {quoted(random_state)}.",
+            argument="random_state",
         ) from None
     shuffled = generator.permutation(n)
     in_test = np.zeros(n, np.bool_)
@@ -76,8 +79,8 @@ def keep_together(
     parts
         The number of each row's part (n,) before.
     groups
-        A number for each row (n,): from 0 on for those that belong together, -1 for a row that stands alone. None: no
-        row belongs to another.
+        A number for each row (n,): from 0 on for those that belong together, -1 for a row without a group. None: no
+        groups.
     stratum
         A bool for each row, equal within a group, whose share in each part is kept. None: as it falls.
     order
@@ -85,7 +88,7 @@ def keep_together(
     """
     if groups is None or not (groups >= 0).any():
         return parts
-    found: NDArray[np.int64] = parts.copy()
+    moved: NDArray[np.int64] = parts.copy()
     strata = np.zeros(len(parts), np.bool_) if stratum is None else stratum
     for value in (False, True):
         rows = order[strata[order] == value]
@@ -93,7 +96,7 @@ def keep_together(
         room = np.bincount(parts[rows], minlength=int(parts.max()) + 1).tolist()
         for members in _groups_by_size(groups, rows):
             chosen = _part_for(parts[members].tolist(), room)
-            found[members] = chosen
+            moved[members] = chosen
             room[chosen] -= len(members)
         single = rows[groups[rows] < 0]
         leaving = []
@@ -104,9 +107,9 @@ def keep_together(
             room[part] -= kept
         for row in np.concatenate(leaving):
             chosen = room.index(max(room))
-            found[row] = chosen
+            moved[row] = chosen
             room[chosen] -= 1
-    return found
+    return moved
 
 
 def _part_for(before: list[int], room: list[int]) -> int:

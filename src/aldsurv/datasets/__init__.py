@@ -5,21 +5,32 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aldsurv.datasets.catalogue import DATASETS
 from aldsurv.datasets.dataset import Dataset
 from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.datasets.loading import describe, load, load_split, names
 
 if TYPE_CHECKING:
     from aldsurv.datasets.download import fetch
-    from aldsurv.tables.table_blocks import read_blocks
-    from aldsurv.tables.table_reading import read_table
+    from aldsurv.tables.table_reading import read_blocks, read_table
 
-__all__ = ["Dataset", "DatasetInfo", "describe", "fetch", "load", "load_split", "names", "read_blocks", "read_table"]
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "DatasetInfo",
+    "describe",
+    "fetch",
+    "load",
+    "load_split",
+    "names",
+    "read_blocks",
+    "read_table",
+]
 
 # What downloads and reads files is loaded on first use: the synthetic datasets need none of it.
 _HOMES = {
     "fetch": "aldsurv.datasets.download",
-    "read_blocks": "aldsurv.tables.table_blocks",
+    "read_blocks": "aldsurv.tables.table_reading",
     "read_table": "aldsurv.tables.table_reading",
 }
 

@@ -37,12 +37,12 @@ class DatasetInfo(Record):
         Names of the columns of ``x``, in order.
     censored
         Share of censored rows: of the table, or of a synthetic dataset's distribution.
-    censored_in_paper
-        The same as the paper prints it.
     unit
         Unit of time.
     source, licence, citation
         Who published the data, on what terms, and what to cite.
+    censored_in_paper
+        The share of censored rows as the paper prints it; None for a dataset that the paper does not have.
     definition
         Of a synthetic dataset, whose distributions: ``"printed"`` in the paper, or in the code ``"released"`` with it.
     file, sha256
@@ -62,11 +62,11 @@ class DatasetInfo(Record):
     n_test: int
     feature_names: tuple[str, ...]
     censored: float
-    censored_in_paper: float
     unit: str
     source: str
     licence: str
     citation: str
+    censored_in_paper: float | None = None
     definition: Literal["printed", "released"] | None = None
     file: str | None = None
     sha256: str | None = None

@@ -16,15 +16,20 @@ __all__ = ["describe", "load", "load_split", "names"]
 _DEFINITION = Choice(("printed", "released"))
 
 
-def names() -> list[str]:
-    """Names of all datasets, in the order of the paper's table.
+def names(*, paper: bool = False) -> list[str]:
+    """Names of all datasets, those of the paper first, in the order of its table.
+
+    Parameters
+    ----------
+    paper
+        Only those of the paper.
 
     Examples
     --------
     >>> len(names())
     21
     """
-    return list(DATASETS)
+    return [info.name for info in DATASETS.records() if info.censored_in_paper is not None or not paper]
 
 
 def describe(name: str, *, definition: str = "printed") -> DatasetInfo:

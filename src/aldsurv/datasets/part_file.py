@@ -13,15 +13,10 @@ from io import FileIO
 from pathlib import Path
 from typing import final
 
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-else:
-    import fcntl
+from aldsurv.files.locks import try_lock
 
 __all__ = ["PartFile", "open_part"]
 
-# Beyond the end of any download: on Windows a lock on bytes that are there would keep others from reading them.
-_LOCKED_BYTE = 2**31 - 2
 _TRIES = 20
 # In a folder that others may write to, a link of the part's name could lead to any file.
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -117,7 +112,7 @@ def _locked(path: Path) -> FileIO | None:
         if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             # Another name of some other file is removed; the file itself stays as it is.
             path.unlink(missing_ok=True)
-        elif not stat.S_ISREG(status.st_mode) or not _lock(file.fileno()):
+        elif not stat.S_ISREG(status.st_mode) or not try_lock(file.fileno()):
             file.close()
             return None
         # Between opening and locking its last owner may have finished: then it has another name by now.
@@ -132,16 +127,3 @@ def _is_at(file: FileIO, path: Path) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), path.lstat())
     except OSError:
         return False
-
-
-def _lock(descriptor: int) -> bool:
-    """Take the lock if it is free; a file system without locks counts as one where it is not."""
-    try:
-        if sys.platform == "win32":  # pragma: no cover
-            os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -20,7 +20,7 @@ import reprlib
 import stat
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -271,7 +271,7 @@ def _read(file: BufferedReader, path: Path, size: int) -> ModelFile:
     metadata = _checked_metadata(header.pop("__metadata__", None))
     for name, entry in header.items():
         _check_entry(name, entry)
-    values = _read_arrays(file, path)
+    values = _read_arrays(file, path, header)
     if _checksum(metadata, values) != metadata["sha256"]:
         raise _FlawError("is damaged: its checksum differs. Copy or write it again")
     for value in values.values():
@@ -393,17 +393,17 @@ def _check_entry(name: str, entry: object) -> None:
         raise _FlawError(f"{label} has the shape {reprlib.repr(shape)}, which is too large")
 
 
-def _read_arrays(file: BufferedReader, path: Path) -> dict[str, NDArray[Any]]:
+def _read_arrays(file: BufferedReader, path: Path, names: Iterable[str]) -> dict[str, NDArray[Any]]:
     """The tensors, little-endian, each in memory of its own."""
     from safetensors import SafetensorError, safe_open
 
     try:
         # Read and not mapped into memory: a mapped file that becomes shorter ends the process.
         with safe_open(_path_of(file, path), "numpy", backend="pread") as tensors:
-            values = {name: tensors.get_tensor(name) for name in tensors}
+            values = {name: tensors.get_tensor(name) for name in names}
     except SafetensorError as error:
-        reason = shortened(printable(error), _LONGEST_REASON)
-        raise _FlawError(f"is damaged or cut short: {reason}. Copy or write it again") from None
+        reason = shortened(printable(error).removeprefix("Error while deserializing header: "), _LONGEST_REASON)
+        raise _FlawError(f"is cut short or damaged: {reason}. Copy or write it again") from None
     return {name: np.asarray(value, value.dtype.newbyteorder("<")) for name, value in values.items()}
 
 

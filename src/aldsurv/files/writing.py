@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from aldsurv.errors import ParameterError
-
-if sys.platform != "win32":
-    import fcntl
+from aldsurv.files.locks import try_lock
 
 __all__ = ["STANDARD_OUTPUT", "descriptor_of", "is_stream", "whole_file", "write_text"]
 
@@ -28,7 +26,8 @@ STANDARD_OUTPUT = 1
 _LONGEST_NAME = 200
 _MOST_LINKS = 40
 _TRIES = 100
-# Files of versions that did not lock them, or on file systems without locks: who writes for longer writes now and then.
+# Unlocked files, of older versions or on file systems without locks, count as left behind when this old: a living
+# writer changes its file more often.
 _SECONDS_OF_A_DAY = 86_400.0
 _NAMED_STREAMS = {"/dev/stdin": 0, "/dev/stdout": STANDARD_OUTPUT, "/dev/stderr": 2}
 _DESCRIPTOR = re.compile(r"(?:/dev|/proc/(self|thread-self|[0-9]+))/fd/([0-9]+)")
@@ -41,7 +40,7 @@ def whole_file(path: str | os.PathLike[str], *, durable: bool = False) -> Iterat
     A symbolic link stays one: the file that it leads to is replaced. A file that is replaced hands down its mode, and
     its owner and group where the system allows it. A device, a pipe or ``/dev/stdout`` is written to as a stream.
     Until it is whole the file is hidden, beside its place, and for its owner only; such a file whose writer was killed
-    is removed by the next who writes to the same place.
+    is removed by the next write to the same place.
 
     Parameters
     ----------
@@ -131,7 +130,7 @@ def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 @contextmanager
 def _errors_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Failures of the system told of the file that was asked for, not of the hidden one."""
+    """Failures of the system that name the file asked for, not the hidden one."""
     try:
         yield
     except OSError as error:
@@ -147,7 +146,9 @@ def _stream(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         mode = Path(path).stat().st_mode
         if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
             kind = "disk" if stat.S_ISBLK(mode) else "socket"
-            raise ParameterError(f"{os.fspath(path)!r} is a {kind}, which is not written to. Name a file.")
+            raise ParameterError(
+                f"{os.fspath(path)!r} is a {kind}, which is not written to.", argument="path", advice="Name a file."
+            )
         # Neither made nor emptied: it is there.
         opened = os.open(path, os.O_WRONLY)
     else:
@@ -172,7 +173,7 @@ def _new_part(target: Path, *, private: bool) -> tuple[Path, int, int]:
     target
         Its name to be.
     private
-        Whether nobody else may open it even for a moment: the file that it replaces may be secret.
+        Whether no other user may open it even for a moment: the file that it replaces may be secret.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     for _ in range(_TRIES):
@@ -184,8 +185,8 @@ def _new_part(target: Path, *, private: bool) -> tuple[Path, int, int]:
             return part, descriptor, mode
         with suppress(OSError):
             os.fchmod(descriptor, 0o600)
-        # Else somebody took it for one that was left behind, before it was locked.
-        if _lock(descriptor) is not False and os.fstat(descriptor).st_nlink:
+        # Else another writer took it for one that was left behind, before it was locked.
+        if try_lock(descriptor) is not False and os.fstat(descriptor).st_nlink:
             return part, descriptor, mode
         os.close(descriptor)
         part.unlink(missing_ok=True)
@@ -244,22 +245,9 @@ def _remove_unlocked(path: Path) -> None:
         return
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        free = _lock(descriptor)
+        free = try_lock(descriptor)
         # While it is locked: a writer that has just made it then sees that it is gone.
         if free or (free is None and _is_old(path)):
             path.unlink()
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool | None:
-    """Take the lock of an open file, which ends with the process; False if another has it, None without locks."""
-    if sys.platform == "win32":  # pragma: no cover
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.data.outcome_columns import Column, one_column
+from aldsurv.data.frame_columns import Column, column_array
 from aldsurv.errors import ParameterError, UnknownNameError
 from aldsurv.quoting import quoted
 
@@ -44,7 +44,7 @@ class CovariateTable:
             return cls._of_array(X)
         else:
             keys = list(X.columns)
-        return cls(tuple(keys), tuple(one_column(Column(X[key], f"column {quoted(key)}")) for key in keys))
+        return cls(tuple(keys), tuple(column_array(Column(X[key], "X", key)) for key in keys))
 
     @classmethod
     def _of_array(cls, X: Any) -> CovariateTable:

@@ -13,8 +13,6 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.neural.parametric_survival import ParametricSurvival
-from aldsurv.models.trees.boosted_ald import BoostedALD
 
 __all__ = ["PartialDependence", "partial_dependence"]
 
@@ -201,12 +199,10 @@ def _prediction(model: SurvivalEstimator, summary: Summary) -> Callable[[Any], F
         return lambda X: np.asarray(summary(model.predict_distribution(X)), np.float64)
     if summary in _SUMMARIES:
         return lambda X: np.asarray(getattr(model.predict_distribution(X), summary)(), np.float64)
-    known: tuple[str, ...] = ()
-    if isinstance(model, (ParametricSurvival, BoostedALD)):
-        known = model.parameter_names
-        if summary in known:
-            return lambda X: model.predict_parameters(X)[summary]
+    if summary in model.parameter_names:
+        return lambda X: model.predict_parameters(X)[summary]
     raise ParameterError(
-        f"summary must be one of {', '.join((*_SUMMARIES, *known))} or a function of a distribution, "
-        f"but is {summary!r:.60}."
+        f"summary must be one of {', '.join((*_SUMMARIES, *model.parameter_names))} or a function of a distribution, "
+        f"but is {summary!r:.60}.",
+        argument="summary",
     )

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Constraint, check_all, declared_constraints
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import saved_parameters
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
-from aldsurv.models.sklearn_mixin import EstimatorHabits
+from aldsurv.models.persistence import save
+from aldsurv.models.search_space import SearchSpace
+from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 from aldsurv.models.survival_function import row_functions
 from aldsurv.models.training_rows import TrainedOn
 from aldsurv.quoting import quoted, shortened
@@ -25,6 +28,7 @@ from aldsurv.quoting import quoted, shortened
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from aldsurv.columns.column_plans import ColumnPlan
     from aldsurv.columns.features import Features
     from aldsurv.models.linear.coefficients import CoefficientTable
     from aldsurv.models.strata import Stratum
@@ -37,7 +41,7 @@ FloatArray = NDArray[np.float64]
 POINTS = ("mean", "median", "mode", "restricted_mean")
 
 
-class SurvivalEstimator(EstimatorHabits, ABC):
+class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     """An estimator whose prediction for each row is a `SurvivalDistribution`.
 
     Attributes
@@ -53,13 +57,17 @@ class SurvivalEstimator(EstimatorHabits, ABC):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     unique_times_: FloatArray
-    # None: the model keeps nothing of its training rows.
+    # None: the model keeps no facts about its training rows.
     trained_on_: TrainedOn | None = None
     # How columns become numbers; None: an encoder reads them, or the model within does (`innermost`).
     features_: Features | None = None
 
     # Whether what is learned depends on the cause of an event.
     TAKES_CAUSES: ClassVar[bool] = False
+    # What parameters may be; those of base classes hold, too.
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {}
+    # What `aldsurv.tuning` may try; None: the model has nothing to search.
+    SEARCH_SPACE: ClassVar[SearchSpace | None] = None
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -83,12 +91,8 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         return data
 
     def check_parameters(self) -> None:
-        """Raise `ParameterError` for parameters that `fit` would refuse whatever the rows are."""
-        self._check_parameters()
-
-    def _check_parameters(self) -> None:
-        """What `check_parameters` does."""
-        return
+        """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
+        check_all(self.get_params(deep=False), declared_constraints(type(self)))
 
     @abstractmethod
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
@@ -110,8 +114,6 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
         Nothing in the file is code. An encoder is written as its weights; loading needs the module again.
         """
-        from aldsurv.models.persistence import save
-
         self._require_fitted()
         return save(self, path)
 
@@ -159,14 +161,12 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         return self
 
     @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Names of the parameters that the model predicts for each row; none if it predicts curves."""
-        return ()
-
-    @property
-    def of_log_time(self) -> bool:
-        """Whether these parameters are those of the distribution of log time."""
-        return False
+    def columns_(self) -> dict[str | int, ColumnPlan | None]:
+        """Columns of X by name or position, in the order of training, and what was learned of each; None: strata."""
+        features = self.features_
+        if features is None:
+            return {}
+        return {plan.name if features.named else position: plan for position, plan in enumerate(features.columns)}
 
     @property
     def strata_columns_(self) -> tuple[str | int, ...]:
@@ -188,6 +188,20 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """The table of coefficients, of a model that has one."""
         return None
 
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters that `predict_parameters` gives; none if predictions are not of one family."""
+        return ()
+
+    @property
+    def of_log_time(self) -> bool:
+        """Whether these parameters are those of the distribution of log time."""
+        return False
+
+    def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
+        """Parameters (n,) of each row's distribution by name."""
+        return {}
+
     def fitted_settings(self) -> dict[str, Any]:
         """The settings that the model was fitted with, as JSON can hold them."""
         parameters = saved_parameters(self)
@@ -202,12 +216,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
             lines.append(f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}")
         return "\n".join([*lines, f"  columns         {self.n_features_in_}"])
 
-    @property
     def band_stretch(self) -> float:
-        """Standard errors of the prediction in one standard deviation between the members."""
-        return self._band_stretch()
-
-    def _band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members.
 
         As if a further member were to be predicted; a model that knows by what its members differ may know better.
@@ -239,7 +248,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """
         level, members = checked_level(level), self._several_members(X)
         own = self.predict_distribution(X)
-        return survival_band(members, own, times, level=level, stretch=self._band_stretch())
+        return survival_band(members, own, times, level=level, stretch=self.band_stretch())
 
     def predict_time_band(self, X: Any, *, point: str | None = None, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave a predicted time, as `predict_survival_band` has them.
@@ -268,7 +277,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         values = np.stack([self._summarised(one, name) for one in members])
         own = self._summarised(self.predict_distribution(X), name)
         most = float(self.unique_times_[-1]) if name == "restricted_mean" else np.inf
-        return time_band(values, own, level=level, stretch=self._band_stretch(), most=most)
+        return time_band(values, own, level=level, stretch=self.band_stretch(), most=most)
 
     def predict_spread(self, X: Any, *, horizon: float | None = None) -> VarianceParts:
         """The variance of the predicted time of each row, and how much of it is disagreement between members.
@@ -295,8 +304,9 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         self._require_fitted()
         if self.n_members < 2:
             raise ParameterError(
-                f"this {type(self).__name__} has one member: there is no spread between members. Take an ensemble, "
-                "such as ALDSurvival(members=5)."
+                f"this {type(self).__name__} has one member: there is no spread between members",
+                argument="members",
+                advice="Take an ensemble, such as ALDSurvival(members=5).",
             )
         return self.predict_members(X)
 
@@ -377,7 +387,11 @@ def read_target(y: Any, sample_weight: Any = None) -> SurvivalData:
     if weight.shape != (len(data),):
         raise ParameterError(f"sample_weight must be one number a row ({len(data)},), but has shape {weight.shape}.")
     if weight.size and not (weight * data.weights).any():
-        raise ParameterError("every weight is zero: no row would count. Give some rows a positive sample_weight.")
+        raise ParameterError(
+            "every weight is zero: no row would count",
+            argument="sample_weight",
+            advice="Give some rows a positive sample_weight.",
+        )
     return data.with_weight(weight * data.weights)
 
 

@@ -1,16 +1,19 @@
-"""Entries of a model file: what JSON can hold, and complaints about what it should not."""
+"""Entries of a model file: what JSON can hold, and checks of untrusted input."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv.errors import ModelFileError
 
 __all__ = [
     "LARGEST_NUMBER",
     "NOT_SAVED",
+    "finite_floats",
     "from_portable",
     "portable",
     "require",
@@ -19,7 +22,7 @@ __all__ = [
     "with_parameters",
 ]
 
-# Of numbers in a file: beyond it, or below its inverse, times and their squares are no numbers any more.
+# Of numbers in a file: beyond it, or below its inverse, times and their squares overflow.
 LARGEST_NUMBER = 1e150
 
 # Not part of a model: where and how it happened to be trained.
@@ -31,17 +34,17 @@ def saved_parameters(model: Any) -> dict[str, Any]:
     return {name: portable(value) for name, value in model.get_params().items() if name not in NOT_SAVED}
 
 
-def with_parameters(kind: Any, found: Any) -> Any:
+def with_parameters(kind: Any, parameters: Any) -> Any:
     """An estimator of that class with the parameters of a file."""
-    require(isinstance(found, dict), "parameters must be named")
-    # A file of strangers names no path to write to and no device.
-    known = set(kind.parameter_defaults()) - NOT_SAVED
-    require(set(found) == known, "its parameters are not those of this model")
-    return kind(**{name: from_portable(value) for name, value in found.items()})
+    require(isinstance(parameters, dict), "parameters must be named")
+    # An untrusted file must not name a path to write to, or a device.
+    names = set(kind.parameter_defaults()) - NOT_SAVED
+    require(set(parameters) == names, "its parameters are not those of this model")
+    return kind(**{name: from_portable(value) for name, value in parameters.items()})
 
 
 def portable(value: Any) -> Any:
-    """A parameter as JSON can hold it; a random generator has no place in a file."""
+    """A parameter as JSON can hold it; None in place of a random generator."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
@@ -64,3 +67,13 @@ def text(value: Any, name: str) -> str:
     """A text of a file."""
     require(isinstance(value, str), f"{name} must be text")
     return str(value)
+
+
+def finite_floats(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.float64]:
+    """An array of a file that must be there and hold finite numbers."""
+    if name not in arrays:
+        raise ModelFileError(f"the file cannot be used: {name} is missing.")
+    array = arrays[name]
+    require(array.dtype == np.float64 and bool(np.isfinite(array).all()), f"{name} must be finite numbers")
+    require(bool((np.abs(array) <= LARGEST_NUMBER).all()), f"{name} must be numbers of at most {LARGEST_NUMBER:g}")
+    return array

@@ -1,4 +1,4 @@
-"""A fitted model as one file, and back: data only, read with numpy alone."""
+"""A fitted model as one file, and back: data only, read with numpy and safetensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def save(model: Any, path: Any) -> Path:
 
 
 def load(path: Any, *, encoder: Any = None) -> Any:
-    """Read a model that was saved; predicting with it needs numpy alone.
+    """Read a model that was saved; predicting with it needs numpy and safetensors.
 
     Parameters
     ----------

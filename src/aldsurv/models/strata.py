@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.columns.column_entries import distinct_levels, level_order, told
-from aldsurv.columns.features import _table
-from aldsurv.data.outcome_columns import frame_column, listed
+from aldsurv.checks import listed
+from aldsurv.columns.column_entries import distinct_levels, format_value, level_order
+from aldsurv.columns.covariates import read_covariates
+from aldsurv.data.frame_columns import require_column
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 
@@ -35,8 +36,8 @@ def covariates(X: Any, columns: Sequence[str | int]) -> Any:
 
 def strata_of(X: Any, columns: Sequence[str | int]) -> tuple[list[Stratum], NDArray[np.int64]]:
     """The strata that are there, and the number of each row's."""
-    table = _table(X)
-    found = [distinct_levels(table.read(j), table.labels[j]) for j in _positions(X, columns)]
+    table = read_covariates(X)
+    found = [distinct_levels(table.read(j), table.keys[j]) for j in _positions(X, columns)]
     rows, numbers = np.unique(np.stack([inverse for _, inverse in found]), axis=1, return_inverse=True)
     strata = [tuple(levels[code] for (levels, _), code in zip(found, row, strict=True)) for row in rows.T.tolist()]
     # A column may write the same level, a gap above all, in several ways; their order is that of the levels.
@@ -80,7 +81,7 @@ def strata_from_array(array: NDArray[Any], columns: int) -> list[Stratum]:
 
 
 def _told(stratum: Stratum, columns: Sequence[str | int]) -> str:
-    levels = ["a gap" if level is None else told(level) for level in stratum]
+    levels = ["a gap" if level is None else format_value(level) for level in stratum]
     return ", ".join(f"{column}={level}" for column, level in zip(columns, levels, strict=True))
 
 
@@ -98,21 +99,19 @@ def _holds_text(X: Any) -> bool:
 
 
 def _positions(X: Any, columns: Sequence[str | int]) -> list[int]:
-    labels = _table(X).labels
+    n_columns = len(read_covariates(X).keys)
     keys = _keys(X) if has_names(X) else []
     positions = []
     for column in columns:
         if isinstance(column, str):
             if not keys:
                 raise ParameterError(f"strata names the column {quoted(column)}, but X has no names. Give its number.")
-            frame_column(X, column)
+            require_column(column, keys, "strata")
             positions.append(keys.index(column))
-        elif 0 <= column < len(labels):
+        elif 0 <= column < n_columns:
             positions.append(int(column))
         else:
-            raise ParameterError(
-                f"strata must be columns from 0 to {len(labels) - 1} of X, but {quoted(column)} is not."
-            )
+            raise ParameterError(f"strata must be columns from 0 to {n_columns - 1} of X, but {quoted(column)} is not.")
     if len(set(positions)) < len(positions):
         raise ParameterError(f"strata must be different columns, but {quoted(columns)} names one twice.")
     return positions

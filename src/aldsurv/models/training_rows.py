@@ -1,4 +1,4 @@
-"""What every model asks of its training rows, and what it remembers of them."""
+"""What every model requires of its training rows, and which facts about them are kept with it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,35 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ModelFileError
 from aldsurv.models.file_entries import require
 
-__all__ = ["TrainedOn", "data_fingerprint", "distinct_times", "require_same_rows", "thinned"]
+__all__ = [
+    "TrainedOn",
+    "data_fingerprint",
+    "distinct_times",
+    "require_events",
+    "require_same_count",
+    "require_same_rows",
+    "thinned",
+]
 
 _MOST_TIMES = 512
 
 
 def require_same_rows(n_rows: int, data: SurvivalData) -> None:
     """Raise `DataError` unless X has one row for each time, and some row had an event."""
+    require_same_count(n_rows, data)
+    require_events(data)
+
+
+def require_same_count(n_rows: int, data: SurvivalData) -> None:
+    """Raise `DataError` unless X has one row for each time."""
     if n_rows != len(data):
         raise DataError(
             f"X has {n_rows} rows, but y has {len(data)}", argument="X", advice="Give one row of X for each time."
         )
+
+
+def require_events(data: SurvivalData) -> None:
+    """Raise `DataError` unless some row of positive weight had an event."""
     if not (np.isfinite(data.upper) & (data.weights > 0)).any():
         raise DataError(
             "no event was observed in any row: there is nothing to learn",
@@ -64,7 +82,7 @@ def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
 @final
 @dataclass(frozen=True)
 class TrainedOn:
-    """What a model was trained on, for people who use it later.
+    """What a model was trained on, for those who use it later.
 
     Attributes
     ----------

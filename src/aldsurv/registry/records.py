@@ -101,13 +101,22 @@ class Registry(Generic[RecordT]):
 
     def name_of(self, thing: type) -> str:
         """The name of a class that has a record."""
+        record = self._record_of(thing)
+        if record is None:
+            raise UnknownNameError(
+                f"{thing.__name__} is not a registered {self._kind}.",
+                advice="Add a record for it in aldsurv/registry.",
+            )
+        return record.name
+
+    def title_of(self, thing: type) -> str:
+        """The title of a class; one without a record has the name of the class."""
+        record = self._record_of(thing)
+        return thing.__name__ if record is None else record.title
+
+    def _record_of(self, thing: type) -> RecordT | None:
         location = f"{thing.__module__}:{thing.__qualname__}"
-        for record in self._records.values():
-            if record.location == location:
-                return record.name
-        raise UnknownNameError(
-            f"{thing.__name__} is not a registered {self._kind}.", advice="Add a record for it in aldsurv/registry."
-        )
+        return next((record for record in self._records.values() if record.location == location), None)
 
     def add(self, record: RecordT) -> None:
         """Register one more; its name must be new."""

@@ -41,12 +41,12 @@ class ColumnBuilder:
     ----------
     kind
         Its type in Arrow.
-    label
-        What messages call it.
+    name
+        The name of the column.
     """
 
-    def __init__(self, kind: Any, label: str) -> None:
-        self._kind, self._label = kind, label
+    def __init__(self, kind: Any, name: str) -> None:
+        self._kind, self._name = kind, name
         types = import_arrow("pyarrow.types")
         self._is_number = types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
         self._pieces: list[Any] = []
@@ -56,8 +56,7 @@ class ColumnBuilder:
     @property
     def is_codes(self) -> bool:
         """Whether its type says that the values are categories."""
-        found: bool = import_arrow("pyarrow.types").is_dictionary(self._kind)
-        return found
+        return bool(import_arrow("pyarrow.types").is_dictionary(self._kind))
 
     def add(self, piece: Any) -> None:
         """Append an array of Arrow; numbers are copied, so that it can be freed."""
@@ -80,17 +79,17 @@ class ColumnBuilder:
         if not self._is_number:
             chunked = import_arrow("pyarrow").chunked_array
             # What was encoded has another type than the column.
-            return _numpy(chunked(pieces, type=pieces[0].type if pieces else self._kind), self._label)
+            return _numpy(chunked(pieces, type=pieces[0].type if pieces else self._kind), self._name)
         if pieces:
             pieces[-1] = pieces[-1][: self._used]
         dtype = np.result_type(*pieces) if pieces else np.dtype(np.float64)
-        found = np.empty(sum(piece.size for piece in pieces), dtype)
-        end = found.size
+        values = np.empty(sum(piece.size for piece in pieces), dtype)
+        end = values.size
         while pieces:
             piece = pieces.pop()
-            found[end - piece.size : end] = piece
+            values[end - piece.size : end] = piece
             end -= piece.size
-        return found
+        return values
 
     def _open_segment(self, values: NDArray[Any]) -> None:
         if self._pieces:
@@ -112,25 +111,28 @@ def _is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _numpy(column: Any, label: str) -> NDArray[Any]:
+def _numpy(column: Any, name: str) -> NDArray[Any]:
     types = import_arrow("pyarrow.types")
     kind = column.type
     values = kind.value_type if types.is_dictionary(kind) else kind
     if _is_text(values):
         return _objects(column)
     if types.is_dictionary(kind):
-        return _numpy(column.cast(values), label)
+        return _numpy(column.cast(values), name)
     if types.is_null(kind):
         return np.full(len(column), np.nan)
     if types.is_decimal(kind) or types.is_float16(kind):
-        return _numpy(column.cast("float64"), label)
+        return _numpy(column.cast("float64"), name)
     plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_date, types.is_timestamp)
     if not any(test(kind) for test in (*plain, types.is_duration)):
         raise DataError(
-            f"{label} holds {kind}, which is neither numbers nor text. Leave the column out by drop, or convert it."
+            f"the column holds {kind}, which is neither numbers nor text",
+            argument="drop",
+            column=name,
+            advice="Leave the column out by drop, or convert it.",
         )
-    found: NDArray[Any] = column.to_numpy()
-    return found
+    array: NDArray[Any] = column.to_numpy()
+    return array
 
 
 def _objects(column: Any) -> NDArray[Any]:
@@ -140,5 +142,5 @@ def _objects(column: Any) -> NDArray[Any]:
         return np.empty(0, object)
     levels = np.array([*encoded.chunk(0).dictionary.to_pylist(), None], object)
     codes = [chunk.indices.fill_null(len(levels) - 1).to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
-    found: NDArray[Any] = levels[np.concatenate(codes)]
-    return found
+    texts: NDArray[Any] = levels[np.concatenate(codes)]
+    return texts

@@ -81,13 +81,17 @@ class Table:
         Exact copies of a row stay on one side: see `aldsurv.columns.row_copies.find_copies`.
         """
         if self.y is None:
-            raise DataError("only a table with times can be split. Name their columns, such as time='months'.")
+            raise DataError(
+                "only a table with times can be split",
+                argument="time",
+                advice="Name their columns, such as time='months'.",
+            )
         exact = self.y.exact if stratify else None
         train_rows, test_rows = split_rows(exact, len(self), test, random_state, find_copies(self.x, self.y))
         return self[train_rows], self[test_rows]
 
     def summary(self) -> str:
-        """What was understood: rows, events, and how each column is used."""
+        """Rows, events, and how each column is used."""
         n, n_columns = len(self), len(self.columns)
         rows, columns = f"{n} row{'s' * (n != 1)}", f"{n_columns} column{'s' * (n_columns != 1)}"
         lines = [

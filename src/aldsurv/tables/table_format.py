@@ -23,6 +23,8 @@ __all__ = ["DELIMITERS", "TextFormat", "is_parquet", "text_format"]
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 _SAMPLE, _LONGEST_SAMPLE = 1 << 20, 1 << 26
+# Bytes that are looked at at once where all of a file is.
+_SCANNED = 1 << 22
 _RECORDS = 200
 # Before the two-byte ones, which they begin like.
 _MARKS = {
@@ -44,12 +46,12 @@ _NO_ENCODINGS = {
 }
 _GZIP = b"\x1f\x8b"
 _FOREIGN = {
-    b"PK\x03\x04": "a zip or Excel file: save the table as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Excel file: save the table as CSV",
-    b"\x89HDF\r\n\x1a\n": "an HDF5 file: save the table as CSV or Parquet",
-    b"ARROW1": "a Feather file: save the table as Parquet",
-    b"%PDF": "a PDF file: give the table as CSV",
-    b"SQLite format 3": "an SQLite file: save the table as CSV",
+    b"PK\x03\x04": ("a zip or Excel file", "Save the table as CSV"),
+    b"\xd0\xcf\x11\xe0": ("an old Excel file", "Save the table as CSV"),
+    b"\x89HDF\r\n\x1a\n": ("an HDF5 file", "Save the table as CSV or Parquet"),
+    b"ARROW1": ("a Feather file", "Save the table as Parquet"),
+    b"%PDF": ("a PDF file", "Give the table as CSV"),
+    b"SQLite format 3": ("an SQLite file", "Save the table as CSV"),
 }
 # What no text has, but tabs, ends of lines and pages, and the mark at the end of old files.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1b-\x1f]")
@@ -98,16 +100,17 @@ class TextFormat:
             pass
         return None
 
-    def in_western_encoding(self) -> TextFormat:
-        """The same for a file that turned out not to be UTF-8, with a warning."""
-        with _open(self.path, self.compressed) as raw:
-            decoder = codecs.getincrementaldecoder("cp1252")()
-            try:
-                while chunk := raw.read(_SAMPLE):
-                    decoder.decode(chunk)
-                encoding = "cp1252"
-            except UnicodeDecodeError:
-                encoding = "latin-1"
+    def in_its_encoding(self) -> TextFormat:
+        """The same, with a warning and a western encoding for a file that turns out not to be UTF-8 further on."""
+        if self.named or self.encoding != "utf-8":
+            return self
+        try:
+            if _can_be_decoded(self.path, self.compressed, "utf-8"):
+                return self
+            encoding = "cp1252" if _can_be_decoded(self.path, self.compressed, "cp1252") else "latin-1"
+        except (OSError, *_BROKEN):
+            # Damaged further on: the reader says so.
+            return self
         return replace(self, encoding=_warned(self.path, encoding))
 
 
@@ -118,16 +121,16 @@ def is_parquet(path: Path) -> bool:
     """Whether the file is Parquet, by its first bytes; what is neither file nor table is refused."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
-        raise DataError(f"{str(path)!r} is a folder. Give the path of one file.")
+        raise DataError(f"{str(path)!r} is a folder", argument="path", advice="Give the path of one file.")
     if not stat.S_ISREG(mode):
-        raise DataError(f"{str(path)!r} is a pipe or a device. Give the path of a file.")
+        raise DataError(f"{str(path)!r} is a pipe or a device", argument="path", advice="Give the path of a file.")
     with path.open("rb") as file:
         head = file.read(16)
     if not head:
-        raise DataError(f"{str(path)!r} is empty. Give a table with a header and rows.")
-    for magic, kind in _FOREIGN.items():
+        raise _empty_error(path)
+    for magic, (kind, advice) in _FOREIGN.items():
         if head.startswith(magic):
-            raise DataError(f"{str(path)!r} is no table but {kind}.")
+            raise DataError(f"{str(path)!r} is no table but {kind}", argument="path", advice=f"{advice}.")
     return head.startswith(b"PAR1")
 
 
@@ -140,22 +143,31 @@ def text_format(path: Path, *, delimiter: str | None, decimal: str | None, encod
         with _open(path, compressed) as raw:
             head, whole = _head(raw)
     except _BROKEN:
-        raise DataError(f"{str(path)!r} begins like a gzipped file, but is damaged. Copy it again.") from None
-    found, text = _decoded(head, encoding, path)
+        problem = f"{str(path)!r} begins like a gzipped file, but is damaged"
+        raise DataError(problem, argument="path", advice="Copy it again.") from None
+    encoding_used, text = _decoded(head, encoding, path)
     if not text.strip():
-        raise DataError(f"{str(path)!r} is empty. Give a table with a header and rows.")
+        raise _empty_error(path)
     wrong = _CONTROL.search(text)
     if wrong is not None:
-        hint = " If it is UTF-16 text, say encoding='utf-16-le'." if wrong[0] == "\0" and encoding is None else ""
+        wide = wrong[0] == "\0" and encoding is None
+        hint = " If it is UTF-16 text, say encoding='utf-16-le'." if wide else ""
         raise DataError(
             f"{str(path)!r} is no table: it holds the character {quoted(wrong[0])} in line "
-            f"{text.count(chr(10), 0, wrong.start()) + 1}. Give CSV, TSV or Parquet.{hint}"
+            f"{text.count(chr(10), 0, wrong.start()) + 1}",
+            argument="encoding" if wide else "path",
+            suggestion="utf-16-le" if wide else None,
+            advice=f"Give CSV, TSV or Parquet.{hint}",
         )
     if delimiter is None:
         delimiter = _likely_delimiter(text, whole, "\t" if ".tsv" in path.suffixes or ".tab" in path.suffixes else ",")
     if decimal is None:
         decimal = _likely_decimal(text, whole, delimiter, path)
-    return TextFormat(path, compressed, found, delimiter, decimal, encoding is not None)
+    return TextFormat(path, compressed, encoding_used, delimiter, decimal, encoding is not None)
+
+
+def _empty_error(path: Path) -> DataError:
+    return DataError(f"{str(path)!r} is empty", argument="path", advice="Give a table with a header and rows.")
 
 
 def _check_named(delimiter: str | None, decimal: str | None, encoding: str | None) -> None:
@@ -163,15 +175,18 @@ def _check_named(delimiter: str | None, decimal: str | None, encoding: str | Non
         isinstance(delimiter, str) and re.fullmatch(r"[\t -~]", delimiter) and delimiter != '"'
     ):
         raise ParameterError(
-            f"delimiter must be None or one ASCII character such as ',' or ';', but is {quoted(delimiter)}."
+            f"delimiter must be None or one ASCII character such as ',' or ';', but is {quoted(delimiter)}.",
+            argument="delimiter",
         )
     if decimal not in (None, ".", ","):
-        raise ParameterError(f"decimal must be None, '.' or ',', but is {quoted(decimal)}.")
+        raise ParameterError(f"decimal must be None, '.' or ',', but is {quoted(decimal)}.", argument="decimal")
     if decimal is not None and decimal == delimiter:
-        raise ParameterError(f"delimiter and decimal must differ, but both are {quoted(decimal)}.")
+        problem = f"delimiter and decimal must differ, but both are {quoted(decimal)}."
+        raise ParameterError(problem, argument="decimal")
     if encoding is not None and not _is_encoding(encoding):
         raise ParameterError(
-            f"encoding must be None or the name of one, such as 'utf-8' or 'cp1252', but is {quoted(encoding)}."
+            f"encoding must be None or the name of one, such as 'utf-8' or 'cp1252', but is {quoted(encoding)}.",
+            argument="encoding",
         )
 
 
@@ -190,6 +205,18 @@ def _is_encoding(name: object) -> bool:
 
 def _open(path: Path, compressed: bool) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path, "rb")) if compressed else path.open("rb")
+
+
+def _can_be_decoded(path: Path, compressed: bool, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with _open(path, compressed) as raw:
+        try:
+            while chunk := raw.read(_SCANNED):
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 def _head(raw: IO[bytes]) -> tuple[bytes, bool]:
@@ -212,21 +239,22 @@ def _decoded(head: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
         try:
             return encoding, codecs.getincrementaldecoder(encoding)().decode(head)
         except UnicodeError as error:
-            raise DataError(f"{str(path)!r} is not text in {encoding} ({error}). Name its encoding.") from None
+            problem = f"{str(path)!r} is not text in {encoding} ({error})"
+            raise DataError(problem, argument="encoding", advice="Name its encoding.") from None
     for name in ("utf-8", "cp1252"):
         try:
             text = codecs.getincrementaldecoder(name)().decode(head)
         except UnicodeDecodeError:
             continue
-        # What has control characters is refused: no need to speak of its encoding.
+        # What has control characters is refused: a warning about its encoding is not needed.
         return name if name == "utf-8" or _CONTROL.search(text) else _warned(path, name), text
     text = head.decode("latin-1")
     return "latin-1" if _CONTROL.search(text) else _warned(path, "latin-1"), text
 
 
 def _warned(path: Path, encoding: str) -> str:
-    message = f"{str(path)!r} is not UTF-8; it is read as {encoding}. If letters come out wrong, name its encoding."
-    warnings.warn(message, stacklevel=5)
+    message = f"{str(path)!r} is not UTF-8; it is read as {encoding}. If letters come out wrong, save it as UTF-8."
+    warnings.warn(message, stacklevel=6)
     return encoding
 
 
@@ -240,22 +268,22 @@ def _records(text: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _sample_records(text: str, whole: bool, delimiter: str) -> list[tuple[int, list[str]]]:
-    found: list[tuple[int, list[str]]] = []
+    records: list[tuple[int, list[str]]] = []
     try:
         for record in _records(io.StringIO(text, newline=""), delimiter):
-            found.append(record)
-            if len(found) == _RECORDS:
-                return found
+            records.append(record)
+            if len(records) == _RECORDS:
+                return records
     except csv.Error:
-        return found
+        return records
     # The last one may be cut.
-    return found if whole or len(found) < 2 else found[:-1]
+    return records if whole or len(records) < 2 else records[:-1]
 
 
 def _likely_delimiter(text: str, whole: bool, first: str) -> str:
     """The one that gives most rows as many fields as the header has, and of those the one with most fields."""
     best, best_score = first, (0.0, 1)
-    for delimiter in sorted(DELIMITERS, key=lambda known: known != first):
+    for delimiter in sorted(DELIMITERS, key=lambda delimiter: delimiter != first):
         widths = [len(fields) for _, fields in _sample_records(text, whole, delimiter)]
         if widths and widths[0] > 1:
             score = (sum(width == widths[0] for width in widths) / len(widths), widths[0])
@@ -279,12 +307,15 @@ def _likely_decimal(text: str, whole: bool, delimiter: str, path: Path) -> str:
     if points:
         raise DataError(
             f"{str(path)!r} has numbers with a comma ({quoted(field.strip())} in line {line}) and with a point "
-            f"({quoted(points[0][1].strip())} in line {points[0][0]}). Say decimal=',' or decimal='.', or correct "
-            "the file."
+            f"({quoted(points[0][1].strip())} in line {points[0][0]})",
+            argument="decimal",
+            advice="Say decimal=',' or decimal='.', or correct the file.",
         )
     if all(_EITHER.fullmatch(field) for _, field in commas):
         raise DataError(
             f"{str(path)!r} has numbers such as {quoted(field.strip())} (line {line}), whose comma may stand for "
-            "decimals or for thousands. Say decimal=',' if for decimals; remove it from the file if for thousands."
+            "decimals or for thousands",
+            argument="decimal",
+            advice="Say decimal=',' if for decimals; remove it from the file if for thousands.",
         )
     return ","

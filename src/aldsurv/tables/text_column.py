@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.data.outcome_columns import is_numeric_text
+from aldsurv.data.frame_columns import is_numeric_text
 from aldsurv.errors import DataError
 from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow
-from aldsurv.tables.parse_numbers import settled_numbers
+from aldsurv.tables.parse_numbers import parse_numbers
 
 __all__ = ["text_numbers"]
 
@@ -20,15 +20,15 @@ FloatArray = NDArray[np.float64]
 _BOOLS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 
 
-def text_numbers(piece: Any, label: str, decimal: str, gaps: Sequence[str]) -> FloatArray:
+def text_numbers(piece: Any, column: str, decimal: str, gaps: Sequence[str]) -> FloatArray:
     """Numbers (n,), NaN for gaps; yes/no written as true and false is 1 and 0.
 
     Parameters
     ----------
     piece
         An Arrow array of text.
-    label
-        What messages call the column.
+    column
+        The name of the column.
     decimal
         The decimal mark.
     gaps
@@ -37,22 +37,22 @@ def text_numbers(piece: Any, label: str, decimal: str, gaps: Sequence[str]) -> F
     Raises
     ------
     DataError
-        Something is no number; the message has its row in the array.
+        Something is no number; the error has its row in the array.
     """
     # A number may stand for a gap, too.
     plain = decimal == "." and not any(is_numeric_text(gap) for gap in gaps if gap.lower() != "nan")
-    found = _cast(piece) if plain else None
-    if found is not None:
-        return found
+    numbers = _cast(piece) if plain else None
+    if numbers is not None:
+        return numbers
     arrow, compute = import_arrow("pyarrow"), import_arrow("pyarrow.compute")
     trimmed = compute.utf8_trim_whitespace(piece)
     missing = compute.is_in(trimmed, value_set=arrow.array(list(gaps)))
-    known = compute.if_else(missing, arrow.scalar(None, piece.type), trimmed)
+    present = compute.if_else(missing, arrow.scalar(None, piece.type), trimmed)
     if decimal == ".":
-        found = _cast(known)
-    elif not compute.any(compute.match_substring(known, ".")).as_py():
-        found = _cast(compute.replace_substring(known, decimal, "."))
-    return _one_by_one(known, label, decimal) if found is None else found
+        numbers = _cast(present)
+    elif not compute.any(compute.match_substring(present, ".")).as_py():
+        numbers = _cast(compute.replace_substring(present, decimal, "."))
+    return _one_by_one(present, column, decimal) if numbers is None else numbers
 
 
 def _cast(piece: Any) -> FloatArray | None:
@@ -65,18 +65,19 @@ def _cast(piece: Any) -> FloatArray | None:
     return values
 
 
-def _one_by_one(known: Any, label: str, decimal: str) -> FloatArray:
-    builder = ColumnBuilder(known.type, label)
-    builder.add(known)
+def _one_by_one(piece: Any, column: str, decimal: str) -> FloatArray:
+    builder = ColumnBuilder(piece.type, column)
+    builder.add(piece)
     texts = builder.finish()
     values = np.array([_BOOLS.get(text, text) for text in texts.tolist()], object)
-    numbers = settled_numbers(values, label, decimal, mixed=True, place=lambda row: f"row {row}")
+    numbers = parse_numbers(values, column, decimal, mixed=True)
     if numbers.dtype != object:
         return numbers
     row = next(row for row, value in enumerate(numbers.tolist()) if isinstance(value, str))
-    remedy = (
+    advice = (
         "Write it as a plain number."
         if is_numeric_text(str(texts[row]))
         else "Correct it, or leave the field empty if the value is not known."
     )
-    raise DataError(f"{label} must be numbers, but row {row} holds the text {str(texts[row])[:60]!r}. {remedy}")
+    problem = f"the column must hold numbers, but this is the text {str(texts[row])[:60]!r}"
+    raise DataError(problem, column=column, row=row, advice=advice)

@@ -1,4 +1,4 @@
-"""The record of a search: trials that are done, in memory or in a file from which a killed search goes on."""
+"""The record of a search: finished trials, in memory or in a file from which a killed search goes on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from aldsurv.errors import DataError, MissingDependencyError
-from aldsurv.tuning.spaces import Range, Space
+from aldsurv.models.search_space import Range, SearchSpace
 
-__all__ = ["Record", "import_optuna"]
+__all__ = ["Draw", "RecordedTrial", "TrialRecord", "import_optuna"]
+
+# Values drawn by name: a number of a range, the text of a choice.
+Draw: TypeAlias = dict[str, "float | str"]
 
 
 def import_optuna() -> Any:
@@ -23,16 +26,23 @@ def import_optuna() -> Any:
         import optuna
     except ImportError:
         raise MissingDependencyError(
-            "tuning needs optuna, which is not installed. Install it with: pip install 'aldsurv[tune]'."
+            "tuning needs optuna, which is not installed", advice="Install it with: pip install 'aldsurv[tune]'."
         ) from None
     return optuna
 
 
-class Record:
-    """The trials of one search, which only ever holds trials that are over.
+class RecordedTrial(NamedTuple):
+    """A finished trial: what was drawn, and the score, None if it failed; the first of a search drew nothing."""
 
-    What is tried next is drawn from the trials before and a seed of its own: a search that was killed goes on as if
-    it had not been.
+    draw: Draw
+    score: float | None
+
+
+class TrialRecord:
+    """The finished trials of one search.
+
+    What is tried next depends on the trials before and a seed for its number only: a search that was killed goes on
+    as if it had not been.
 
     Parameters
     ----------
@@ -46,7 +56,7 @@ class Record:
         What the search depends on: one file can hold several.
     """
 
-    def __init__(self, space: Space, seed: int, storage: Path | None, name: str) -> None:
+    def __init__(self, space: SearchSpace, seed: int, storage: Path | None, name: str) -> None:
         optuna = import_optuna()
         self._optuna, self._seed = optuna, seed
         self._distributions = {
@@ -56,19 +66,23 @@ class Record:
             for key, entry in space.entries.items()
         }
         with _quiet(optuna):
-            kept = None if storage is None else _journal(optuna, storage)
-            self._study = optuna.create_study(storage=kept, study_name=name, direction="maximize", load_if_exists=True)
+            journal = None if storage is None else _journal(optuna, storage)
+            self._study = optuna.create_study(
+                storage=journal, study_name=name, direction="maximize", load_if_exists=True
+            )
 
     def __len__(self) -> int:
         return len(self._study.get_trials(deepcopy=False))
 
     @property
-    def trials(self) -> list[tuple[dict[str, Any], float | None]]:
-        """What was drawn and the score, None of a trial that failed; the first of a search drew nothing."""
-        found = self._study.get_trials(deepcopy=False)
-        return [(dict(trial.params), trial.value if trial.state.name == "COMPLETE" else None) for trial in found]
+    def trials(self) -> list[RecordedTrial]:
+        """All of them, in order."""
+        return [
+            RecordedTrial(dict(trial.params), trial.value if trial.state.name == "COMPLETE" else None)
+            for trial in self._study.get_trials(deepcopy=False)
+        ]
 
-    def next_draw(self) -> dict[str, Any]:
+    def next_draw(self) -> Draw:
         """What to try next; at first nothing, which leaves every setting as it is."""
         number = len(self)
         if not number:
@@ -79,17 +93,17 @@ class Record:
         with _quiet(optuna):
             study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
             study.add_trials(self._study.get_trials(deepcopy=False))
-            drawn: dict[str, Any] = study.ask(self._distributions).params
-        return drawn
+            draw: Draw = study.ask(self._distributions).params
+        return draw
 
-    def add(self, drawn: dict[str, Any], score: float | None) -> None:
-        """Note a trial that is over; a score of None says that it failed."""
+    def add(self, draw: Draw, score: float | None) -> None:
+        """Add a finished trial; a score of None says that it failed."""
         states = self._optuna.trial.TrialState
         trial = self._optuna.trial.create_trial(
             state=states.COMPLETE if score is not None else states.FAIL,
             value=score,
-            params=drawn,
-            distributions={key: self._distributions[key] for key in drawn},
+            params=draw,
+            distributions={key: self._distributions[key] for key in draw},
         )
         self._study.add_trial(trial)
 
@@ -101,11 +115,11 @@ def _journal(optuna: Any, path: Path) -> Any:
     try:
         return optuna.storages.JournalStorage(JournalFileBackend(str(path)))
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{str(path)!r} is damaged ({error}). Remove it to search anew.") from None
+        raise DataError(f"{str(path)!r} is damaged ({error})", advice="Remove it to search anew.") from None
 
 
 def _require_journal(path: Path) -> None:
-    """Refuse a file that is something else; take off half a line, which a kill can leave at the end."""
+    """Refuse a file that is something else; remove half a line, which a killed process can leave at the end."""
     if not path.exists():
         return
     with path.open("rb+") as file:
@@ -113,11 +127,11 @@ def _require_journal(path: Path) -> None:
         if not size:
             return
         try:
-            known = "op_code" in json.loads(first)
+            is_journal = "op_code" in json.loads(first)
         except (ValueError, TypeError):
-            known = False
-        if not known:
-            raise DataError(f"{str(path)!r} is no record of a search. Remove it, or name another file.")
+            is_journal = False
+        if not is_journal:
+            raise DataError(f"{str(path)!r} is not a record of a search", advice="Remove it, or name another file.")
         file.seek(0)
         whole = file.read().rfind(b"\n") + 1
         if whole < size:
@@ -128,7 +142,7 @@ def _require_journal(path: Path) -> None:
 
 @contextmanager
 def _quiet(optuna: Any) -> Iterator[None]:
-    """Without Optuna's own lines about studies that are made."""
+    """Without Optuna's log lines about new studies."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

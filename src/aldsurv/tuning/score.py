@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import NoSkillWarning, TrainingError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.neural.fitting.preparation import rows_of
 from aldsurv.models.neural.neural_survival import NeuralSurvival
-from aldsurv.tuning.spaces import Space
+from aldsurv.models.search_space import Score
+from aldsurv.models.wrappers.held_out import balanced_order, fit_all
 
-__all__ = ["cross_validated", "even_folds"]
+__all__ = ["cross_validated", "even_folds", "held_out_score"]
 
 
 def even_folds(data: SurvivalData, folds: int, seed: int, X: Any = None) -> list[NDArray[np.int64]]:
@@ -36,15 +38,9 @@ def even_folds(data: SurvivalData, folds: int, seed: int, X: Any = None) -> list
     seed
         Of the random order.
     X
-        Covariates, by which exact copies of a row are known: these are in one part, even if it is then larger.
+        Covariates, which show exact copies of a row: these are in one part, even if it is then larger.
     """
-    generator = np.random.default_rng([seed, folds])
-    place = np.empty(len(data))
-    for stratum in (data.exact, ~data.exact):
-        rows = generator.permutation(np.flatnonzero(stratum))
-        place[rows] = (np.arange(len(rows)) + 0.5) / max(len(rows), 1)
-    order = np.argsort(place, kind="stable")
-    # Events are spread evenly over the order, so that each stretch of it has its share.
+    order = balanced_order(data, np.random.default_rng([seed, folds]))
     size = len(data) // folds
     parts = np.empty(len(data), np.int64)
     parts[order] = np.arange(len(data)) // max(size, 1)
@@ -58,10 +54,10 @@ def cross_validated(
     X: Any,
     data: SurvivalData,
     parts: Sequence[NDArray[np.int64]],
-    space: Space,
+    score: Score,
     seed: int,
 ) -> float | None:
-    """Mean score of the rows of all parts; None if a training came to nothing.
+    """Mean score of the rows of all parts; None if a training failed.
 
     Parameters
     ----------
@@ -71,49 +67,40 @@ def cross_validated(
         Covariates and times.
     parts
         Rows of each part, predicted by a model that learned from all other rows.
-    space
-        Says which score.
+    score
+        Which score; greater is better.
     seed
         Of the networks.
     """
-    known = kind.parameter_defaults()
-    quiet: dict[str, Any] = {"members": 1, "random_state": seed, "progress": False}
-    models = [kind(**{**settings, **{key: quiet[key] for key in quiet if key in known}}) for _ in parts]
-    everything = np.arange(len(data))
-    others = [np.setdiff1d(everything, part) for part in parts]
+    defaults = kind.parameter_defaults()
+    quick: dict[str, Any] = {"members": 1, "random_state": seed, "progress": False}
+    models = [kind(**{**settings, **{key: quick[key] for key in quick if key in defaults}}) for _ in parts]
+    all_rows = np.arange(len(data))
+    others = [np.setdiff1d(all_rows, part) for part in parts]
     try:
         with warnings.catch_warnings():
-            # The score of the trial says it.
+            # The score of the trial shows it.
             warnings.simplefilter("ignore", NoSkillWarning)
-            _fit_all(models, [(rows_of(X, own), data[own]) for own in others])
+            fit_all(models, [(take_rows(X, rest), data[rest]) for rest in others])
     except TrainingError:
         return None
+    # Training ends at Ctrl-C with the weights it has, which is no fair trial.
+    if any(isinstance(model, NeuralSurvival) and model.history_.stopped_by == "interrupt" for model in models):
+        raise KeyboardInterrupt
     total = 0.0
-    for model, own, part in zip(models, others, parts, strict=True):
+    for model, rest, part in zip(models, others, parts, strict=True):
         weight = data[part].total_weight
         if weight > 0:
-            total += weight * _held_out(model.predict_distribution(rows_of(X, part)), data[part], data[own], space)
+            predicted = model.predict_distribution(take_rows(X, part))
+            total += weight * held_out_score(predicted, data[part], data[rest], score)
     mean = total / sum(data[part].total_weight for part in parts)
     return mean if math.isfinite(mean) else None
 
 
-def _fit_all(models: Sequence[SurvivalEstimator], given: Sequence[tuple[Any, SurvivalData]]) -> None:
-    networks = [model for model in models if isinstance(model, NeuralSurvival)]
-    if not networks:
-        for model, (X, y) in zip(models, given, strict=True):
-            model.fit(X, y)
-        return
-    from aldsurv.models.neural.fitting.joint_fit import fit_together
-
-    fit_together(networks, given)
-    # Training ends at Ctrl-C with the weights it has, which is no fair trial.
-    if any(model.history_.stopped_by == "interrupt" for model in networks):
-        raise KeyboardInterrupt
-
-
-def _held_out(predicted: Any, data: SurvivalData, train: SurvivalData, space: Space) -> float:
+def held_out_score(predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData, score: Score) -> float:
+    """Mean score of predictions for rows that the model did not learn from; greater is better."""
     from aldsurv import metrics
 
-    if space.score == "log_likelihood":
+    if score == "log_likelihood":
         return float(metrics.log_likelihood(predicted, data))
     return -float(metrics.integrated_brier_score(predicted, data, train=train))

@@ -13,15 +13,15 @@ from typing import Any, final
 import numpy as np
 
 from aldsurv import __version__
+from aldsurv.checks import WholeNumber, check
 from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, TrainingError
 from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.training_rows import data_fingerprint
-from aldsurv.registry import MODELS
-from aldsurv.tuning.record import Record
+from aldsurv.tuning.record import TrialRecord
 from aldsurv.tuning.score import cross_validated, even_folds
-from aldsurv.tuning.spaces import Space, space_of
 
 __all__ = ["Trial", "Tuning", "search_fingerprint", "tune"]
 
@@ -36,7 +36,7 @@ class Trial:
     number
         Counted from 1.
     settings
-        What was set beside the fixed settings; the first trial sets nothing.
+        Settings of this trial beside the fixed ones; the first trial has none.
     score
         Mean over all rows, each predicted by a model that had not seen it: the log-likelihood, or minus the
         integrated Brier score. None: the training failed.
@@ -50,12 +50,12 @@ class Trial:
 @final
 @dataclass(frozen=True)
 class Tuning:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
     best
-        Constructor arguments of the best trial; empty if nothing was better than the settings as they are.
+        Constructor arguments of the best trial; empty if none was better than the settings as they are.
     score
         Its score; ``trials[0].score`` is that of the settings as they are.
     metric
@@ -80,22 +80,22 @@ def tune(
     folds: int = 4,
     random_state: int = 0,
     storage: Any = None,
-    tell: Callable[[Trial], None] | None = None,
+    on_trial: Callable[[Trial], None] | None = None,
 ) -> Tuning:
     """Search for settings under which a model predicts best, with Optuna (tree-structured Parzen estimators).
 
-    The first trial has the settings as they are, so that what is found is never worse on these folds. Networks have
+    The first trial has the settings as they are, so that the result is never worse on these folds. Networks have
     one member in the search. The best score of many is better than it will be on new rows: judge the
     result by rows that were not given to the search.
 
     Parameters
     ----------
     estimator_class
-        The model.
+        The model; what is searched is its ``SEARCH_SPACE``.
     X, y
         Covariates and times, as for its ``fit``.
     trials
-        Number of trials, those that `storage` has included.
+        Number of trials, including those in `storage`.
     settings
         Arguments of the constructor that are fixed; what is set here is not searched.
     folds
@@ -104,7 +104,7 @@ def tune(
         Seed of folds, networks and search: the same seed gives the same result.
     storage
         A file (Optuna's journal) from which a search that was killed goes on, to the result it would have had.
-    tell
+    on_trial
         Called after each trial.
 
     Examples
@@ -112,26 +112,27 @@ def tune(
     >>> from aldsurv import WeibullAFT
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(60, 10))
-    >>> found = tune(WeibullAFT, x, (rng.weibull(2, 60) * np.exp(x[:, 0] / 2), np.ones(60)), trials=5)
-    >>> len(found.trials), found.metric, found.score > found.trials[0].score
+    >>> result = tune(WeibullAFT, x, (rng.weibull(2, 60) * np.exp(x[:, 0] / 2), np.ones(60)), trials=5)
+    >>> len(result.trials), result.metric, result.score > result.trials[0].score
     (5, 'log_likelihood', True)
     """
     fixed = dict(settings or {})
-    _require_whole(trials=(trials, 1), folds=(folds, 2), random_state=(random_state, 0))
+    for name, value, least in (("trials", trials, 1), ("folds", folds, 2), ("random_state", random_state, 0)):
+        check(name, value, WholeNumber(least))
     data = read_target(y)
     _require_rows(data, folds)
     space = _open_space(estimator_class, fixed)
     path = None if storage is None else Path(storage)
     name = search_fingerprint(estimator_class, X, data, settings=fixed, folds=folds, random_state=random_state)
-    record = Record(space, random_state, path, name)
+    record = TrialRecord(space, random_state, path, name)
     parts = even_folds(data, folds, random_state, X)
     while len(record) < trials:
-        drawn = record.next_draw()
-        chosen = {key: space.entries[key].value(value) for key, value in drawn.items()}
-        score = cross_validated(estimator_class, {**fixed, **chosen}, X, data, parts, space, random_state)
-        record.add(drawn, score)
-        if tell is not None:
-            tell(Trial(len(record), chosen, score))
+        draw = record.next_draw()
+        chosen = {key: space.entries[key].value(value) for key, value in draw.items()}
+        score = cross_validated(estimator_class, {**fixed, **chosen}, X, data, parts, space.score, random_state)
+        record.add(draw, score)
+        if on_trial is not None:
+            on_trial(Trial(len(record), chosen, score))
     return _result(record, space)
 
 
@@ -144,54 +145,58 @@ def search_fingerprint(
     folds: int = 4,
     random_state: int = 0,
 ) -> str:
-    """SHA-256 of what a search depends on but for the number of its trials: rows, model, space, settings, seed."""
+    """SHA-256 of what a search depends on, except the number of its trials: rows, model, space, settings, seed."""
     fixed = dict(settings or {})
     with warnings.catch_warnings():
-        # The fits will say the same.
+        # The fits give the same warnings.
         warnings.simplefilter("ignore")
         numbers = Features.learn(X, categorical=fixed.get("categorical")).transform_exactly(X)
     rows = data_fingerprint(numbers, read_target(y))
     space = _open_space(estimator_class, fixed)
-    told = [estimator_class.__name__, repr(sorted(space.entries.items())), space.score, repr(sorted(fixed.items()))]
-    everything = json.dumps([__version__, rows, *told, folds, random_state])
+    search = [estimator_class.__name__, repr(sorted(space.entries.items())), space.score, repr(sorted(fixed.items()))]
+    everything = json.dumps([__version__, rows, *search, folds, random_state])
     return hashlib.sha256(everything.encode()).hexdigest()
 
 
-def _open_space(kind: type[SurvivalEstimator], fixed: Mapping[str, Any]) -> Space:
-    defaults = kind.parameter_defaults()
-    # The same complaint as of an estimator about a parameter that it does not have.
+def _open_space(kind: type[SurvivalEstimator], fixed: Mapping[str, Any]) -> SearchSpace:
+    """What of the model's space is not fixed."""
+    # Refuses a parameter that the model does not have.
     kind().set_params(**fixed)
-    space = space_of(MODELS.name_of(kind), defaults)
-    entries = {name: entry for name, entry in space.entries.items() if fixed.get(name) is None}
-    if not entries:
-        known = f"{', '.join(space.entries)} is set" if space.entries else "it has no setting that is known to matter"
-        raise ParameterError(f"{kind.__name__} leaves nothing to search: {known}. Search another model, or set less.")
-    return Space(entries, space.score)
+    if kind.SEARCH_SPACE is None:
+        raise ParameterError(
+            f"{kind.__name__} has nothing to search: it declares no SEARCH_SPACE",
+            argument="estimator_class",
+            advice="Fit it without a search, or search another model.",
+        )
+    space = kind.SEARCH_SPACE.without(fixed)
+    if not space.entries:
+        raise ParameterError(
+            f"{kind.__name__} leaves nothing to search: {', '.join(kind.SEARCH_SPACE.entries)} is set",
+            argument="settings",
+            advice="Search another model, or set less.",
+        )
+    return space
 
 
-def _result(record: Record, space: Space) -> Tuning:
+def _result(record: TrialRecord, space: SearchSpace) -> Tuning:
     trials = tuple(
-        Trial(number, {key: space.entries[key].value(value) for key, value in drawn.items()}, score)
-        for number, (drawn, score) in enumerate(record.trials, start=1)
+        Trial(number, {key: space.entries[key].value(value) for key, value in draw.items()}, score)
+        for number, (draw, score) in enumerate(record.trials, start=1)
     )
     scored = [(trial.score, -trial.number, trial) for trial in trials if trial.score is not None]
     if not scored:
         raise TrainingError(
-            f"none of {len(trials)} trials came to a finite score. Check the columns for values out of all proportion."
+            f"none of {len(trials)} trials has a finite score", advice="Check the columns for extreme values."
         )
     score, _, best = max(scored)
     return Tuning(best.settings, float(score), space.score, trials)
 
 
-def _require_whole(**given: tuple[Any, int]) -> None:
-    for name, (value, least) in given.items():
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-            raise ParameterError(f"{name} must be a whole number from {least} on, but is {value!r}.")
-
-
 def _require_rows(data: SurvivalData, folds: int) -> None:
     if len(data) < 2 * folds or np.isfinite(data.upper).sum() < folds:
         raise DataError(
-            f"{len(data)} rows with {data.n_events} events are too few for {folds} folds: "
-            "each needs two rows and an event. Give more rows, or search with fewer folds."
+            f"{len(data)} rows with {data.n_events} events are too few for {folds} folds: each needs two rows and an "
+            "event",
+            argument="folds",
+            advice="Give more rows, or search with fewer folds.",
         )

@@ -193,7 +193,7 @@ def test_what_is_refused(kind, tmp_path):
     assert not (tmp_path / "model").exists()
     with pytest.raises(DataError, match="no event was observed"):
         make(kind).fit(X, (TIME, np.zeros(240)))
-    with pytest.raises(DataError, match="cannot heed delayed entry"):
+    with pytest.raises(DataError, match="cannot take delayed entry"):
         make(kind).fit(X, SurvivalData.right(TIME, EVENT, entry=TIME / 2))
     with pytest.raises(DataError, match="X has 240 rows, but y has 10"):
         make(kind).fit(X, Y[:10])

@@ -61,7 +61,7 @@ def test_censoring_that_depends_on_columns_needs_a_model_of_it(censoring, low, h
 def levels_held_out(bound, x, y):
     """Levels of the rows that the bound was calibrated by: those that its model's fit does not depend on."""
     from aldsurv.models.neural.fitting.preparation import member_seeds
-    from aldsurv.models.wrappers.nested import choose_parts
+    from aldsurv.models.wrappers.held_out import choose_parts
 
     (held,) = choose_parts(y, folds=2, validation=bound.validation, seed=member_seeds(bound.random_state, 3)[0])
     predicted = bound.estimator_.predict_distribution(x[held])
@@ -132,8 +132,8 @@ def test_what_is_refused():
     with pytest.raises(NotFittedError, match="not fitted"):
         ConformalLowerBound(WeibullAFT()).predict_lower(x)
     for settings, message in (
-        ({"level": 90}, "level must lie between 0 and 1"),
-        ({"method": "best"}, "method must be one of both, ipcw, levels"),
+        ({"level": 90}, "level must be a number between 0 and 1"),
+        ({"method": "best"}, "method must be one of 'both', 'ipcw', 'levels'"),
         ({"validation": 2}, "validation must be"),
         ({"validation": None, "folds": 0}, "folds must be"),
         ({"censoring": "cox"}, "estimator must be one of aldsurv's"),

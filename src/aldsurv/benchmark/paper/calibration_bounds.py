@@ -41,7 +41,7 @@ def calibration_bounds() -> list[Bound]:
     """A bound per printed pair of slope and intercept, in its favour within rounding."""
     printed = published_results()
     bounds = []
-    for dataset in names():
+    for dataset in names(paper=True):
         for model in PAPER_MODELS:
             largest = printed[dataset, model, "cens_dcal"].mean + _ROUNDING
             for column in ("cal_s", "cal_f"):

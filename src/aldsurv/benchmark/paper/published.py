@@ -113,7 +113,7 @@ def recomputed_verdicts(
     check("distances", distances, Choice(("of_means", "folded_normal")))
     printed = published_results()
     others = [model for model in PAPER_MODELS if model != REFERENCE_MODEL]
-    keys = [(dataset, metric, other) for metric in PAPER_METRICS for other in others for dataset in names()]
+    keys = [(dataset, metric, other) for metric in PAPER_METRICS for other in others for dataset in names(paper=True)]
     folded = distances == "folded_normal"
     first = _losses([(*printed[d, REFERENCE_MODEL, m], m) for d, m, _ in keys], folded=folded)
     second = _losses([(*printed[d, o, m], m) for d, m, o in keys], folded=folded)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from aldsurv.cli.compare.comparison import Differences, paired, table_of_differences, table_of_models, verdict
-from aldsurv.cli.evaluate.evaluation_notes import notes_on_figures, notes_on_rows
-from aldsurv.cli.evaluate.scored_table import Evaluated, evaluated_rows, measure, training_rows
-from aldsurv.cli.shared.metric_lines import FIGURES, as_json, paragraph, shown_figures
-from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, resampled_if_many
+from aldsurv.cli.compare.comparison import ComparedModel, compare_models
+from aldsurv.cli.compare.comparison_text import comparison_facts, comparison_text
+from aldsurv.cli.evaluate.evaluation_notes import row_notes, score_notes
+from aldsurv.cli.evaluate.table_predictions import TablePredictions, predict_table, read_training_rows
+from aldsurv.cli.shared.command_options import json_option, quiet_option
+from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, without_few_resamples
 from aldsurv.cli.shared.notes import warnings_as_notes
-from aldsurv.cli.shared.outcome import OutcomeColumns, outcome_of, outcome_options
+from aldsurv.cli.shared.number_text import json_text
+from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of, outcome_options
 from aldsurv.cli.shared.text_layout import printable
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
-
-if TYPE_CHECKING:
-    from aldsurv.data.survival_data import SurvivalData
 
 __all__ = ["compare"]
 
@@ -31,24 +26,24 @@ __all__ = ["compare"]
 @click.argument("files", nargs=-1, metavar="MODEL MODEL... TABLE")
 @outcome_options
 @metric_options(500)
-@click.option("--json", "print_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No notes, only the figures.")
+@json_option()
+@quiet_option("No notes, only the scores.")
 def compare(
     files: tuple[str, ...],
     outcome: OutcomeColumns,
     train: str | None,
     settings: MetricSettings,
-    print_json: bool,
+    as_json: bool,
     quiet: bool,
 ) -> None:
     """Compare models by their predictions of the same rows.
 
-    All are held against the first. What makes rows easy or hard for all of
+    All are compared with the first. What makes rows easy or hard for all of
     them cancels in the differences, which are therefore known far better
-    than the figures themselves. p-values come from the same resamples as the
+    than the scores themselves. p-values come from the same resamples as the
     intervals; with several models they are corrected for their number (Holm).
 
-    TABLE must have rows that none of the models has learned from.
+    TABLE must have rows that none of the models was trained on.
 
     \b
     Examples:
@@ -60,77 +55,25 @@ def compare(
     """  # noqa: D301
     if len(files) < 3:
         raise click.UsageError(f"Give two models or more, and a table after them, but got {len(files)} of the three.")
-    *models, table = files
-    names = _names(models)
-    with warnings_as_notes(quiet=quiet or print_json) as notes:
-        found = [evaluated_rows(path, table, outcome) for path in models]
-        _require_one_outcome(found, outcome)
-        rows = training_rows(train, found[0], outcome)
-        for told in _all_notes(found, own_train=train is not None):
-            warnings.warn(told, stacklevel=1)
-        answer = _answer(names, found, rows, resampled_if_many(settings, found[0].rows))
-    answer["notes"] = notes
-    click.echo(as_json(answer) if print_json else _told(answer))
+    *paths, table = files
+    names = _model_names(paths)
+    with warnings_as_notes(quiet=quiet or as_json) as notes:
+        predictions = [predict_table(path, table, outcome) for path in paths]
+        _require_same_outcome(predictions, outcome)
+        training_rows = read_training_rows(train, predictions[0], outcome)
+        for note in _common_and_special(predictions, has_train=train is not None):
+            notes.add(note)
+        settings = without_few_resamples(settings, predictions[0].rows)
+        models = [ComparedModel.score(*one, training_rows, settings) for one in zip(names, predictions, strict=True)]
+        for model in models:
+            for note in score_notes(model.predictions, model.metrics, settings):
+                notes.add(f"{Path(model.predictions.path).name}: {note}")
+        comparison = compare_models(models, training_rows, settings)
+    click.echo(json_text({**comparison_facts(comparison), "notes": notes}) if as_json else comparison_text(comparison))
 
 
-def _answer(names: list[str], found: list[Evaluated], train: SurvivalData, settings: MetricSettings) -> dict[str, Any]:
-    rows = found[0].rows
-    # Limits of the single figures would cost as much again; `evaluate` has them, and here the differences count.
-    measured = [measure(one.predicted, rows, train, replace(settings, bootstrap=None)) for one in found]
-    for one, figures in zip(found, measured, strict=True):
-        for told in notes_on_figures(one, figures, settings):
-            warnings.warn(f"{Path(one.path).name}: {told}", stacklevel=1)
-    # A figure without a finite value for some model, as of left-censored rows, neither wins nor loses.
-    known = [key for key in FIGURES if key in measured[0] and all(math.isfinite(one[key].value) for one in measured)]
-    known = shown_figures(known, [one["log_likelihood"].value for one in measured])
-    differences: Differences = {}
-    if settings.bootstrap is not None:
-        predictions = {name: one.predicted for name, one in zip(names, found, strict=True)}
-        differences = paired(predictions, rows, train, settings, known)
-    return {
-        "table": str(found[0].table.path),
-        "rows": len(rows),
-        "events": rows.n_events,
-        "summary": rows.summary(),
-        "unit": next((unit for one in found if (unit := one.model.get_params().get("unit"))), None),
-        "point": settings.point,
-        "confidence": settings.confidence if settings.bootstrap else None,
-        "bootstrap": settings.bootstrap,
-        "models": [
-            {
-                "name": name,
-                "path": one.path,
-                "kind": type(one.model).__name__,
-                "metrics": {key: figures[key].value for key in FIGURES if key in figures},
-            }
-            for name, one, figures in zip(names, found, measured, strict=True)
-        ],
-        "first": names[0],
-        "differences": differences,
-        "verdict": verdict(
-            names,
-            [{key: one.value for key, one in figures.items()} for figures in measured],
-            differences,
-            settings.confidence,
-        ),
-    }
-
-
-def _told(answer: dict[str, Any]) -> str:
-    kinds = ", ".join(f"{model['name']} ({model['kind']})" for model in answer["models"])
-    lines = [
-        paragraph(printable(f"{kinds} on {answer['table']}")),
-        paragraph(answer["summary"], indent="  "),
-        "",
-        *table_of_models(answer["models"]),
-    ]
-    for name, found in answer["differences"].items():
-        lines += ["", *table_of_differences(name, answer["first"], found, answer["confidence"])]
-    return "\n".join([*lines, "", *(paragraph(sentence) for sentence in answer["verdict"])])
-
-
-def _names(paths: list[str]) -> list[str]:
-    """Names of the files without folder and ending where these tell the models apart."""
+def _model_names(paths: list[str]) -> list[str]:
+    """Names of the files, without folder and ending where these are not needed to distinguish them."""
     stems = [Path(path).stem for path in paths]
     names = [printable(name) for name in (stems if len(set(stems)) == len(stems) else paths)]
     if len(set(names)) < len(names):
@@ -139,26 +82,28 @@ def _names(paths: list[str]) -> list[str]:
     return names
 
 
-def _require_one_outcome(found: list[Evaluated], given: OutcomeColumns) -> None:
+def _require_same_outcome(predictions: list[TablePredictions], given: OutcomeColumns) -> None:
     """Models are compared on one outcome."""
-    first = outcome_of(found[0].model, given)
-    for other in found[1:]:
-        columns = outcome_of(other.model, given)
+    first = outcome_columns_of(predictions[0].model, given)
+    for other in predictions[1:]:
+        columns = outcome_columns_of(other.model, given)
         if columns != first:
-            told = [", ".join(f"{role} {quoted(name)}" for role, name in one.given.items()) for one in (first, columns)]
+            texts = [
+                ", ".join(f"{role} {quoted(name)}" for role, name in one.given.items()) for one in (first, columns)
+            ]
             raise ParameterError(
-                f"{found[0].path!r} was trained with {told[0]}, but {other.path!r} with {told[1]}. "
+                f"{predictions[0].path!r} was trained with {texts[0]}, but {other.path!r} with {texts[1]}. "
                 "Name the columns to compare by, such as --time months --event status."
             )
 
 
-def _all_notes(found: list[Evaluated], *, own_train: bool) -> list[str]:
-    """Notes on the rows, each once; those that are not of all models with the name of the file."""
-    by_model = [notes_on_rows(one, own_train=own_train) for one in found]
+def _common_and_special(predictions: list[TablePredictions], *, has_train: bool) -> list[str]:
+    """Notes on the rows, each once; those that do not concern all models with the name of the file."""
+    by_model = [row_notes(one, has_train=has_train) for one in predictions]
     common = [note for note in by_model[0] if all(note in notes for notes in by_model)]
     special = [
         f"{Path(one.path).name}: {note}"
-        for one, notes in zip(found, by_model, strict=True)
+        for one, notes in zip(predictions, by_model, strict=True)
         for note in notes
         if note not in common
     ]

@@ -1,214 +1,175 @@
-"""Models side by side: which is best in what, by how much, and whether that is more than chance."""
+"""Scores of models side by side, their differences, and whether these are more than chance."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
 
-from aldsurv.cli.shared.metric_lines import FIGURES, limits_text, number_text, p_text, shown_figures
+from aldsurv.cli.evaluate.table_predictions import TablePredictions
+from aldsurv.cli.shared.metric_scores import Score, score_all
 from aldsurv.cli.shared.metric_settings import MetricSettings
-from aldsurv.cli.shared.text_layout import screen_width
+from aldsurv.cli.shared.metric_table import shown_metrics
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions import SurvivalDistribution
 
-__all__ = ["Differences", "best_of", "paired", "table_of_differences", "table_of_models", "verdict"]
-
-# Those that have a better and a worse direction throughout; a slope may miss its ideal on either side.
-_DIRECTED = ("harrell_c", "uno_c", "ibs", "mae", "log_likelihood", "bounded_log_likelihood", "cens_dcal")
-_WITH_POINT = ("harrell_c", "uno_c", "mae")
-# By which models of any kind are judged on the same ground: a density is at the mercy of how a curve is interpolated.
-_MAIN = ("ibs", "log_likelihood")
-
-# By model, by metric: difference, limits and p-values.
-Differences: TypeAlias = dict[str, dict[str, dict[str, float]]]
+__all__ = ["ComparedModel", "Comparison", "Difference", "best_places", "compare_models"]
 
 
-def paired(
-    predictions: Mapping[str, SurvivalDistribution],
-    rows: SurvivalData,
-    train: SurvivalData,
-    settings: MetricSettings,
-    metrics_known: Sequence[str],
-) -> Differences:
-    """Each prediction but the first less the first, by `metrics.compare`.
+@final
+@dataclass(frozen=True)
+class ComparedModel:
+    """A model under the name by which it is shown, and its scores."""
+
+    name: str
+    predictions: TablePredictions
+    metrics: Mapping[str, Score]
+
+    @classmethod
+    def score(
+        cls, name: str, predictions: TablePredictions, train: SurvivalData, settings: MetricSettings
+    ) -> ComparedModel:
+        """Score the predictions, without limits: those of the differences count, and `evaluate` has the others."""
+        scores = score_all(predictions.predicted, predictions.rows, train, replace(settings, bootstrap=None))
+        return cls(name, predictions, {key: scores[key] for key in METRICS if key in scores})
+
+
+@final
+@dataclass(frozen=True)
+class Difference:
+    """By how much a metric of a model exceeds that of the first.
+
+    Attributes
+    ----------
+    metric
+        Its name.
+    difference, lower, upper
+        The difference and its limits.
+    p_value, p_corrected
+        Of the hypothesis that there is none, and corrected for the number of models.
+    """
+
+    metric: str
+    difference: float
+    lower: float
+    upper: float
+    p_value: float
+    p_corrected: float
+
+    def side(self, confidence: float) -> str:
+        """``"better"`` or ``"worse"`` than the first if that is clear, else empty."""
+        if math.isnan(self.p_corrected) or self.p_corrected >= 1 - confidence:
+            return ""
+        if math.isnan(self.difference) or self.difference == 0:
+            return ""
+        return "better" if METRICS[self.metric].score(self.difference) > 0 else "worse"
+
+
+@final
+@dataclass(frozen=True)
+class Comparison:
+    """Models on the same rows, the first being the reference.
+
+    Attributes
+    ----------
+    models, settings
+        The models and how they were scored.
+    differences
+        By name of each model but the first; empty without resamples.
+    """
+
+    models: Sequence[ComparedModel]
+    settings: MetricSettings
+    differences: Mapping[str, Sequence[Difference]]
+
+
+def compare_models(models: Sequence[ComparedModel], train: SurvivalData, settings: MetricSettings) -> Comparison:
+    """Differences of all models from the first, by `metrics.compare`.
 
     Parameters
     ----------
-    predictions
-        By name.
-    rows, train, settings
-        As in `measure`; with a number of resamples.
-    metrics_known
-        Metrics that have a finite value for all of them.
+    models
+        Of the same rows.
+    train
+        Rows that the censoring is estimated from.
+    settings
+        Without resamples there are no differences.
     """
-    from aldsurv import metrics
-
-    (_, first), *others = predictions.items()
-    found: Differences = {name: {} for name, _ in others}
-    for key in (key for key in _DIRECTED if key in metrics_known):
-        # By the point that is asked for, computed once; the others take the whole distribution.
-        take = _points(rows, settings.point) if key in _WITH_POINT else lambda predicted: predicted
-        base = take(first)
-        for name, predicted in others:
-            one = metrics.compare(
-                take(predicted), base, rows, metric=key, train=train, samples=settings.bootstrap or 2,
-                level=settings.confidence, random_state=settings.seed,
-            )  # fmt: skip
-            found[name][key] = {
-                "difference": float(one.difference),
-                "lower": float(one.lower),
-                "upper": float(one.upper),
-                "p_value": float(one.p_value),
-            }
-        corrected = _holm([found[name][key]["p_value"] for name, _ in others])
-        for (name, _), value in zip(others, corrected, strict=True):
-            found[name][key]["p_corrected"] = value
-    least = 2 * len(others) / ((settings.bootstrap or 2) + 1)
-    if least >= 1 - settings.confidence:
+    if settings.bootstrap is None:
+        return Comparison(models, settings, {})
+    # A metric that is not finite for some model, as of left-censored rows, is not compared.
+    finite = [key for key in METRICS if all(key in m.metrics and math.isfinite(m.metrics[key].value) for m in models)]
+    shown = shown_metrics(finite, [model.metrics["log_likelihood"].value for model in models])
+    differences: dict[str, list[Difference]] = {model.name: [] for model in models[1:]}
+    # A slope may miss its ideal on either side: its difference is neither better nor worse.
+    for key in (key for key in shown if METRICS[key].direction != "nearest"):
+        for model, one in zip(models[1:], _differences(key, models, train, settings), strict=True):
+            differences[model.name].append(one)
+    smallest = 2 * (len(models) - 1) / (settings.bootstrap + 1)
+    if smallest >= 1 - settings.confidence:
         warnings.warn(
-            f"with {settings.bootstrap} resamples no p-value is below {least:.3g}, and no difference clear: "
+            f"with {settings.bootstrap} resamples no p-value is below {smallest:.3g}, and no difference clear: "
             "give a larger --bootstrap.",
             stacklevel=2,
         )
-    return found
+    return Comparison(models, settings, differences)
 
 
-def best_of(key: str, values: Sequence[float]) -> list[int]:
-    """Places of the best values of a metric; of ties all. What is NaN or infinite is not compared."""
-    ideal = FIGURES[key].ideal
-    distance = [-value if ideal == math.inf else abs(value - ideal) for value in values]
-    known = [one for one in distance if math.isfinite(one)]
-    return [place for place, one in enumerate(distance) if known and one == min(known)]
+def best_places(key: str, values: Sequence[float]) -> list[int]:
+    """Places of the best values of a metric; of ties all. Values that are not finite are not compared."""
+    scores = [METRICS[key].score(value) for value in values]
+    finite = [score for score in scores if math.isfinite(score)]
+    return [place for place, score in enumerate(scores) if finite and score == max(finite)]
 
 
-def table_of_models(models: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The metrics of all models, the best marked by a star; in as many blocks of columns as the terminal needs."""
-    keys = shown_figures(models[0]["metrics"], [model["metrics"]["log_likelihood"] for model in models])
-    values = {key: [model["metrics"][key] for model in models] for key in keys}
-    best = {key: best_of(key, values[key]) for key in keys}
-    room = screen_width()
-    label = max(len(FIGURES[key].name) for key in keys)
-    names = [_shortened(model["name"], max(8, room - label - 4)) for model in models]
-    blocks: list[list[int]] = [[]]
-    widths = [max(len(name), 8) + 1 for name in names]
-    for place, width in enumerate(widths):
-        if blocks[-1] and label + sum(2 + widths[k] for k in blocks[-1]) + 2 + width > room:
-            blocks.append([])
-        blocks[-1].append(place)
-    told: list[str] = []
-    for block in blocks:
-        told += [""] if told else []
-        told.append(f"{'* best':<{label}}" + "".join(f"  {names[k]:>{widths[k] - 1}} " for k in block).rstrip())
-        for key in keys:
-            cells = (f"{number_text(values[key][k])}{'*' if k in best[key] else ' '}" for k in block)
-            line = "".join(f"  {cell:>{widths[k]}}" for k, cell in zip(block, cells, strict=True))
-            told.append(f"{FIGURES[key].name:<{label}}{line}".rstrip())
-    return told
-
-
-def table_of_differences(
-    name: str, first: str, found: Mapping[str, Mapping[str, float]], confidence: float
-) -> list[str]:
-    """What a model has more, or less, of each metric than the first one."""
-    lines = [("", "difference", f"{100 * confidence:g} % interval", "p", "")]
-    for key, one in found.items():
-        limits = limits_text(one["lower"], one["upper"], more=1)
-        p, side = p_text(one["p_corrected"]), _side(key, one, confidence)
-        lines.append((FIGURES[key].name, number_text(one["difference"], more=1), limits, p, side))
-    widths = [max(len(line[k]) for line in lines) for k in range(5)]
-    told = [f"{name} less {first}"]
-    if sum(widths) + 8 > screen_width():
-        for title, value, limits, p, side in lines[1:]:
-            told += [f"{title:<{widths[0]}}  {value}", f"    {limits}, p {p}{', ' if side else ''}{side}"]
-        return told
-    for title, value, limits, p, side in lines:
-        line = f"{title:<{widths[0]}}  {value:>{widths[1]}}  {limits:<{widths[2]}}  {p:>{widths[3]}}  {side}"
-        told.append(line.rstrip())
-    return told
-
-
-def verdict(
-    names: Sequence[str], values: Sequence[Mapping[str, float]], differences: Differences, confidence: float
-) -> list[str]:
-    """Sentences: who is best by the main score, and in what each differs clearly from the first."""
-    main = next((key for key in _MAIN if all(math.isfinite(one[key]) for one in values)), None)
-    if main is None:
-        return ["No verdict: the main scores have no finite value for these rows."]
-    scores, word = [one[main] for one in values], FIGURES[main].name
-    best = best_of(main, scores)
-    if not differences:
-        leader = f"{_listed([names[k] for k in best])} {'has' if len(best) == 1 else 'have'} the best {word}"
-        return [f"Verdict: {leader} ({number_text(scores[best[0]])}); without intervals it may be chance."]
-    sides = {name: _side(main, found[main], confidence) for name, found in differences.items()}
-    if len(names) == 2:
-        first = _of_two(names, scores, differences[names[1]][main]["p_value"], sides[names[1]], word)
-    else:
-        first = _of_many(names, scores, best, sides, word)
-    return [first, *(_summary(name, names[0], found, confidence) for name, found in differences.items())]
-
-
-def _of_two(names: Sequence[str], scores: Sequence[float], p: float, side: str, word: str) -> str:
-    numbers = f"({number_text(scores[1])} against {number_text(scores[0])}, p {p_text(p)})"
-    if not side:
-        return f"Verdict: no clear difference between {names[1]} and {names[0]} by {word} {numbers}."
-    return f"Verdict: {names[1]} is clearly {side} than {names[0]} by {word} {numbers}."
-
-
-def _of_many(
-    names: Sequence[str], scores: Sequence[float], best: Sequence[int], sides: Mapping[str, str], word: str
-) -> str:
-    leader = f"{_listed([names[k] for k in best])} {'has' if len(best) == 1 else 'have'}"
-    sentence = f"Verdict: {leader} the best {word} ({number_text(scores[best[0]])})"
-    parts = []
-    for side in ("better", "worse"):
-        those = [name for name, own in sides.items() if own == side]
-        parts += [f"clearly {side} than {names[0]}: {_listed(those)}"] if those else []
-    if not parts:
-        return f"{sentence}, but by this score no model differs clearly from {names[0]}."
-    return f"{sentence}; {'; '.join(parts)}."
-
-
-def _summary(name: str, first: str, found: Mapping[str, Mapping[str, float]], confidence: float) -> str:
-    sides: dict[str, list[str]] = {"better": [], "worse": [], "": []}
-    for key, one in found.items():
-        sides[_side(key, one, confidence)].append(FIGURES[key].name)
-    parts = [f"{side} in {_listed(sides[side])}" for side in ("better", "worse") if sides[side]]
-    if sides[""]:
-        parts.append(f"no clear difference in {_listed(sides[''])}")
-    return f"{name} against {first}: {'; '.join(parts)}."
-
-
-def _side(key: str, one: Mapping[str, float], confidence: float) -> str:
-    """Whether the difference is clearly for the better or the worse."""
-    p = one["p_corrected"]
-    if math.isnan(p) or p >= 1 - confidence or math.isnan(one["difference"]) or one["difference"] == 0:
-        return ""
-    return "better" if (one["difference"] > 0) == (FIGURES[key].ideal == math.inf) else "worse"
-
-
-def _points(rows: SurvivalData, point: str) -> Any:
+def _differences(
+    key: str, models: Sequence[ComparedModel], train: SurvivalData, settings: MetricSettings
+) -> list[Difference]:
+    """Of one metric, each model but the first minus the first."""
     from aldsurv import metrics
 
-    return lambda predicted: metrics.point_estimate(predicted, rows, point=point)  # type: ignore[arg-type]
+    rows = models[0].predictions.rows
+    # Metrics of one time per row take the point that was asked for, computed once.
+    prediction = _point_estimates(rows, settings) if METRICS[key].uses_point else lambda predicted: predicted
+    first = prediction(models[0].predictions.predicted)
+    results = [
+        metrics.compare(
+            prediction(model.predictions.predicted),
+            first,
+            rows,
+            metric=key,
+            train=train,
+            samples=settings.bootstrap or 2,
+            level=settings.confidence,
+            random_state=settings.seed,
+        )
+        for model in models[1:]
+    ]
+    corrected = _holm_correction([float(result.p_value) for result in results])
+    return [
+        Difference(
+            key, float(result.difference), float(result.lower), float(result.upper), float(result.p_value), p_corrected
+        )
+        for result, p_corrected in zip(results, corrected, strict=True)
+    ]
 
 
-def _holm(values: Sequence[float]) -> list[float]:
+def _point_estimates(rows: SurvivalData, settings: MetricSettings) -> Callable[[SurvivalDistribution], Any]:
+    from aldsurv import metrics
+
+    return lambda predicted: metrics.point_estimate(predicted, rows, point=settings.point)
+
+
+def _holm_correction(values: Sequence[float]) -> list[float]:
     """Holm's correction: of many p-values the smallest is small by chance."""
     order = sorted((value, place) for place, value in enumerate(values) if not math.isnan(value))
-    found, largest = [math.nan] * len(values), 0.0
+    corrected, largest = [math.nan] * len(values), 0.0
     for rank, (value, place) in enumerate(order):
         largest = max(largest, min(1.0, (len(order) - rank) * value))
-        found[place] = largest
-    return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
-
-
-def _shortened(name: str, room: int) -> str:
-    return name if len(name) <= room else f"…{name[1 - room :]}"
+        corrected[place] = largest
+    return corrected

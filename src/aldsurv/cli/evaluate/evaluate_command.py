@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import click
 
-from aldsurv.cli.evaluate.evaluation_notes import notes_on_figures, notes_on_rows
-from aldsurv.cli.evaluate.scored_table import Evaluated, Measured, evaluated_rows, measure, measure_one, training_rows
-from aldsurv.cli.shared.metric_lines import (
-    FIGURES,
-    Line,
-    as_json,
-    chance_words,
-    limits_text,
-    metric_table,
-    number_text,
-    p_text,
-    paragraph,
-    shown_figures,
-)
-from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, resampled_if_many, times_of
+from aldsurv.cli.evaluate.evaluation_notes import row_notes, score_notes
+from aldsurv.cli.evaluate.table_predictions import TablePredictions, predict_table, read_training_rows
+from aldsurv.cli.shared.command_options import json_option, parse_numbers, quiet_option
+from aldsurv.cli.shared.input_files import time_unit
+from aldsurv.cli.shared.metric_scores import Score, score_all, score_metric
+from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, without_few_resamples
+from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.notes import warnings_as_notes
-from aldsurv.cli.shared.outcome import OutcomeColumns, outcome_options
-from aldsurv.cli.shared.text_layout import printable
+from aldsurv.cli.shared.number_text import format_limits, format_number, format_p_value, json_text
+from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
+from aldsurv.cli.shared.text_layout import paragraph, printable
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
@@ -34,15 +29,86 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 
+@final
+@dataclass(frozen=True)
+class _Evaluation:
+    """Scores of a model on the rows of a table.
+
+    Attributes
+    ----------
+    predictions, settings
+        What is scored, and how.
+    metrics
+        Scores by name, in the order in which they are printed.
+    brier_skill
+        Share of Kaplan-Meier's integrated Brier score that the model saves.
+    cens_dcal_by_chance
+        What CensDcal would be by chance.
+    times
+        Further metrics at times that were asked for.
+    """
+
+    predictions: TablePredictions
+    settings: MetricSettings
+    metrics: Mapping[str, Score]
+    brier_skill: float
+    cens_dcal_by_chance: float
+    times: Mapping[float, Mapping[str, Score]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        predictions, rows, settings = self.predictions, self.predictions.rows, self.settings
+        return {
+            "model": predictions.path,
+            "kind": type(predictions.model).__name__,
+            "table": str(predictions.table.path),
+            "rows": len(rows),
+            "events": rows.n_events,
+            "summary": rows.summary(),
+            "unit": time_unit(predictions.model),
+            "point": settings.point,
+            "confidence": settings.confidence if settings.bootstrap else None,
+            "bootstrap": settings.bootstrap,
+            "metrics": {name: score._asdict() for name, score in self.metrics.items()},
+            "brier_skill": self.brier_skill,
+            "cens_dcal_by_chance": self.cens_dcal_by_chance,
+            "times": [
+                {"time": time, **{name: score._asdict() for name, score in scores.items()}}
+                for time, scores in self.times.items()
+            ],
+        }
+
+    def lines(self) -> list[str]:
+        """As a table."""
+        predictions, settings, unit = self.predictions, self.settings, time_unit(self.predictions.model) or ""
+        hints = {record.name: record.hint for record in METRICS.records()}
+        if math.isfinite(self.brier_skill) and self.brier_skill < 1:
+            reference = self.metrics["ibs"].value / (1 - self.brier_skill)
+            hints["ibs"] = f"{hints['ibs']}, {reference:.3f} Kaplan-Meier"
+        hints["cens_dcal"] = cens_dcal_hint(self.cens_dcal_by_chance)
+        shown = shown_metrics(self.metrics, [self.metrics["log_likelihood"].value])
+        lines = [_metric_line(name, self.metrics[name], hints[name]) for name in shown]
+        for time, scores in self.times.items():
+            at = f" at {time:g} {unit}".rstrip()
+            lines += [_metric_line(name, score, hints[name], at) for name, score in scores.items()]
+        kind = type(predictions.model).__name__
+        return [
+            paragraph(printable(f"{predictions.path} ({kind}) on {predictions.table.path}")),
+            paragraph(predictions.rows.summary(), indent="  "),
+            "",
+            *metric_table(lines, settings.confidence if settings.bootstrap else None),
+        ]
+
+
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="TABLE")
 @outcome_options
-@click.option("--group", default=None, metavar="COLUMN", help="Also for each of its values, and which fares worst.")
+@click.option("--group", default=None, metavar="COLUMN", help="Also for each of its values, and which is worst.")
 @click.option("--times", default=None, metavar="T,…", help="Also AUC, Brier score and ICI at these times.")
 @metric_options(200)
-@click.option("--json", "print_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No notes, only the figures.")
+@json_option()
+@quiet_option("No notes, only the scores.")
 def evaluate(
     model: str,
     table: str,
@@ -51,16 +117,16 @@ def evaluate(
     times: str | None,
     train: str | None,
     settings: MetricSettings,
-    print_json: bool,
+    as_json: bool,
     quiet: bool,
 ) -> None:
-    """Tell how well a model predicts the rows of a table.
+    """Measure how well a model predicts the rows of a table.
 
     TABLE is a CSV, TSV or Parquet file with the columns that the model was
-    trained on and those of the outcome. Where the model was made by
-    'aldsurv fit', it knows the names of the latter.
+    trained on and those of the outcome. A model made by 'aldsurv fit' knows
+    the names of the latter.
 
-    Intervals come from drawing the rows again; the model stays as it is.
+    Intervals come from resampling the rows; the model stays as it is.
 
     \b
     Examples:
@@ -70,92 +136,67 @@ def evaluate(
       aldsurv evaluate m.aldsurv t.csv \\
         --train train.csv --json
     """  # noqa: D301
-    from aldsurv.cli.evaluate.evaluation_groups import by_group, group_labels, group_lines
+    from aldsurv.cli.evaluate.group_scores import group_labels, group_lines, score_groups
 
-    asked = times_of(times)
-    with warnings_as_notes(quiet=quiet or print_json) as notes:
-        found = evaluated_rows(model, table, outcome)
+    horizons = parse_numbers(times, "--times", above=True, example="365,730")
+    with warnings_as_notes(quiet=quiet or as_json) as notes:
+        predictions = predict_table(model, table, outcome)
         labels = None if group is None else group_labels(table, group)
-        rows = training_rows(train, found, outcome)
-        for told in notes_on_rows(found, own_train=train is not None):
-            warnings.warn(told, stacklevel=1)
-        settings = resampled_if_many(settings, found.rows)
-        answer = _answer(found, rows, settings, asked)
+        training_rows = read_training_rows(train, predictions, outcome)
+        for note in row_notes(predictions, has_train=train is not None):
+            notes.add(note)
+        settings = without_few_resamples(settings, predictions.rows)
+        evaluation = _evaluate(predictions, training_rows, settings, horizons)
+        for note in score_notes(predictions, evaluation.metrics, settings):
+            notes.add(note)
+        groups = None
         if labels is not None:
-            answer["by_group"] = by_group(found, labels, rows, settings, column=str(group))
-    answer["notes"] = notes
-    if print_json:
-        click.echo(as_json(answer))
-        return
-    lines = _told(answer, settings)
-    if labels is not None:
-        lines += ["", *group_lines(answer["by_group"])]
-    click.echo("\n".join(lines))
+            groups = score_groups(predictions, labels, training_rows, settings, column=str(group))
+    if as_json:
+        by_group = {} if groups is None else {"by_group": groups.to_dict()}
+        click.echo(json_text({**evaluation.to_dict(), **by_group, "notes": notes}))
+    else:
+        click.echo("\n".join([*evaluation.lines(), *([] if groups is None else ["", *group_lines(groups)])]))
 
 
-def _answer(found: Evaluated, train: SurvivalData, settings: MetricSettings, times: Sequence[float]) -> dict[str, Any]:
+def _evaluate(
+    predictions: TablePredictions, train: SurvivalData, settings: MetricSettings, times: Sequence[float]
+) -> _Evaluation:
     from aldsurv import metrics
 
-    rows, predicted = found.rows, found.predicted
-    measured = measure(predicted, rows, train, settings)
-    for told in notes_on_figures(found, measured, settings):
-        warnings.warn(told, stacklevel=1)
-    measured["d_calibration"] = Measured(metrics.d_calibration(predicted, rows).p_value, math.nan, math.nan)
-    horizons = []
-    for time in times:
-        at = {name: measure_one(name, predicted, rows, train, settings, times=[time]) for name in ("auc", "brier")}
-        at["ici"] = measure_one("ici", predicted, rows, None, settings, time=time)
-        horizons.append({"time": time, **{name: value._asdict() for name, value in at.items()}})
-    return {
-        "model": found.path,
-        "kind": type(found.model).__name__,
-        "table": str(found.table.path),
-        "rows": len(rows),
-        "events": rows.n_events,
-        "summary": rows.summary(),
-        "unit": found.model.get_params().get("unit"),
-        "point": settings.point,
-        "confidence": settings.confidence if settings.bootstrap else None,
-        "bootstrap": settings.bootstrap,
-        "metrics": {name: measured[name]._asdict() for name in FIGURES if name in measured},
-        "brier_skill": _skill(found, train, measured["ibs"].value),
-        "cens_dcal_by_chance": metrics.censored_d_calibration_by_chance(predicted, rows),
-        "times": horizons,
+    rows, predicted = predictions.rows, predictions.predicted
+    scores = score_all(predicted, rows, train, settings)
+    scores["d_calibration"] = Score(metrics.d_calibration(predicted, rows).p_value)
+    at_times = {
+        time: {
+            "auc": score_metric("auc", predicted, rows, train, settings, times=[time]),
+            "brier": score_metric("brier", predicted, rows, train, settings, times=[time]),
+            "ici": score_metric("ici", predicted, rows, None, settings, time=time),
+        }
+        for time in times
     }
+    return _Evaluation(
+        predictions,
+        settings,
+        {name: scores[name] for name in METRICS if name in scores},
+        _brier_skill(predictions, train, scores["ibs"].value),
+        metrics.censored_d_calibration_by_chance(predicted, rows),
+        at_times,
+    )
 
 
-def _skill(found: Evaluated, train: SurvivalData, score: float) -> float:
+def _brier_skill(predictions: TablePredictions, train: SurvivalData, score: float) -> float:
     """Share of the integrated Brier score of Kaplan-Meier that the model saves."""
     from aldsurv import metrics
 
     if math.isnan(score):
         return math.nan
     with warnings.catch_warnings():
-        # The score itself has said what is cut off.
+        # The score itself has warned of times that are left out.
         warnings.simplefilter("ignore", UserWarning)
-        return metrics.brier_skill_score(found.predicted, found.rows, train=train)
+        return metrics.brier_skill_score(predictions.predicted, predictions.rows, train=train)
 
 
-def _told(answer: dict[str, Any], settings: MetricSettings) -> list[str]:
-    words = {name: figure.help for name, figure in FIGURES.items()}
-    skill, score = answer["brier_skill"], answer["metrics"]["ibs"]["value"]
-    if math.isfinite(skill) and skill < 1:
-        words["ibs"] = f"0 perfect, {score / (1 - skill):.3f} Kaplan-Meier"
-    words["cens_dcal"] = chance_words(answer["cens_dcal_by_chance"])
-    unit = answer["unit"] or ""
-    shown = shown_figures(answer["metrics"], [answer["metrics"]["log_likelihood"]["value"]])
-    lines = [_line(name, answer["metrics"][name], words[name]) for name in shown]
-    for at in answer["times"]:
-        when = f" at {at['time']:g} {unit}".rstrip()
-        lines += [_line(name, at[name], words[name], when) for name in ("auc", "brier", "ici")]
-    return [
-        paragraph(printable(f"{answer['model']} ({answer['kind']}) on {answer['table']}")),
-        paragraph(answer["summary"], indent="  "),
-        "",
-        *metric_table(lines, settings.confidence if settings.bootstrap else None),
-    ]
-
-
-def _line(name: str, found: dict[str, float], word: str, when: str = "") -> Line:
-    value = p_text(found["value"]) if name == "d_calibration" else number_text(found["value"])
-    return Line(FIGURES[name].name + when, value, limits_text(found["lower"], found["upper"]), word)
+def _metric_line(name: str, score: Score, hint: str, at: str = "") -> MetricLine:
+    value = format_p_value(score.value) if name == "d_calibration" else format_number(score.value)
+    return MetricLine(METRICS[name].title + at, value, format_limits(score.lower, score.upper), hint)

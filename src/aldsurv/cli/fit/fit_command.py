@@ -1,51 +1,54 @@
-"""``aldsurv fit``: learn from a table, say how well rows held out are predicted, and save the model."""
+"""``aldsurv fit``: learn from a table, score rows that are held out, and save the model."""
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from aldsurv.cli.shared.command_options import (
+    CommandWithRecords,
+    force_option,
+    json_option,
+    out_option,
+    quiet_option,
+    split_names,
+)
 from aldsurv.cli.shared.notes import warnings_as_notes
-from aldsurv.cli.shared.outcome import OutcomeColumns, outcome_options, read_outcome_table, remember_outcome, words
-from aldsurv.cli.shared.outputs import MODEL, checked_output, force_option, is_standard_output
-
-if TYPE_CHECKING:
-    from aldsurv.models.base import SurvivalEstimator
+from aldsurv.cli.shared.number_text import json_text
+from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
+from aldsurv.cli.shared.outputs import MODEL, checked_output, is_standard_output
+from aldsurv.registry import MODELS
 
 __all__ = ["fit"]
 
 _INTERRUPTED = 130
 
 
-@click.command()
+@click.command(cls=CommandWithRecords, registries={"Models": MODELS})
 @click.argument("table", type=click.Path(path_type=Path))
 @outcome_options
 @click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, commas between them.")
 @click.option("--categorical", default=None, metavar="COLUMNS", help="Columns whose values are codes.")
-@click.option("--model", "name", default="ald", show_default=True, metavar="NAME", help="Which model.")
+@click.option("--model", default="ald", show_default=True, metavar="NAME", help="One of the models below.")
 @click.option("--recipe", default=None, metavar="NAME", help="default or paper.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The same seed gives the same model.")
 @click.option("--members", type=int, default=None, metavar="N", help="Members of the ensemble.")
 @click.option("--support", default=None, metavar="NAME", help="real, positive, log or auto.")
-@click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; for people.")
-@click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Rows to test on; 0 for none.")
+@click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months, for tables and plots.")
+@click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Share of rows to test on; 0: none.")
 @click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for settings by N trials.")
-@click.option(
-    "--out", type=click.Path(path_type=Path, readable=False), default=None, metavar="FILE", help="The model to write."
-)
-@force_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@out_option("The model to write.")
+@force_option()
+@json_option()
+@quiet_option()
 def fit(
     table: Path,
     outcome: OutcomeColumns,
     drop: str | None,
     categorical: str | None,
-    name: str,
+    model: str,
     recipe: str | None,
     seed: int,
     members: int | None,
@@ -61,20 +64,15 @@ def fit(
     """Learn from TABLE (CSV, TSV or Parquet) and save the model.
 
     Columns that are not named are covariates. A random part of the rows is
-    held out to say how well the model predicts; the model that is saved is
-    then fitted to all rows, with the same settings. Its name is that of the
-    table with the ending .aldsurv, in the current folder, unless --out is
-    given. A model of that name is replaced, any other file only with
+    held out to measure how well the model predicts; the model that is saved
+    is then fitted to all rows, with the same settings. Its name is that of
+    the table with the ending .aldsurv, in the current folder, unless --out
+    is given. A model of that name is replaced, any other file only with
     --force.
 
-    Ctrl-C ends the training: the best so far is saved, the exit code is
-    130. A search by --tune that is stopped goes on when the same command is
-    given again.
-
-    Models with a network: ald, icald, lognormal, cqrnn, deepsurv, deephit.
-    With boosted trees: boosted_ald. Linear ones: cox, weibull_aft,
-    lognormal_aft. recalibrated and icald_calibrated are ald with its
-    probabilities put right by cross-fitting, in two ways.
+    Ctrl-C ends the training: the best model so far is saved, the exit code
+    is 130. A search by --tune that was stopped goes on when the same command
+    is given again.
 
     \b
     Examples:
@@ -90,35 +88,39 @@ def fit(
       aldsurv fit people.csv \\
         --time t --event e --tune 30
     """  # noqa: D301
-    # Here, so that the help is there at once.
-    from aldsurv.cli.fit import fit_plan, fit_steps, fit_text
+    # Imported here, so that help is shown at once.
+    from aldsurv.cli.fit import fit_request, fit_run, fit_text
 
     start = time.monotonic()
-    outcome.require_pair()
-    given = {"recipe": recipe, "members": members, "support": support, "unit": unit}
-    plan = fit_plan.planned(name, given, seed=seed, held_out=held_out, trials=trials, quiet=quiet)
-    target = checked_output(out or fit_plan.default_target(table), MODEL, inputs=[table], force=force)
-    aside = is_standard_output(target)
-    tell = fit_text.Teller(silent=quiet or as_json, aside=aside)
+    options = {"recipe": recipe, "members": members, "support": support, "unit": unit}
+    request = fit_request.FitRequest(
+        table,
+        outcome,
+        drop=split_names(drop),
+        categorical=split_names(categorical),
+        model=model,
+        parameters=fit_request.chosen_parameters(model, options),
+        seed=seed,
+        held_out=held_out,
+        trials=trials,
+        target=out or fit_request.default_target(table),
+        show_progress=not quiet,
+    )
+    request.check()
+    checked_output(request.target, MODEL, inputs=[table], force=force)
+    to_stderr = is_standard_output(request.target)
+    printer = fit_text.Printer(silent=quiet or as_json, to_stderr=to_stderr)
     with warnings_as_notes(quiet=quiet or as_json) as notes:
-        rows = read_outcome_table(table, outcome, drop=words(drop), categorical=words(categorical))
-        understood = fit_steps.understood(plan, rows, outcome)
-        tell(fit_text.understanding(understood, unit))
-        notes.tell()
-        found = fit_steps.learned(plan, understood, target, tell, notes)
-        model = _kept(found.model, outcome, target)
+        summary = fit_run.summarize_table(request)
+        printer.show(fit_text.table_text(summary, unit))
+        notes.show()
+        result = fit_run.run_fit(request, summary.table, printer, notes)
+        result.model.set_outcome_columns(outcome.given)
+        result.model.save(request.target)
     seconds = time.monotonic() - start
     if as_json:
-        click.echo(
-            json.dumps(fit_text.plain(understood, found, model, target, seconds, notes.messages), indent=2), err=aside
-        )
+        click.echo(json_text(fit_text.fit_facts(request, summary, result, seconds, notes)), err=to_stderr)
     else:
-        tell(fit_text.ending(found, target, seconds))
-    if found.interrupted:
+        printer.show(fit_text.saved_text(request, result, len(summary.table), seconds))
+    if result.interrupted:
         raise click.exceptions.Exit(_INTERRUPTED)
-
-
-def _kept(model: SurvivalEstimator, outcome: OutcomeColumns, target: Path) -> SurvivalEstimator:
-    remember_outcome(model, outcome)
-    model.save(target)
-    return model

@@ -1,177 +1,159 @@
-"""What ``aldsurv fit`` says."""
+"""What ``aldsurv fit`` prints."""
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import click
 
-from aldsurv.cli.fit.held_out import HeldOut, figure_lines
+from aldsurv.cli.fit.held_out_scores import CONFIDENCE, HeldOutScores
 from aldsurv.cli.shared.column_uses import column_lines
+from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
+from aldsurv.cli.shared.number_text import format_count, format_limits, format_number
 from aldsurv.cli.shared.text_layout import printable, screen_width, wrapped
 from aldsurv.files.writing import is_stream
-from aldsurv.registry import MODELS
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
-    from aldsurv.cli.fit.fit_steps import Found, Understood
-    from aldsurv.models.base import SurvivalEstimator
-    from aldsurv.tuning.search import Trial, Tuning
+    from aldsurv.cli.fit.fit_request import FitRequest
+    from aldsurv.cli.fit.fit_run import FitResult, TableSummary, TuningResult
 
-__all__ = ["Teller", "ending", "held_out", "plain", "trial_display", "tuned", "understanding"]
+__all__ = ["Printer", "fit_facts", "held_out_text", "saved_text", "show_note", "table_text", "tuning_text"]
 
-_METRICS = {"log_likelihood": "log-likelihood", "ibs": "integrated Brier score"}
+_TUNING_METRICS = {"log_likelihood": "log-likelihood", "ibs": "integrated Brier score"}
 
 
 @final
-class Teller:
+class Printer:
     """Prints paragraphs with an empty line between them.
 
     Parameters
     ----------
     silent
         Print nothing.
-    aside
+    to_stderr
         Print to the standard error stream: the model goes to standard output.
     """
 
-    def __init__(self, *, silent: bool, aside: bool) -> None:
-        self._silent, self._aside, self._began = silent, aside, False
+    def __init__(self, *, silent: bool, to_stderr: bool) -> None:
+        self._silent, self._to_stderr, self._is_first = silent, to_stderr, True
 
-    def __call__(self, text: str) -> None:
-        """Print one."""
+    def show(self, text: str) -> None:
+        """Print a paragraph."""
         if not self._silent:
-            click.echo(f"\n{text}" if self._began else text, err=self._aside)
-            self._began = True
+            click.echo(text if self._is_first else f"\n{text}", err=self._to_stderr)
+            self._is_first = False
 
 
-def understanding(given: Understood, unit: str | None) -> str:
+def show_note(text: str) -> None:
+    """Print a note at once."""
+    click.echo(f"aldsurv: note: {text}", err=True)
+
+
+def table_text(summary: TableSummary, unit: str | None) -> str:
     """Rows, events, times and columns of the table."""
-    table, width = given.table, screen_width()
-    head = f"{printable(table.path.name)}: {_count(len(table), 'row')}, {_count(len(table.columns), 'column')}"
-    lines = wrapped(f"{head} ({table.written})", width, indent=2)
+    table, width = summary.table, screen_width()
+    counts = f"{format_count(len(table), 'row')}, {format_count(len(table.columns), 'column')}"
+    lines = wrapped(f"{printable(table.path.name)}: {counts} ({table.written})", width, indent=2)
     if table.y is not None:
         # "n=…" is in the line above.
-        _, told = table.y.summary().split(", ", 1)
-        lines += wrapped(f"  {told}{f' {printable(unit)}' if unit else ''}", width, indent=2)
-    return "\n".join([*lines, *column_lines(given.columns, width)])
+        _, outcome = table.y.summary().split(", ", 1)
+        lines += wrapped(f"  {outcome}{f' {printable(unit)}' if unit else ''}", width, indent=2)
+    return "\n".join([*lines, *column_lines(summary.columns, width)])
 
 
-def tuned(found: Tuning, journal: Path) -> str:
-    """What a search came to."""
-    before, sign = found.trials[0].score, -1 if found.metric == "ibs" else 1
-    told = ", ".join(f"{name} {_setting(value)}" for name, value in found.best.items())
-    score = f"{sign * found.score:.4f}"
-    was = "none" if before is None else f"{sign * before:.4f}"
-    text = [f"Best of {_count(len(found.trials), 'trial')} by the {_METRICS[found.metric]} in cross-validation"]
-    text += [f"  {score} with {told}", f"  {was} as it was"] if found.best else [f"  {score} as it was: nothing better"]
-    text.append(f"  trials in {printable(journal)}")
-    return "\n".join(line for part in text for line in wrapped(part, screen_width(), indent=4))
+def tuning_text(result: TuningResult) -> str:
+    """The best settings of a search."""
+    tuning = result.tuning
+    before, sign = tuning.trials[0].score, -1 if tuning.metric == "ibs" else 1
+    score = f"{sign * tuning.score:.4f}"
+    trials = format_count(len(tuning.trials), "trial")
+    parts = [f"Best of {trials} by the {_TUNING_METRICS[tuning.metric]} in cross-validation"]
+    if tuning.best:
+        settings = ", ".join(f"{name} {_setting_text(value)}" for name, value in tuning.best.items())
+        default = "none" if before is None else f"{sign * before:.4f}"
+        parts += [f"  {score} with {settings}", f"  {default} with the default settings"]
+    else:
+        parts += [f"  {score} with the default settings: nothing better"]
+    parts.append(f"  trials in {printable(result.journal)}")
+    return "\n".join(line for part in parts for line in wrapped(part, screen_width(), indent=4))
 
 
-def held_out(scores: HeldOut, rows: int, tested: tuple[int, int]) -> str:
-    """Metrics on the rows held out."""
-    head = f"Fitted to {_count(rows, 'row')}; on {tested[0]} held out ({_count(tested[1], 'event')}):"
-    return "\n".join([*wrapped(head, screen_width()), *figure_lines(scores)])
+def held_out_text(scores: HeldOutScores, rows: int) -> str:
+    """Metrics on the rows held out: one line per metric with value, limits, and what is good."""
+    heading = f"Fitted to {format_count(rows, 'row')}; on {scores.rows} held out ({_events(scores.events)}):"
+    log_likelihood = scores.metrics.get("log_likelihood")
+    shown = shown_metrics(scores.metrics, [] if log_likelihood is None else [log_likelihood.value])
+    hints = {name: METRICS[name].hint for name in shown} | {"cens_dcal": cens_dcal_hint(scores.cens_dcal_by_chance)}
+    lines = [
+        MetricLine(METRICS[name].title, format_number(score.value), format_limits(score.lower, score.upper), hint)
+        for name, score, hint in ((name, scores.metrics[name], hints[name]) for name in shown)
+    ]
+    return "\n".join([*wrapped(heading, screen_width()), *metric_table(lines, CONFIDENCE)])
 
 
-def ending(found: Found, target: Path, seconds: float) -> str:
-    """What was saved."""
-    which = f"all {found.rows} rows" if found.rows == found.of else f"the {found.rows} rows that were not held out"
-    told = f"Saved {printable(target)}: fitted to {which}"
-    if found.interrupted:
-        told += ", until training was interrupted"
-    elif found.tested is not None:
-        told += "; the figures are of the same settings without the rows held out"
-    lines = [f"{told} ({seconds:.1f} s)", *([] if is_stream(target) else [f"Next: aldsurv info {printable(target)}"])]
-    return "\n".join(line for part in lines for line in wrapped(part, screen_width(), indent=2))
+def saved_text(request: FitRequest, result: FitResult, rows: int, seconds: float) -> str:
+    """What was saved, and what the scores are of."""
+    which = f"all {rows} rows" if result.rows == rows else f"the {result.rows} rows that were not held out"
+    saved = f"Saved {printable(request.target)}: fitted to {which}"
+    if result.interrupted:
+        saved += ", until training was interrupted"
+    parts = [f"{saved} ({seconds:.1f} s)"]
+    if result.scores is not None and not result.interrupted:
+        parts.append("The scores come from the same settings fitted without the rows held out.")
+    if not is_stream(request.target):
+        parts.append(f"Next: aldsurv info {printable(request.target)}")
+    return "\n".join(line for part in parts for line in wrapped(part, screen_width(), indent=2))
 
 
-def plain(
-    given: Understood, found: Found, model: SurvivalEstimator, target: Path, seconds: float, notes: list[str]
+def fit_facts(
+    request: FitRequest, summary: TableSummary, result: FitResult, seconds: float, notes: list[str]
 ) -> dict[str, Any]:
-    """All of it for programs."""
-    from aldsurv.cli.info_command import settings_of
+    """All of it as JSON has it."""
+    from aldsurv.cli.info_command import shown_settings
 
-    table, tuning = given.table, found.tuning
-    events = None if table.y is None else table.y.n_events
+    table, scores, tuning = summary.table, result.scores, result.tuning
     return {
-        "model": MODELS.name_of(type(model)),
-        "file": str(target),
+        "model": request.model,
+        "file": str(request.target),
         "table": str(table.path),
         "rows": len(table),
-        "events": events,
-        "columns": [column._asdict() for column in given.columns],
-        "settings": settings_of(model),
-        "tuning": None
-        if tuning is None
-        else {
-            "metric": tuning.metric,
-            "score": tuning.score,
-            "best": tuning.best,
-            "trials": [{"settings": one.settings, "score": one.score} for one in tuning.trials],
-            "journal": str(found.journal),
-        },
-        "held_out": None
-        if found.tested is None
-        else {
-            "rows": found.tested[0],
-            "events": found.tested[1],
-            "confidence": 0.95,
-            "metrics": {name: _finite(one._asdict()) for name, one in found.figures.scores.items()},
-            **_finite({"cens_dcal_by_chance": found.figures.by_chance}),
-        },
-        "fitted_to": found.rows,
-        "interrupted": found.interrupted,
+        "events": None if table.y is None else table.y.n_events,
+        "columns": [column._asdict() for column in summary.columns],
+        "settings": shown_settings(result.model),
+        "tuning": None if tuning is None else _tuning_facts(tuning),
+        "held_out": None if scores is None else _held_out_facts(scores),
+        "fitted_to": result.rows,
+        "interrupted": result.interrupted,
         "seconds": round(seconds, 2),
-        "notes": notes,
+        "notes": list(notes),
     }
 
 
-@contextmanager
-def trial_display(trials: int, journal: Path, *, show: bool) -> Iterator[Callable[[Trial], None]]:
-    """A line on a terminal that tells how far a search is; where a search that is stopped can be taken up."""
-    watched = show and sys.stderr.isatty()
-    best: list[float] = []
-
-    def tell(trial: Trial) -> None:
-        best.extend([] if trial.score is None else [trial.score])
-        if watched:
-            top = f", best score {max(best):.4f}" if best else ""
-            click.echo(f"\r\033[K{f'trial {trial.number} of {trials}{top}'[: screen_width() - 1]}", nl=False, err=True)
-
-    try:
-        yield tell
-    except KeyboardInterrupt:
-        if show:
-            click.echo(
-                f"{_cleared(watched)}aldsurv: note: the trials so far are in {printable(journal)}: {_AGAIN}", err=True
-            )
-        raise
-    finally:
-        if watched:
-            click.echo("\r\033[K", nl=False, err=True)
+def _tuning_facts(result: TuningResult) -> dict[str, Any]:
+    tuning = result.tuning
+    return {
+        "metric": tuning.metric,
+        "score": tuning.score,
+        "best": tuning.best,
+        "trials": [{"settings": trial.settings, "score": trial.score} for trial in tuning.trials],
+        "journal": str(result.journal),
+    }
 
 
-_AGAIN = "the same command goes on from there."
+def _held_out_facts(scores: HeldOutScores) -> dict[str, Any]:
+    return {
+        "rows": scores.rows,
+        "events": scores.events,
+        "confidence": CONFIDENCE,
+        "metrics": {name: score._asdict() for name, score in scores.metrics.items()},
+        "cens_dcal_by_chance": scores.cens_dcal_by_chance,
+    }
 
 
-def _cleared(watched: bool) -> str:
-    return "\r\033[K" if watched else ""
+def _events(count: int) -> str:
+    return format_count(count, "event")
 
 
-def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
-    """JSON has no infinite numbers."""
-    return {name: value if math.isfinite(value) else None for name, value in values.items()}
-
-
-def _setting(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"

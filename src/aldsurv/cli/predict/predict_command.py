@@ -1,4 +1,4 @@
-"""``aldsurv predict``: for each row of a table what a model predicts, however long the table is."""
+"""``aldsurv predict``: what a model predicts for each row of a table, however long the table is."""
 
 from __future__ import annotations
 
@@ -6,28 +6,37 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from aldsurv.cli.predict.prediction_files import FORMATS, RowWriter, output_file, output_format, writes_to_terminal
 from aldsurv.cli.process import discard
-from aldsurv.cli.shared.outputs import PREDICTIONS, checked_output, force_option
+from aldsurv.cli.shared.command_options import (
+    force_option,
+    json_option,
+    out_option,
+    parse_numbers,
+    quiet_option,
+    split_names,
+)
+from aldsurv.cli.shared.outputs import PREDICTIONS, checked_output
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
-    from aldsurv.cli.predict.prediction_columns import Asked
+    from aldsurv.cli.predict.prediction_request import PredictionRequest
     from aldsurv.cli.predict.prediction_stream import Prediction
     from aldsurv.cli.shared.notes import Notes
-    from aldsurv.tables.table_blocks import TableBlocks
+    from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.tables.table_file import TableFile
 
 __all__ = ["predict"]
 
-_FORMATS = ("csv", "parquet", "jsonl")
-# What a shell shows for a program that a closed pipe has ended.
+# The exit code that a shell shows for a program that a closed pipe has ended.
 _PIPE_CLOSED = 141
 
 
@@ -54,33 +63,49 @@ _PIPE_CLOSED = 141
     help="Rows are known to be event-free until then: a column or a number.",
 )
 @click.option("--keep", metavar="A,B", help="Columns of the table to copy, such as an id; or all.")
+@out_option("Write here, not to standard output.")
+@force_option()
 @click.option(
-    "--out", type=click.Path(path_type=Path, readable=False), metavar="FILE", help="Write here, not to standard output."
-)
-@force_option
-@click.option(
-    "--format", "form", type=click.Choice(_FORMATS), metavar="F", help="csv, parquet, jsonl; else as FILE ends."
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    metavar="F",
+    help="csv, parquet, jsonl; without it the ending of FILE decides.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads. [default: all cores]")
-@click.option("--json", "as_json", is_flag=True, help="With --out: say as JSON what was done. Else: rows as jsonl.")
-@click.option("--quiet", is_flag=True, help="No notes, no progress, no last word.")
-def predict(model: Path, table: Path, **options: Any) -> None:
+@json_option("With --out: print a summary as JSON. Else: rows as jsonl.")
+@quiet_option("No notes, no progress, no summary line.")
+def predict(
+    model: Path,
+    table: Path,
+    times: str | None,
+    quantiles: str | None,
+    summary: str | None,
+    interval: float | None,
+    band: float | None,
+    given_survived: str | None,
+    keep: str | None,
+    out: Path | None,
+    force: bool,
+    file_format: str | None,
+    jobs: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Predict with MODEL for each row of TABLE.
 
-    TABLE is CSV, TSV (also gzipped) or Parquet of any length. One row comes
-    out for each that goes in, in order: the columns kept, the
+    TABLE is CSV, TSV (also gzipped) or Parquet of any length. The output has
+    one row for each row of TABLE, in order: the columns kept, the
     predictions, and whether some value lies outside of what training had
     shown. Without --times, --quantiles, --summary and --interval: median,
     q10 and q90.
 
-    --band tells how far the prediction would move with other rows of
-    training like those seen; --interval, where the event of a row may
-    fall.
+    --band shows how far the prediction would move with other training rows
+    like those seen; --interval, where the event of a row may fall.
 
     FILE ends in .csv, .csv.gz, .parquet or .jsonl; one of another kind is
-    replaced only with --force. A quantile that a curve
-    never comes to is inf, in jsonl null. Kept columns of a text table stay
-    the text they are.
+    replaced only with --force. A quantile that a curve never reaches is inf,
+    in jsonl null. Kept columns of a text table stay the text they are.
 
     \b
     Examples:
@@ -92,115 +117,131 @@ def predict(model: Path, table: Path, **options: Any) -> None:
       aldsurv predict m.aldsurv new.csv \\
         --given-survived days_so_far
     """  # noqa: D301
+    from aldsurv.cli.shared.input_files import load_model
+    from aldsurv.cli.shared.notes import warnings_as_notes
+
+    start = time.perf_counter()
+    form = output_format(out, file_format or ("jsonl" if as_json and out is None else None))
+    if form == "parquet" and writes_to_terminal(out):
+        raise ParameterError("--format parquet writes bytes that no terminal can show. Name a file by --out.")
+    if out is not None:
+        kind = PREDICTIONS["gz" if out.suffix.lower() == ".gz" else form]
+        checked_output(out, kind, inputs=[model, table], force=force)
+    elif sys.stdout is None:
+        raise ParameterError("standard output is closed, so rows cannot be written. Name a file by --out.")
+    with warnings_as_notes(quiet=quiet) as notes:
+        estimator = load_model(model)
+        request = _request(times, quantiles, summary, interval, band, float(estimator.unique_times_[-1]))
+        if band is not None and estimator.n_members < 2:
+            raise ParameterError(
+                f"--band needs a model of several members, but {str(model)!r} has one. Fit an ensemble, such as "
+                "--model ald --members 5."
+            )
+        prediction = _prediction(estimator, table, request, split_names(keep), given_survived, notes)
     try:
-        _run(model, table, options)
+        _write(prediction, out, form, notes, start, jobs=jobs or _cores(), as_json=as_json, quiet=quiet)
     except BrokenPipeError:
-        # Whoever read the rows has seen enough, as `head` does.
+        # The reader of the rows has left early, as `head` does.
         if sys.__stdout__ is not None:
             discard(sys.__stdout__.fileno())
         raise click.exceptions.Exit(_PIPE_CLOSED) from None
 
 
-def _run(model: Path, table: Path, options: dict[str, Any]) -> None:
-    from aldsurv.cli.predict.prediction_files import RowWriter, file_format, output_file, writes_to_terminal
-    from aldsurv.cli.predict.prediction_notes import surprise_notes, tell_what_was_done
-    from aldsurv.cli.predict.prediction_stream import Surprises
-    from aldsurv.cli.shared.notes import warnings_as_notes
+def _request(
+    times: str | None,
+    quantiles: str | None,
+    summary: str | None,
+    interval: float | None,
+    band: float | None,
+    follow_up: float,
+) -> PredictionRequest:
+    """The columns that are asked for; restricted means are up to the times, or to the end of follow-up."""
+    from aldsurv.cli.predict.prediction_request import SUMMARIES, PredictionRequest
 
-    out, quiet = options["out"], options["quiet"]
-    begun = time.perf_counter()
-    form = options["form"] or ("jsonl" if options["as_json"] and out is None else None)
-    form = file_format(out, form)
-    if form == "parquet" and writes_to_terminal(out):
-        raise ParameterError("--format parquet writes bytes that no terminal can show. Name a file by --out.")
-    if out is not None:
-        kind = PREDICTIONS["gz" if out.suffix.lower() == ".gz" else form]
-        checked_output(out, kind, inputs=[model, table], force=options["force"])
-    elif sys.stdout is None:
-        raise ParameterError("standard output is closed: rows have nowhere to go. Name a file by --out.")
-    with warnings_as_notes(quiet=quiet) as notes:
-        prediction = _prediction(model, table, options, notes)
-    found = Surprises()
-    show = not quiet and not writes_to_terminal(out)
-    with output_file(out) as file, _progress(show, prediction.table.size) as advance:
-        writer = RowWriter.of(form, file)
-        for block in prediction.blocks(jobs=options["jobs"] or _cores()):
-            writer.write(block.batch)
-            found.add(block.surprises)
-            advance(block.position)
-        writer.finish()
-    for note in surprise_notes(found, prediction):
-        notes.add(note)
-    notes.tell()
-    if out is not None and (options["as_json"] or not quiet):
-        tell_what_was_done(
-            out, form, prediction, found, notes.messages, time.perf_counter() - begun, as_json=options["as_json"]
-        )
-
-
-def _prediction(model_path: Path, table_path: Path, options: dict[str, Any], notes: Notes) -> Prediction:
-    """Everything that can be wrong before the first row is read."""
-    from aldsurv.cli.predict.prediction_inputs import ModelInputs, data_columns
-    from aldsurv.cli.predict.prediction_notes import few, horizon_notes
-    from aldsurv.cli.predict.prediction_stream import Prediction
-    from aldsurv.cli.shared.outcome import load_model, told_in_options, words
-    from aldsurv.datasets import read_blocks
-
-    model = load_model(model_path)
-    last = float(model.unique_times_[-1])
-    asked = _asked(options, last)
-    if asked.band is not None and model.n_members < 2:
-        raise ParameterError(
-            f"--band needs a model of several members, but {str(model_path)!r} has one. Fit an ensemble, such as "
-            "--model ald --members 5."
-        )
-    with told_in_options(table_path):
-        table = read_blocks(table_path)
-    kept = words(options["keep"])
-    if kept == ("all",) and "all" not in table.names:
-        kept = tuple(data_columns(table))
-    since = _since(options["given_survived"], table)
-    aside = {*kept, since} if isinstance(since, str) else {*kept}
-    inputs = ModelInputs.of(model, table, aside)
-    for name in (*kept, *([since] if isinstance(since, str) else [])):
-        table.require(name)
-    _require_names(kept, asked)
-    used = {own.name for own in inputs.inputs} | {own.key for own in inputs.inputs} | aside
-    unused = [name for name in data_columns(table) if name not in used]
-    if inputs.by_position:
-        notes.add(f"the model has no names of columns: columns of {str(table_path)!r} are taken by their order.")
-    if unused:
-        notes.add(f"columns that the model does not use: {few(unused)}.")
-    for note in horizon_notes(asked, last, model):
-        notes.add(note)
-    return Prediction(model, table, inputs, asked, kept, since)
-
-
-def _asked(options: dict[str, Any], last: float) -> Asked:
-    from difflib import get_close_matches
-
-    from aldsurv.cli.predict.prediction_columns import SUMMARIES, Asked, numbers_of
-    from aldsurv.cli.shared.outcome import words
-
-    times = numbers_of(options["times"], "--times", low=0.0, high=math.inf, example="--times 30,90,365")
-    levels = numbers_of(options["quantiles"], "--quantiles", low=0.0, high=1.0, example="--quantiles 0.1,0.5,0.9")
-    interval, summaries = options["interval"], words(options["summary"])
+    horizons = parse_numbers(times, "--times", example="30,90,365")
+    levels = parse_numbers(quantiles, "--quantiles", high=1.0, example="0.1,0.5,0.9")
+    summaries = split_names(summary)
     for name in summaries:
         if name not in SUMMARIES:
             near = get_close_matches(name, SUMMARIES, n=1)
             hint = f"Did you mean {quoted(near[0])}? " if near else ""
             raise ParameterError(f"--summary holds {quoted(name)}. {hint}There are {', '.join(SUMMARIES)}.")
-    if interval is not None and not 0 < interval < 1:
-        raise ParameterError(f"--interval must lie between 0 and 1, but is {interval:g}. Give --interval 0.9.")
-    band = options["band"]
-    if band is not None and not 0 < band < 1:
-        raise ParameterError(f"--band must lie between 0 and 1, but is {band:g}. Give --band 0.9.")
-    if not (times or levels or summaries) and interval is None:
+    for option, level in (("--interval", interval), ("--band", band)):
+        if level is not None and not 0 < level < 1:
+            raise ParameterError(f"{option} must lie between 0 and 1, but is {level:g}. Give {option} 0.9.")
+    if not (horizons or levels or summaries) and interval is None:
         summaries, levels = ("median",), (0.1, 0.9)
-    return Asked(summaries, levels, interval, times, times or (last,), band)
+    return PredictionRequest(summaries, levels, interval, horizons, horizons or (follow_up,), band)
 
 
-def _since(text: str | None, table: TableBlocks) -> float | str | None:
+def _prediction(
+    model: SurvivalEstimator,
+    table_path: Path,
+    request: PredictionRequest,
+    kept: tuple[str, ...],
+    given_survived: str | None,
+    notes: Notes,
+) -> Prediction:
+    """Everything that can be wrong before the first row is read."""
+    from aldsurv.cli.predict.prediction_inputs import ModelInputs, data_columns
+    from aldsurv.cli.predict.prediction_notes import first_names, horizon_notes
+    from aldsurv.cli.predict.prediction_stream import Prediction
+    from aldsurv.cli.shared.input_files import require_file
+    from aldsurv.datasets import read_blocks
+
+    require_file(table_path)
+    table = read_blocks(table_path)
+    if kept == ("all",) and "all" not in table.names:
+        kept = tuple(data_columns(table))
+    since = _since(given_survived, table)
+    others = (*kept, since) if isinstance(since, str) else kept
+    inputs = ModelInputs.find(model, table, others)
+    for name in others:
+        table.require(name)
+    _require_distinct([*kept, *request.names, "outside"])
+    used = {column.name for column in inputs.inputs} | {column.key for column in inputs.inputs} | {*others}
+    unused = [name for name in data_columns(table) if name not in used]
+    if inputs.by_position:
+        notes.add(f"the model has no names of columns: columns of {str(table_path)!r} are taken by their order.")
+    if unused:
+        notes.add(f"columns that the model does not use: {first_names(unused)}.")
+    for note in horizon_notes(request, model):
+        notes.add(note)
+    return Prediction(model, table, inputs, request, kept, since)
+
+
+def _write(
+    prediction: Prediction,
+    out: Path | None,
+    form: str,
+    notes: Notes,
+    start: float,
+    *,
+    jobs: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from aldsurv.cli.predict.prediction_notes import show_summary, surprise_notes
+    from aldsurv.cli.predict.prediction_stream import Surprises
+    from aldsurv.cli.shared.progress import progress_line
+
+    surprises = Surprises()
+    with output_file(out) as file, progress_line(show=not quiet and not writes_to_terminal(out)) as show:
+        writer = RowWriter.of(form, file)
+        for block in prediction.blocks(jobs=jobs):
+            writer.write(block.batch)
+            surprises.add(block.surprises)
+            show(f"predicted {surprises.rows} rows, {100 * block.position / max(prediction.table.size, 1):.0f} %")
+        writer.finish()
+    for note in surprise_notes(surprises, prediction):
+        notes.add(note)
+    notes.show()
+    if out is not None and (as_json or not quiet):
+        seconds = time.perf_counter() - start
+        show_summary(out, form, prediction, surprises, notes, seconds, as_json=as_json)
+
+
+def _since(text: str | None, table: TableFile) -> float | str | None:
     """A column if there is one of that name, else a number."""
     if text is None or text in table.names:
         return text
@@ -214,25 +255,13 @@ def _since(text: str | None, table: TableBlocks) -> float | str | None:
     return since
 
 
-def _require_names(kept: tuple[str, ...], asked: Asked) -> None:
-    from aldsurv.cli.predict.prediction_columns import repeated
-
-    twice = repeated([*kept, *asked.names, "outside"])
-    if twice is not None:
+def _require_distinct(names: list[str]) -> None:
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
         raise ParameterError(
-            f"the output would have the column {quoted(twice)} twice, kept and predicted. Rename the one in the "
+            f"the output would have the column {quoted(name)} twice, kept and predicted. Rename the one in the "
             "table, or do not keep it."
         )
-
-
-@contextmanager
-def _progress(show: bool, size: int) -> Iterator[Callable[[int], None]]:
-    """A function to call with how much of the table has been read."""
-    if not show or not sys.stderr or not sys.stderr.isatty():
-        yield lambda position: None
-        return
-    with click.progressbar(length=size, label="predict", file=sys.stderr) as bar:
-        yield lambda position: bar.update(max(0, position - bar.pos))
 
 
 def _cores() -> int:

@@ -1,4 +1,4 @@
-"""Files of predictions: written block by block, and given their name only when they are whole."""
+"""Files of predictions: written block by block, and given their name only when they are complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import IO, Any, cast, final
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.files.writing import whole_file
 
-__all__ = ["FORMATS", "RowWriter", "file_format", "output_file", "writes_to_terminal"]
+__all__ = ["FORMATS", "RowWriter", "output_file", "output_format", "writes_to_terminal"]
 
 FORMATS = ("csv", "parquet", "jsonl")
 
@@ -26,18 +26,18 @@ _SPECIAL = '[",\\r\\n]'
 _ESCAPED = r'[\x00-\x1f"\\]'
 
 
-def file_format(path: Path | None, asked: str | None) -> str:
-    """The format that was asked for, else the one that the name of the file ends in; CSV without a file."""
-    if asked is not None:
-        return asked
+def output_format(path: Path | None, chosen: str | None) -> str:
+    """The format that was chosen, else the one that the name of the file ends in; CSV without a file."""
+    if chosen is not None:
+        return chosen
     if path is None:
         return "csv"
     name = path.name.lower().removesuffix(".gz")
-    for known in FORMATS:
-        if name.endswith(f".{known}"):
-            return known
+    for form in FORMATS:
+        if name.endswith(f".{form}"):
+            return form
     raise ParameterError(
-        f"--out must end in .csv, .csv.gz, .parquet or .jsonl, but is {str(path)!r}. Rename it, or say --format csv."
+        f"--out must end in .csv, .csv.gz, .parquet or .jsonl, but is {str(path)!r}. Rename it, or give --format csv."
     )
 
 
@@ -85,7 +85,7 @@ class RowWriter(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Write what is left; without it the file is of no use."""
+        """Write what is left: the file is not complete before."""
 
 
 @final
@@ -101,7 +101,7 @@ class _CsvWriter(RowWriter):
             csv.writer(text, lineterminator="\n").writerow(batch.schema.names)
             self._file.write(text.getvalue().encode())
             self._begun = True
-        plain = arrow.record_batch([_plain(column) for column in batch.columns], names=batch.schema.names)
+        plain = arrow.record_batch([_writable(column) for column in batch.columns], names=batch.schema.names)
         # Arrow either quotes all text or none.
         style = "needed" if any(_matches(column, _SPECIAL) for column in plain.columns) else "none"
         buffer = arrow.BufferOutputStream()
@@ -165,13 +165,13 @@ class _ParquetWriter(RowWriter):
             self._waiting = []
 
 
-def _plain(column: Any) -> Any:
-    """A column that can be written as text; what cannot is refused."""
+def _writable(column: Any) -> Any:
+    """A column of a type that can be written as text; others raise `DataError`."""
     import pyarrow as arrow
 
     kind = column.type
     if arrow.types.is_dictionary(kind):
-        return _plain(column.dictionary_decode())
+        return _writable(column.dictionary_decode())
     if arrow.types.is_string_view(kind):
         # Arrow neither searches nor joins text of this kind.
         return column.cast(arrow.large_string())
@@ -204,7 +204,7 @@ def _json(column: Any) -> Any:
     import pyarrow as arrow
     import pyarrow.compute as compute
 
-    column = _plain(column)
+    column = _writable(column)
     if arrow.types.is_floating(column.type):
         known = compute.if_else(compute.is_finite(column), column, arrow.scalar(None, column.type))
         written = compute.cast(known, arrow.string())
@@ -221,5 +221,5 @@ def _json(column: Any) -> Any:
 
 
 def writes_to_terminal(path: Path | None) -> bool:
-    """Whether rows go where a person watches."""
+    """Whether rows go to a terminal."""
     return path is None and bool(sys.stdout) and sys.stdout.isatty()

@@ -1,93 +1,90 @@
-"""What is said beside the predictions: what to beware of, and what was done."""
+"""What is printed beside the predictions: notes, and a summary of what was done."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from aldsurv.cli.shared.input_files import time_unit
+from aldsurv.cli.shared.number_text import format_count, json_text
 from aldsurv.cli.shared.outputs import is_standard_output
 from aldsurv.quoting import printable, shortened
 
 if TYPE_CHECKING:
-    from aldsurv.cli.predict.prediction_columns import Asked
+    from aldsurv.cli.predict.prediction_request import PredictionRequest
     from aldsurv.cli.predict.prediction_stream import Prediction, Surprises
     from aldsurv.models.base import SurvivalEstimator
 
-__all__ = ["few", "horizon_notes", "surprise_notes", "tell_what_was_done"]
+__all__ = ["first_names", "horizon_notes", "show_summary", "surprise_notes"]
 
 _SHOWN = 8
 _LONGEST_NAME = 60
 
 
-def horizon_notes(asked: Asked, last: float, model: SurvivalEstimator) -> list[str]:
-    """A word on times beyond the last that was seen in training."""
-    from aldsurv.cli.predict.prediction_columns import told_number
-    from aldsurv.cli.shared.outcome import innermost
+def horizon_notes(request: PredictionRequest, model: SurvivalEstimator) -> list[str]:
+    """A note on times beyond the last one of training."""
+    from aldsurv.cli.predict.prediction_request import number_in_name
 
-    late = [told_number(at) for at in dict.fromkeys((*asked.times, *asked.horizons)) if at > last]
+    last = float(model.unique_times_[-1])
+    late = [number_in_name(at) for at in dict.fromkeys((*request.times, *request.horizons)) if at > last]
     if not late:
         return []
-    unit = vars(innermost(model)).get("unit")
+    unit = time_unit(model)
     end = f"{last:g}{f' {unit}' if unit else ''}"
-    return [f"nobody was followed beyond {end} in training: what is said of {few(late)} is extrapolated."]
+    return [f"no training row was followed beyond {end}: predictions at {first_names(late)} are extrapolated."]
 
 
-def surprise_notes(found: Surprises, prediction: Prediction) -> list[str]:
-    """A line each on rows outside of what training had shown, and on new gaps."""
+def surprise_notes(surprises: Surprises, prediction: Prediction) -> list[str]:
+    """A note each on rows outside of what training had shown, and on new gaps."""
     notes = []
-    if found.outside:
-        share = 100 * found.outside / found.rows
+    if surprises.outside:
+        share = 100 * surprises.outside / surprises.rows
+        counts = first_names([f"{name} {count}" for name, count in surprises.outside_by_column.most_common()])
         notes.append(
-            f"{found.outside} of {found.rows} rows ({share:.2g} %) lie outside of what training had shown: "
-            f"{_counted(found.outside_by_column)}."
+            f"{surprises.outside} of {surprises.rows} rows ({share:.2g} %) lie outside of what training had shown: "
+            f"{counts}."
         )
-    if found.gaps_by_column:
-        rules = prediction.inputs.without_gaps()
-        told = [f"{name} in {count} rows ({rules[name]})" for name, count in found.gaps_by_column.most_common(_SHOWN)]
-        notes.append(f"gaps where training had none: {'; '.join(told)}.")
+    if surprises.gaps_by_column:
+        rules = prediction.inputs.gap_rules()
+        columns = surprises.gaps_by_column.most_common(_SHOWN)
+        gaps = "; ".join(f"{name} in {count} rows ({rules[name]})" for name, count in columns)
+        notes.append(f"gaps where training had none: {gaps}.")
     return notes
 
 
-def tell_what_was_done(
+def show_summary(
     out: Path,
-    form: str,
+    file_format: str,
     prediction: Prediction,
-    found: Surprises,
+    surprises: Surprises,
     notes: list[str],
     seconds: float,
     *,
     as_json: bool,
 ) -> None:
-    """The last word, for people or for programs."""
-    aside = is_standard_output(out)
+    """Print what was written, as a line or as JSON."""
+    to_stderr = is_standard_output(out)
     if not as_json:
         names = ", ".join(printable(name) for name in prediction.names)
-        click.echo(f"{printable(out)}: {found.rows} row{'s' * (found.rows != 1)}, columns {names}", err=aside)
+        click.echo(f"{printable(out)}: {format_count(surprises.rows, 'row')}, columns {names}", err=to_stderr)
         return
     facts = {
         "out": str(out),
-        "format": form,
-        "rows": found.rows,
+        "format": file_format,
+        "rows": surprises.rows,
         "columns": prediction.names,
-        "outside": found.outside,
-        "outside_by_column": dict(found.outside_by_column),
-        "gaps_by_column": dict(found.gaps_by_column),
+        "outside": surprises.outside,
+        "outside_by_column": dict(surprises.outside_by_column),
+        "gaps_by_column": dict(surprises.gaps_by_column),
         "notes": notes,
         "seconds": round(seconds, 3),
     }
-    click.echo(json.dumps(facts, indent=2), err=aside)
+    click.echo(json_text(facts), err=to_stderr)
 
 
-def few(names: list[str]) -> str:
+def first_names(names: list[str]) -> str:
     """The first names, and how many more there are."""
-    return ", ".join(shortened(printable(name), _LONGEST_NAME) for name in names[:_SHOWN]) + (
-        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    )
-
-
-def _counted(counts: Counter[str]) -> str:
-    return few([f"{name} {count}" for name, count in counts.most_common()])
+    shown = ", ".join(shortened(printable(name), _LONGEST_NAME) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

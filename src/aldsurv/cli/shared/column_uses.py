@@ -1,20 +1,22 @@
-"""How each column of a table is used, in words."""
+"""How each column of a table is used, as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aldsurv.cli.shared.outcome import OutcomeColumns, innermost
+from aldsurv.cli.shared.number_text import format_count
+from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.text_layout import printable, two_columns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from aldsurv.columns.column_plans import ColumnPlan
     from aldsurv.columns.features import Features
-    from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table import Table
 
-__all__ = ["ColumnText", "column_lines", "features_of", "table_columns", "used_columns"]
+__all__ = ["ColumnText", "column_lines", "count_gaps", "model_columns", "table_columns"]
 
 _MOST_LEVELS = 6
 _REASONS = {
@@ -43,35 +45,24 @@ def table_columns(table: Table, features: Features, outcome: OutcomeColumns) -> 
     outcome
         The columns of the outcome.
     """
-    plans, gaps = {plan.name: plan for plan in features.columns}, _gaps(table)
-    role = {name: role for role, name in outcome.given.items() if role != "event_value"}
-    value = f", seen where {printable(outcome.event_value)}" if outcome.event_value else ""
-    found = []
+    plans = {plan.name: plan for plan in features.columns}
+    roles = {name: role for role, name in outcome.columns.items()}
+    value = f", observed where {printable(outcome.event_value)}" if outcome.event_value else ""
+    columns = []
     for column in table.columns:
         if column.name in plans:
-            use = _use(plans[column.name], gaps.get(column.name, 0))
+            use = _use(plans[column.name], count_gaps(table.x[column.name]))
         elif column.use == "left out":
             use = "left out"
         else:
-            use = f"outcome: {role.get(column.name, column.use)}{value if column.use == 'event' else ''}"
-        found.append(ColumnText(printable(column.name.strip() or "(no name)"), use))
-    return found
+            use = f"outcome: {roles.get(column.name, column.use)}{value if column.use == 'event' else ''}"
+        columns.append(ColumnText(printable(column.name.strip() or "(no name)"), use))
+    return columns
 
 
-def used_columns(features: Features) -> list[ColumnText]:
-    """The columns that a model wants."""
+def model_columns(features: Features) -> list[ColumnText]:
+    """The columns that a fitted model reads."""
     return [ColumnText(printable(plan.name), _use(plan, 0)) for plan in features.columns]
-
-
-def features_of(model: SurvivalEstimator) -> Features | None:
-    """How a fitted model turns columns into numbers; None if an encoder does."""
-    from aldsurv.models.linear.linear_survival import LinearSurvival
-
-    inner = innermost(model)
-    if isinstance(inner, LinearSurvival):
-        return inner.design_.features
-    found: Features | None = vars(inner).get("features_")
-    return found
 
 
 def column_lines(columns: Sequence[ColumnText], width: int, *, most: int = 30) -> list[str]:
@@ -82,7 +73,7 @@ def column_lines(columns: Sequence[ColumnText], width: int, *, most: int = 30) -
 
 
 def _use(plan: ColumnPlan, gaps: int) -> str:
-    from aldsurv.columns.column_entries import told
+    from aldsurv.columns.column_entries import format_value
     from aldsurv.columns.column_plans import LeftOut, Levels, Number
 
     if isinstance(plan, LeftOut):
@@ -91,7 +82,7 @@ def _use(plan: ColumnPlan, gaps: int) -> str:
         text, filled = f"number, {plan.low:.4g} to {plan.high:.4g}", f"filled with {plan.median:.4g}"
         has_gaps = plan.gaps
     elif isinstance(plan, Levels):
-        levels = [printable(told(level)) for level in plan.levels]
+        levels = [printable(format_value(level)) for level in plan.levels]
         shown = ", ".join(levels[:_MOST_LEVELS]) + (
             f", … and {len(levels) - _MOST_LEVELS} more" if len(levels) > _MOST_LEVELS else ""
         )
@@ -100,16 +91,12 @@ def _use(plan: ColumnPlan, gaps: int) -> str:
     else:
         return plan.use
     if gaps:
-        return f"{text}; {gaps} gap{'s' * (gaps != 1)} {filled}"
+        return f"{text}; {format_count(gaps, 'gap')} {filled}"
     return f"{text}; gaps {filled}" if has_gaps else text
 
 
-def _gaps(table: Table) -> Mapping[str, int]:
-    import numpy as np
-
-    def count(values: Any) -> int:
-        if values.dtype == object:
-            return sum(value is None for value in values.tolist())
-        return int(np.count_nonzero(values != values)) if values.dtype.kind in "fMm" else 0
-
-    return {name: count(values) for name, values in table.x.items()}
+def count_gaps(values: NDArray[Any]) -> int:
+    """Missing values of a column: None among objects, NaN or NaT among numbers and dates."""
+    if values.dtype == object:
+        return sum(value is None for value in values.tolist())
+    return int((values != values).sum()) if values.dtype.kind in "fMm" else 0

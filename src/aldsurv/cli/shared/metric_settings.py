@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,17 +10,18 @@ from typing import TYPE_CHECKING, Any, final
 
 import click
 
-from aldsurv.cli.shared.outcome import words
+from aldsurv.cli.shared.command_options import train_option
+from aldsurv.cli.shared.number_text import format_count
 from aldsurv.errors import ParameterError
-from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
+    from aldsurv.metrics.point_estimates import Point
 
-__all__ = ["MetricSettings", "metric_options", "resampled_if_many", "times_of"]
+__all__ = ["MetricSettings", "metric_options", "without_few_resamples"]
 
 _POINTS = ("mean", "median", "mode", "restricted_mean")
-# Resamples of fewer rows are so much alike that their intervals would promise too much.
+# Intervals from resamples of fewer rows are too narrow.
 _LEAST_RESAMPLED = 10
 
 
@@ -30,7 +30,7 @@ _LEAST_RESAMPLED = 10
 class MetricSettings:
     """How metrics are computed: the point estimate, the number of resamples (None: no limits), confidence and seed."""
 
-    point: str
+    point: Point
     bootstrap: int | None
     confidence: float
     seed: int
@@ -47,12 +47,12 @@ def metric_options(resamples: int) -> Callable[[Callable[..., Any]], Callable[..
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
-        def collected(*arguments: Any, **options: Any) -> Any:
+        def with_settings(*arguments: Any, **options: Any) -> Any:
             samples = options.pop("bootstrap")
             if samples == 1:
                 raise ParameterError("--bootstrap must be 0 (no intervals) or 2 and more, but is 1.")
-            named = {name: options.pop(name) for name in ("point", "confidence", "seed")}
-            return command(*arguments, settings=MetricSettings(bootstrap=samples or None, **named), **options)
+            others = {name: options.pop(name) for name in ("point", "confidence", "seed")}
+            return command(*arguments, settings=MetricSettings(bootstrap=samples or None, **others), **options)
 
         inside = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
         for option in (
@@ -66,38 +66,18 @@ def metric_options(resamples: int) -> Callable[[Callable[..., Any]], Callable[..
                 "--point", default="median", show_default=True, type=click.Choice(_POINTS), metavar="NAME",
                 help="Time that stands for a distribution in error and ranking: mean, median, mode, restricted_mean.",
             ),
-            click.option(
-                "--train", default=None, metavar="TABLE",
-                help="Rows of training, to estimate the censoring from  [default: TABLE itself]",
-            ),
+            train_option(),
         ):  # fmt: skip
-            collected = option(collected)
-        return collected
+            with_settings = option(with_settings)
+        return with_settings
 
     return decorate
 
 
-def times_of(text: str | None) -> list[float]:
-    """Times of an option such as ``365,730``."""
-    found = []
-    for word in words(text):
-        try:
-            number = float(word)
-        except ValueError:
-            number = math.nan
-        if not 0 < number < math.inf:
-            raise ParameterError(
-                f"--times must be positive numbers with commas between them, such as 365,730, but has {quoted(word)}."
-            )
-        found.append(number)
-    return found
-
-
-def resampled_if_many(settings: MetricSettings, rows: SurvivalData) -> MetricSettings:
-    """The settings, without resamples where there are too few rows to draw from."""
+def without_few_resamples(settings: MetricSettings, rows: SurvivalData) -> MetricSettings:
+    """The settings; without resamples where there are too few rows to draw from."""
     count = int((rows.weights > 0).sum())
     if settings.bootstrap is None or count >= _LEAST_RESAMPLED:
         return settings
-    many = "row has" if count == 1 else "rows have"
-    warnings.warn(f"only {count} {many} a weight: too few to draw from, there are no intervals.", stacklevel=2)
+    warnings.warn(f"only {format_count(count, 'row')} with weight: too few to resample, no intervals.", stacklevel=2)
     return replace(settings, bootstrap=None)

@@ -9,9 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
-
-import click
+from typing import TYPE_CHECKING, final
 
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.files.writing import STANDARD_OUTPUT, descriptor_of, is_stream
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "MODEL", "PAGE", "PICTURE", "PREDICTIONS", "FileKind", "checked_folder", "checked_output", "force_option",
-    "is_standard_output",
+    "MODEL", "PAGE", "PICTURE", "PREDICTIONS", "FileKind", "checked_folder", "checked_output", "is_standard_output"
 ]  # fmt: skip
 
 # Enough for the head of a page.
@@ -70,11 +67,6 @@ PREDICTIONS: Mapping[str, FileKind] = {
     "jsonl": FileKind("a table (JSON lines)", lambda path, start: start.startswith(b"{")),
     "gz": FileKind("a gzipped table", lambda path, start: start.startswith(_GZIP)),
 }
-
-
-def force_option(command: Any) -> Any:
-    """The option ``--force`` of every command that writes a file."""
-    return click.option("--force", is_flag=True, help="Overwrite even a file of another kind.")(command)
 
 
 def checked_output(
@@ -145,7 +137,7 @@ def checked_folder(path: Path, option: str = "--out") -> Path:
 
 
 def is_standard_output(path: Path | None) -> bool:
-    """Whether the rows, the model or the page go where else the words go."""
+    """Whether the rows, the model or the page go to standard output, where messages would go."""
     return path is None or descriptor_of(path) == STANDARD_OUTPUT
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from aldsurv.quoting import printable
 
-__all__ = ["printable", "screen_width", "two_columns", "wrapped"]
+__all__ = ["join_names", "paragraph", "printable", "screen_width", "two_columns", "wrapped"]
 
 _WIDEST, _NARROWEST = 80, 20
 
@@ -19,14 +19,24 @@ def screen_width() -> int:
 
 
 def wrapped(text: str, width: int, *, indent: int = 0) -> list[str]:
-    """A text in lines of that width, those after the first indented."""
+    """A text in lines of at most that width, those after the first indented."""
     if len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, subsequent_indent=" " * indent) or [""]
 
 
+def paragraph(text: str, *, indent: str = "") -> str:
+    """A text in lines that fit the terminal, all of them indented."""
+    return textwrap.fill(text, screen_width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Names as in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 def two_columns(rows: Sequence[tuple[str, str]], width: int, *, indent: int = 2) -> list[str]:
-    """Names and what is said of each, side by side.
+    """Names and a text about each, side by side.
 
     Parameters
     ----------

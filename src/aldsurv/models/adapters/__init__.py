@@ -1,4 +1,4 @@
-"""Estimators of other libraries with the habits of this one; each library is imported when one is fitted."""
+"""Estimators of other libraries behind the interface of aldsurv; each library is imported when one is fitted."""
 
 from aldsurv.models.adapters.scikit_survival import ForestPeer, GradientBoostingPeer
 from aldsurv.models.adapters.xgboost_trees import XGBoostAFT, XGBoostCox

@@ -4,43 +4,65 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Constraint, Satisfies
 from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, MissingDependencyError, ModelFileError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.fitted_state import set_columns, set_fitted_state
+from aldsurv.models.parameter_constraints import CATEGORICAL, POINT
+from aldsurv.models.training_rows import distinct_times, require_events, require_same_count, thinned
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from typing_extensions import Self
 
 __all__ = ["PeerSurvival", "library_options"]
 
 FloatArray = NDArray[np.float64]
 
-_POINTS = ("mean", "median", "mode", "restricted_mean")
-_MOST_TIMES = 512
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class PeerSurvival(SurvivalEstimator):
-    """An estimator that another library fits; columns and answers are as everywhere in aldsurv.
+    """An estimator that another library fits; columns and predictions are as everywhere in aldsurv.
 
-    Columns are not scaled: trees do not heed it, and so what the library gets is what a user would give it.
+    Columns are not scaled: trees do not need it, and so the library gets what a user would give it.
+
+    Parameters
+    ----------
+    random_state
+        Seed.
+    options
+        Further arguments of the library, as a dict.
+    categorical
+        Columns, by name or number, whose numbers are categories.
+    point
+        The summary of the distribution that `predict_time` gives: ``"median"``, ``"mean"``, ``"mode"`` or
+        ``"restricted_mean"``.
     """
 
+    random_state: Any = None
+    options: Mapping[str, Any] | None = None
+    categorical: Sequence[str | int] | None = None
+    point: str = "median"
+
+    features_: Features = field(init=False)
+
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
+        "point": POINT,
+        "categorical": CATEGORICAL,
+        "options": Satisfies(lambda value: value is None or isinstance(value, Mapping), "a dict or None"),
+    }
     # The name by which the library is installed.
-    _LIBRARY: ClassVar[str]
+    LIBRARY: ClassVar[str]
     # Whether rows may be left- or interval-censored.
-    _ANY_CENSORING: ClassVar[bool] = False
-
-    features_: Features
-
-    categorical: Sequence[str | int] | None
-    point: str
-    options: Mapping[str, Any] | None
+    ANY_CENSORING: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from covariates and times.
@@ -48,64 +70,57 @@ class PeerSurvival(SurvivalEstimator):
         Parameters
         ----------
         X
-            Covariates: array, pandas or polars frame, one row a subject.
+            Covariates: array, pandas or polars frame, one row per subject.
         y
             What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
             array, or a frame of two columns. No delayed entry: these libraries have none.
         sample_weight
             A weight for each row; multiplies those of `y`.
         """
+        self.check_parameters()
         owner = type(self).__name__
-        if self.point not in _POINTS:
-            raise ParameterError(f"point must be one of {', '.join(_POINTS)}, but is {self.point!r}.")
-        if self.options is not None and not isinstance(self.options, Mapping):
-            raise ParameterError(f"options must be a dict of the library's own, but is {self.options!r:.60}.")
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
         x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
-        if len(x) != len(data):
-            raise DataError(f"X has {len(x)} rows, but y has {len(data)}. Give one row of X for each time.")
+        require_same_count(len(x), data)
         if not x.shape[1]:
-            raise DataError(f"{owner} needs a column that varies, but X (n_samples={len(x)}) has none. Add one.")
-        self._refuse(data)
+            raise DataError(
+                f"{owner} needs a column that varies, but X (n_samples={len(x)}) has none",
+                argument="X",
+                advice="Add one.",
+            )
+        self._check_rows(data)
         # For these libraries a row without weight still counts as a row.
         counting = np.flatnonzero(data.weights > 0)
-        learned = self._learn(x[counting], data[counting])
-        known = np.concatenate([data.lower, data.upper])
-        times = np.unique(known[np.isfinite(known)])
-        if len(times) > _MOST_TIMES:
-            times = times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
-        for name, value in learned.items():
-            setattr(self, name, value)
-        self.features_, self.unique_times_ = features, times
-        self.n_features_in_ = features.n_features_in
-        if features.names_in is not None:
-            self.feature_names_in_ = np.array(features.names_in, dtype=object)
-        elif "feature_names_in_" in vars(self):
-            del self.feature_names_in_
+        state = self._learn(x[counting], data[counting])
+        set_fitted_state(self, state)
+        self.features_, self.unique_times_ = features, thinned(distinct_times(data))
+        set_columns(self, features)
         return self
 
     @abstractmethod
-    def _learn(self, x: NDArray[np.float32], data: SurvivalData) -> dict[str, Any]:
-        """Fitted attributes by name."""
+    def _learn(self, x: NDArray[np.float32], data: SurvivalData) -> DataclassInstance:
+        """What the library learned: a frozen dataclass, its fields the fitted attributes without the underscore."""
 
     def _numbers(self, X: Any) -> NDArray[np.float32]:
         self._require_fitted()
         return self.features_.transform(X, owner=type(self).__name__)
 
-    def _refuse(self, data: SurvivalData) -> None:
+    def _check_rows(self, data: SurvivalData) -> None:
         owner, kinds = type(self).__name__, data.exact | data.right_censored
-        if not self._ANY_CENSORING and not kinds.all():
+        if not self.ANY_CENSORING and not kinds.all():
             raise DataError(
                 f"{owner} takes exact and right-censored rows only, but {int((~kinds).sum())} of {len(data)} rows are "
-                "left- or interval-censored. Use another model, or leave these rows out."
+                "left- or interval-censored",
+                argument="y",
+                advice="Use another model, or leave these rows out.",
             )
         if data.entry is not None and np.isfinite(data.entry).any():
-            raise DataError(f"{owner} cannot heed delayed entry: {self._LIBRARY} has none. Use another model.")
-        if not (np.isfinite(data.upper) & (data.weights > 0)).any():
             raise DataError(
-                "no event was observed in any row: there is nothing to learn. "
-                "Check which value of the event column means an event."
+                f"{owner} cannot take delayed entry: {self.LIBRARY} does not support it",
+                argument="y",
+                advice="Use another model.",
             )
+        require_events(data)
 
     @property
     def error_point_(self) -> str:
@@ -114,7 +129,7 @@ class PeerSurvival(SurvivalEstimator):
 
     def _missing(self) -> MissingDependencyError:
         return MissingDependencyError(
-            f"{type(self).__name__} needs {self._LIBRARY}. Install it with: pip install 'aldsurv[peers]'."
+            f"{type(self).__name__} needs {self.LIBRARY}", advice="Install it with: pip install 'aldsurv[peers]'."
         )
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -127,15 +142,19 @@ class PeerSurvival(SurvivalEstimator):
     @classmethod
     def _no_file(cls) -> ModelFileError:
         return ModelFileError(
-            f"a {cls.__name__} cannot be saved: what {cls._LIBRARY} learned would need pickle, which runs code "
-            "when it is read. Fit it again where it is needed."
+            f"a {cls.__name__} cannot be saved: the object of {cls.LIBRARY} would need pickle, which runs code when it "
+            "is read",
+            advice="Fit it again where it is needed.",
         )
 
 
-def library_options(options: Mapping[str, Any] | None, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The library's own options, none of them a parameter of the adapter."""
-    found = dict(options or {})
-    for name in found:
-        if name in known:
-            raise ParameterError(f"options holds {name!r}, which is a parameter of its own. Give it as {name}=....")
-    return found
+def library_options(options: Mapping[str, Any] | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The library's options, none of them a parameter of the adapter."""
+    for name in options or {}:
+        if name in parameters:
+            raise ParameterError(
+                f"options holds {name!r}, which is a parameter of the model",
+                argument="options",
+                advice=f"Give it as {name}=....",
+            )
+    return dict(options or {})

@@ -1,11 +1,11 @@
 """scikit-survival's random survival forest and gradient boosting.
 
-scikit-survival's licence is the GPL: it is no dependency of aldsurv, and imported only if somebody fits one of these.
+scikit-survival's licence is the GPL: it is not a dependency of aldsurv, and imported only when one of these is fitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -20,26 +20,51 @@ __all__ = ["ForestPeer", "GradientBoostingPeer"]
 FloatArray = NDArray[np.float64]
 
 
-class _ScikitSurvival(PeerSurvival):
-    """An ensemble of scikit-survival's, which gives survival at the times of its training rows."""
+@final
+@dataclass(frozen=True)
+class FittedEnsemble:
+    """The library's fitted object."""
 
-    _LIBRARY: ClassVar[str] = "scikit-survival"
-    _CLASS: ClassVar[str]
+    fitted: Any
 
-    fitted_: Any
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScikitSurvivalEnsemble(PeerSurvival):
+    """An ensemble of scikit-survival's, which gives survival at the times of its training rows.
+
+    Parameters
+    ----------
+    n_estimators
+        As in the library, like all parameters of the ensembles.
+    random_state, options, categorical, point
+        As in `PeerSurvival`.
+
+    Attributes
+    ----------
+    fitted_
+        The library's object.
+    """
+
+    n_estimators: int = field(default=100, kw_only=False)
+
+    fitted_: Any = field(init=False)
+
+    LIBRARY: ClassVar[str] = "scikit-survival"
+    # Name of the library's class.
+    LIBRARY_CLASS: ClassVar[str]
 
     def _library_settings(self) -> dict[str, Any]:
         """The arguments of the library's class."""
         chosen = {**self.get_params(), **library_options(self.options, self.get_params())}
         return {name: chosen[name] for name in chosen if name not in ("categorical", "point", "options")}
 
-    def _learn(self, x: NDArray[np.float32], data: SurvivalData) -> dict[str, Any]:
+    def _learn(self, x: NDArray[np.float32], data: SurvivalData) -> FittedEnsemble:
         try:
             from sksurv import ensemble
         except ImportError:
             raise self._missing() from None
-        model = getattr(ensemble, self._CLASS)(**self._library_settings())
-        return {"fitted_": model.fit(x, data.to_structured(), sample_weight=data.weight)}
+        model = getattr(ensemble, self.LIBRARY_CLASS)(**self._library_settings())
+        return FittedEnsemble(model.fit(x, data.to_structured(), sample_weight=data.weight))
 
     def predict(self, X: Any) -> FloatArray:
         """The library's risk score of each row: the higher, the earlier the event."""
@@ -54,106 +79,47 @@ class _ScikitSurvival(PeerSurvival):
 
 
 @final
-class ForestPeer(_ScikitSurvival):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ForestPeer(ScikitSurvivalEnsemble):
     """scikit-survival's ``RandomSurvivalForest``; defaults are the library's.
 
     Parameters
     ----------
-    n_estimators, max_depth, min_samples_split, min_samples_leaf, max_features
+    max_depth, min_samples_split, min_samples_leaf, max_features
         As in the library.
     n_jobs
         Threads; one by default.
-    random_state
-        Seed.
-    options
-        Further arguments of the library's class, as a dict.
-    categorical
-        Columns, by name or number, whose numbers are categories.
-    point
-        What `predict_time` answers with: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
-
-    Attributes
-    ----------
-    fitted_
-        The library's object.
+    n_estimators, random_state, options, categorical, point
+        As in `ScikitSurvivalEnsemble`.
     """
 
-    _CLASS: ClassVar[str] = "RandomSurvivalForest"
+    max_depth: int | None = None
+    min_samples_split: int | float = 6
+    min_samples_leaf: int | float = 3
+    max_features: str | int | float | None = "sqrt"
+    n_jobs: int | None = 1
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        max_depth: int | None = None,
-        min_samples_split: int | float = 6,
-        min_samples_leaf: int | float = 3,
-        max_features: str | int | float | None = "sqrt",
-        n_jobs: int | None = 1,
-        random_state: Any = None,
-        options: Mapping[str, Any] | None = None,
-        categorical: Sequence[str | int] | None = None,
-        point: str = "median",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.options = options
-        self.categorical = categorical
-        self.point = point
+    LIBRARY_CLASS: ClassVar[str] = "RandomSurvivalForest"
 
 
 @final
-class GradientBoostingPeer(_ScikitSurvival):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GradientBoostingPeer(ScikitSurvivalEnsemble):
     """scikit-survival's ``GradientBoostingSurvivalAnalysis`` with Cox's loss; defaults are the library's.
 
     Parameters
     ----------
-    n_estimators, learning_rate, max_depth, subsample, min_samples_split, min_samples_leaf, max_features
+    learning_rate, max_depth, subsample, min_samples_split, min_samples_leaf, max_features
         As in the library.
-    random_state
-        Seed.
-    options
-        Further arguments of the library's class, as a dict.
-    categorical
-        Columns, by name or number, whose numbers are categories.
-    point
-        What `predict_time` answers with: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
-
-    Attributes
-    ----------
-    fitted_
-        The library's object.
+    n_estimators, random_state, options, categorical, point
+        As in `ScikitSurvivalEnsemble`.
     """
 
-    _CLASS: ClassVar[str] = "GradientBoostingSurvivalAnalysis"
+    learning_rate: float = 0.1
+    max_depth: int | None = 3
+    subsample: float = 1.0
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    max_features: str | int | float | None = None
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 0.1,
-        max_depth: int | None = 3,
-        subsample: float = 1.0,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        max_features: str | int | float | None = None,
-        random_state: Any = None,
-        options: Mapping[str, Any] | None = None,
-        categorical: Sequence[str | int] | None = None,
-        point: str = "median",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.subsample = subsample
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.options = options
-        self.categorical = categorical
-        self.point = point
+    LIBRARY_CLASS: ClassVar[str] = "GradientBoostingSurvivalAnalysis"

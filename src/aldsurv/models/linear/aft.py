@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -16,45 +17,58 @@ from aldsurv.errors import DataError
 from aldsurv.models.file_entries import require
 from aldsurv.models.linear.aft_likelihood import LogTimeLikelihood, SmallestExtreme, Standard, StandardNormal
 from aldsurv.models.linear.design import Design
-from aldsurv.models.linear.linear_fit import LinearProblem, solve
-from aldsurv.models.linear.linear_survival import LinearSurvival, UserUnit, number_of_events, spreads
+from aldsurv.models.linear.linear_fit import LinearFit, LinearProblem, solve
+from aldsurv.models.linear.linear_survival import RIDGE_RANGE, LinearSurvival, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
 from aldsurv.models.neural.fitting.preparation import with_log_times
+from aldsurv.models.search_space import SearchSpace
 
-__all__ = ["AcceleratedFailureTime", "LogNormalAFT", "WeibullAFT", "location_and_scale", "telling_rows"]
+__all__ = ["AcceleratedFailureTime", "LogNormalAFT", "WeibullAFT", "location_and_scale", "rows_with_information"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# A smaller spread of log time is none: the likelihood grows without end where columns explain the times exactly.
+# Below it the spread of log time counts as 0: the likelihood is unbounded where columns explain the times exactly.
 _LEAST_LOG_SIGMA = -14.0
 # Of a file.
 _LARGEST_LOG_SIGMA = 50.0
 # With a ridge the spread of log time stays above about this share of what it is without columns.
 _LEAST_SHARE = 1e-3
-# Beyond e^300 nothing is known any more, and squares must stay finite.
+# Beyond e^300 squares would overflow.
 _LARGEST_LOG = 300.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AcceleratedFailureTime(LinearSurvival):
-    """``log T = β0 + β·x + σ·Z``: columns multiply the time, the shape is the same for all rows."""
+    """``log T = β0 + β·x + σ·Z``: columns multiply the time, the shape is the same for all rows.
 
-    _RATIO: ClassVar[str] = "time ratio"
+    Exact, right-, left- and interval-censored rows, with delayed entry and weights. An event at time 0 is taken as one
+    at or before the smallest time above 0.
+
+    Parameters
+    ----------
+    ridge
+        Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column; the intercept has none. So that there always
+        is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: negligible unless σ is tiny.
+    categorical, point, unit
+        As in `LinearSurvival`.
+
+    Attributes
+    ----------
+    coefficients_
+        Table of ``intercept``, the columns and the logarithm of shape or σ, with standard errors and time ratios.
+    aic_
+        Akaike's criterion.
+    covariance_, dropped_, penalty_, log_likelihood_
+        As in `LinearSurvival`; the log-likelihood is in the unit of the data.
+    """
+
+    ridge: float = field(default=0.0, kw_only=False)
+
+    RATIO_NAME: ClassVar[str] = "time ratio"
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "log_likelihood")
     # Name of the last parameter, and its sign as a multiple of log σ.
-    _SPREAD: ClassVar[tuple[str, float]]
-
-    def __init__(
-        self,
-        ridge: float = 0.0,
-        *,
-        categorical: Sequence[str | int] | None = None,
-        point: str = "median",
-        unit: str | None = None,
-    ) -> None:
-        self.ridge = ridge
-        self.categorical = categorical
-        self.point = point
-        self.unit = unit
+    LAST_PARAMETER: ClassVar[tuple[str, float]]
 
     @property
     def aic_(self) -> float:
@@ -75,21 +89,22 @@ class AcceleratedFailureTime(LinearSurvival):
 
     def _check_estimates(self, estimates: FloatArray) -> None:
         super()._check_estimates(estimates)
-        require(abs(float(estimates[-1])) <= _LARGEST_LOG_SIGMA, "its spread of log time is none")
+        require(abs(float(estimates[-1])) <= _LARGEST_LOG_SIGMA, "its spread of log time is out of range")
 
-    def _learn(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> dict[str, Any]:
-        rows, telling = telling_rows(data)
-        if telling.size < 2:
+    def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> LinearFit:
+        rows, numbers = rows_with_information(data)
+        if numbers.size < 2:
             raise DataError(
                 f"{type(self).__name__} needs at least two rows with a time above 0 and a positive weight, "
-                f"but has n_samples={telling.size}."
+                f"but has n_samples={numbers.size}.",
+                argument="y",
             )
         spread = spreads(x, data.weights)
-        problem = _LogTimeProblem(x[telling], design.names, spread, rows, self._standard(), self._SPREAD[0])
-        return self._learned(solve(problem, self.ridge))
+        problem = _LogTimeProblem(x[numbers], design.names, spread, rows, self._standard(), self.LAST_PARAMETER[0])
+        return solve(problem, self.ridge)
 
     def _to_users_unit(self, design: Design) -> UserUnit:
-        name, sign = self._SPREAD
+        name, sign = self.LAST_PARAMETER
         factors = np.concatenate([[1.0], 1 / design.scales, [sign]])
         # The intercept is where all columns are 0, not at their means.
         intercept = np.concatenate([[1.0], -design.centres / design.scales, [0.0]])
@@ -134,37 +149,13 @@ class _LogTimeProblem(LinearProblem):
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class WeibullAFT(AcceleratedFailureTime):
     """Weibull times whose logarithm of the scale is linear in the columns, with one shape for all rows.
 
-    Exact, right-, left- and interval-censored rows, with delayed entry and weights. It is a proportional hazards model
-    too: log hazard ratios are minus the coefficients times the shape. An event at time 0 is taken as one at or before
-    the smallest time above 0.
-
-    Parameters
-    ----------
-    ridge
-        Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column; the intercept has none. So that there always
-        is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: nothing unless σ is tiny.
-    categorical
-        Columns, by name or number, whose numbers are categories.
-    point
-        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
-    unit
-        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
-
-    Attributes
-    ----------
-    coefficients_
-        Table of ``intercept``, the columns and ``log(shape)``, with standard errors and time ratios.
-    covariance_
-        Covariance matrix of these; None if there are more columns than rows.
-    dropped_
-        Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
-    penalty_
-        The ridge that was needed without being asked for, at separation or if columns outnumber events; else None.
-    log_likelihood_, aic_
-        Log-likelihood without the penalty, in the unit of the data, and Akaike's criterion.
+    It is a proportional hazards model, too: log hazard ratios are minus the coefficients times the shape. Parameters,
+    attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``categorical``, ``point``, ``unit``;
+    the table of coefficients ends with ``log(shape)``.
 
     Examples
     --------
@@ -180,7 +171,7 @@ class WeibullAFT(AcceleratedFailureTime):
     log(shape)       0.6939     0.04001  17.34  <0.0001      2.0014   1.8505 – 2.1647
     """
 
-    _SPREAD: ClassVar[tuple[str, float]] = ("log(shape)", -1.0)
+    LAST_PARAMETER: ClassVar[tuple[str, float]] = ("log(shape)", -1.0)
 
     def predict_distribution(self, X: Any) -> Weibull:
         """The Weibull distribution of each row."""
@@ -192,36 +183,12 @@ class WeibullAFT(AcceleratedFailureTime):
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogNormalAFT(AcceleratedFailureTime):
     """Log-normal times whose mean logarithm is linear in the columns, with one standard deviation for all rows.
 
-    Exact, right-, left- and interval-censored rows, with delayed entry and weights. An event at time 0 is taken as one
-    at or before the smallest time above 0.
-
-    Parameters
-    ----------
-    ridge
-        Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column; the intercept has none. So that there always
-        is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: nothing unless σ is tiny.
-    categorical
-        Columns, by name or number, whose numbers are categories.
-    point
-        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
-    unit
-        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
-
-    Attributes
-    ----------
-    coefficients_
-        Table of ``intercept``, the columns and ``log(sigma)``, with standard errors and time ratios.
-    covariance_
-        Covariance matrix of these; None if there are more columns than rows.
-    dropped_
-        Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
-    penalty_
-        The ridge that was needed without being asked for, at separation or if columns outnumber events; else None.
-    log_likelihood_, aic_
-        Log-likelihood without the penalty, in the unit of the data, and Akaike's criterion.
+    Parameters, attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``categorical``,
+    ``point``, ``unit``; the table of coefficients ends with ``log(sigma)``.
 
     Examples
     --------
@@ -235,7 +202,7 @@ class LogNormalAFT(AcceleratedFailureTime):
     (1.011, 0.939)
     """
 
-    _SPREAD: ClassVar[tuple[str, float]] = ("log(sigma)", 1.0)
+    LAST_PARAMETER: ClassVar[tuple[str, float]] = ("log(sigma)", 1.0)
 
     def predict_distribution(self, X: Any) -> LogNormal:
         """The log-normal distribution of each row."""
@@ -246,8 +213,8 @@ class LogNormalAFT(AcceleratedFailureTime):
         return StandardNormal()
 
 
-def telling_rows(data: SurvivalData) -> tuple[SurvivalData, IntArray]:
-    """Rows that tell something of a positive time, as such, and their numbers."""
+def rows_with_information(data: SurvivalData) -> tuple[SurvivalData, IntArray]:
+    """Rows that hold information on a positive time, with positive times, and their numbers."""
     # An event at or before 0 is one at 0.
     early = data.left_censored & (data.upper <= 0)
     if early.any():
@@ -258,7 +225,7 @@ def telling_rows(data: SurvivalData) -> tuple[SurvivalData, IntArray]:
 
 
 def location_and_scale(data: SurvivalData, standard: Standard) -> tuple[float, float]:
-    """μ and σ without columns, of rows that `telling_rows` gave; σ is kept off 0."""
+    """μ and σ without columns, of rows from `rows_with_information`; σ is kept off 0."""
     start = _start(data, 1)
     likelihood = LogTimeLikelihood(np.ones((len(data), 1)), data, standard)
     cost = (_LEAST_SHARE * float(np.exp(start[-1]))) ** 2
@@ -269,11 +236,11 @@ def location_and_scale(data: SurvivalData, standard: Standard) -> tuple[float, f
 
 
 def _start(data: SurvivalData, columns: int) -> FloatArray:
-    """No effect of any column; mean and spread of the logarithms of what is known of the times."""
+    """No effect of any column; mean and spread of the logarithms of the times or their bounds."""
     low, high = data.lower, data.upper
-    known = np.log(np.where(np.isfinite(low) & (low > 0), low, high))
-    middle = float(np.average(known, weights=data.weights))
-    spread = float(np.sqrt(np.average((known - middle) ** 2, weights=data.weights)))
+    log_times = np.log(np.where(np.isfinite(low) & (low > 0), low, high))
+    middle = float(np.average(log_times, weights=data.weights))
+    spread = float(np.sqrt(np.average((log_times - middle) ** 2, weights=data.weights)))
     start = np.zeros(columns + 1)
     start[0], start[-1] = middle, np.log(max(spread, 0.1))
     return start

@@ -115,24 +115,24 @@ class CoefficientTable:
 def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Cells in columns: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    told = []
+    rows = []
     for first, *others in lines:
         right = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
-        told.append("  ".join([first.ljust(widths[0]), *right]))
-    return "\n".join(told)
+        rows.append("  ".join([first.ljust(widths[0]), *right]))
+    return "\n".join(rows)
 
 
 def _cells(line: Coefficient) -> list[str]:
     if math.isnan(line.coefficient):
         return [line.name, "dropped", *[""] * 5]
     if math.isnan(line.standard_error):
-        return [line.name, f"{line.coefficient:.4g}", "", "", "", _told_ratio(line.ratio), ""]
+        return [line.name, f"{line.coefficient:.4g}", "", "", "", _format_ratio(line.ratio), ""]
     p = "<0.0001" if line.p < 1e-4 else f"{line.p:.4f}"
-    numbers = [f"{line.coefficient:.4g}", f"{line.standard_error:.4g}", f"{line.z:.2f}", p, _told_ratio(line.ratio)]
-    return [line.name, *numbers, f"{_told_ratio(line.lower)} – {_told_ratio(line.upper)}"]
+    numbers = [f"{line.coefficient:.4g}", f"{line.standard_error:.4g}", f"{line.z:.2f}", p, _format_ratio(line.ratio)]
+    return [line.name, *numbers, f"{_format_ratio(line.lower)} – {_format_ratio(line.upper)}"]
 
 
-def _told_ratio(ratio: float) -> str:
+def _format_ratio(ratio: float) -> str:
     # One unit of a column may change little: 0.9995 is not 1.
     return f"{ratio:.4f}" if 0.01 <= ratio < 1000 else f"{ratio:.3g}"
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Choice, Constraint
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
-from aldsurv.errors import DataError, ParameterError
-from aldsurv.models.file_entries import require
+from aldsurv.errors import DataError
+from aldsurv.models.file_entries import finite_floats, require
 from aldsurv.models.linear.design import Design
-from aldsurv.models.linear.linear_fit import LinearProblem, solve
-from aldsurv.models.linear.linear_survival import LinearSurvival, UserUnit, finite_floats, number_of_events, spreads
+from aldsurv.models.linear.linear_fit import LinearFit, LinearProblem, solve
+from aldsurv.models.linear.linear_survival import RIDGE_RANGE, LinearSurvival, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.partial_likelihood import PartialLikelihood
+from aldsurv.models.search_space import SearchSpace
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline, baseline_hazard
 
 __all__ = ["CoxRegression"]
@@ -26,6 +29,24 @@ IntArray = NDArray[np.int64]
 
 
 @final
+@dataclass(frozen=True, kw_only=True)
+class CoxFit(LinearFit):
+    """What Cox's regression learns.
+
+    Attributes
+    ----------
+    baseline
+        Cumulative hazard of an average row, or one for each stratum.
+    average
+        The (weighted) mean of each column (d,).
+    """
+
+    baseline: BaselineHazard | StratifiedBaseline
+    average: FloatArray
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
 class CoxRegression(LinearSurvival):
     """Proportional hazards: ``h(t | x) = h0(t)·exp(β·x)``, β by the partial likelihood, h0 a step at each event.
 
@@ -38,35 +59,19 @@ class CoxRegression(LinearSurvival):
         ``"efron"`` or ``"breslow"``: how events at one time share the risk. Breslow's counts a row of weight 2
         as two rows; Efron's, as in R and lifelines, gives tied events their mean weight, so that two equal rows are
         a tie and one of weight 2 is none.
-    ridge
-        Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column: it does not depend on the columns' units.
-        In lifelines that is ``penalizer = ridge/n``, in scikit-survival ``alpha = ridge`` for standardised columns.
     strata
         Column of X or list of them, by name or position: each combination of their levels has a baseline of its own,
         and no coefficient.
-    categorical
-        Columns, by name or number, whose numbers are categories.
-    point
-        What `predict_time` answers with: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``. Of a curve
-        that stays above one half the median is infinite.
-    unit
-        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
+    ridge, categorical, point, unit
+        As in `LinearSurvival`. In lifelines `ridge` is ``penalizer = ridge/n``, in scikit-survival ``alpha = ridge``
+        for standardised columns. The median of a curve that stays above one half is infinite.
 
     Attributes
     ----------
-    coefficients_
-        Table of coefficients in the unit of the columns, with standard errors and hazard ratios; NaN for columns that
-        were dropped.
-    covariance_
-        Covariance matrix of the coefficients; None if there are more columns than rows.
-    dropped_
-        Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
-    penalty_
-        The ridge that was needed without being asked for, at separation or if columns outnumber events; else None.
-    log_likelihood_
-        Partial log-likelihood, without the penalty.
     baseline_
         Cumulative baseline hazard, or one for each stratum.
+    coefficients_, covariance_, dropped_, penalty_, log_likelihood_
+        As in `LinearSurvival`: hazard ratios, and the partial log-likelihood.
 
     Examples
     --------
@@ -82,27 +87,15 @@ class CoxRegression(LinearSurvival):
     x1     -0.05191     0.07409  -0.70   0.4835        0.9494  0.8211 – 1.0978
     """
 
-    _RATIO: ClassVar[str] = "hazard ratio"
+    ties: str = field(default="efron", kw_only=False)
+    strata: str | int | Sequence[str | int] | None = None
 
-    baseline_: BaselineHazard | StratifiedBaseline
-    average_: FloatArray
+    baseline_: BaselineHazard | StratifiedBaseline = field(init=False)
+    average_: FloatArray = field(init=False)
 
-    def __init__(
-        self,
-        ties: str = "efron",
-        *,
-        ridge: float = 0.0,
-        strata: str | int | Sequence[str | int] | None = None,
-        categorical: Sequence[str | int] | None = None,
-        point: str = "median",
-        unit: str | None = None,
-    ) -> None:
-        self.ties = ties
-        self.ridge = ridge
-        self.strata = strata
-        self.categorical = categorical
-        self.point = point
-        self.unit = unit
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ties": Choice(("efron", "breslow"))}
+    RATIO_NAME: ClassVar[str] = "hazard ratio"
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "ibs")
 
     def predict(self, X: Any) -> FloatArray:
         """Risk score of each row: β·x, measured from an average row; the higher, the earlier the event."""
@@ -122,30 +115,25 @@ class CoxRegression(LinearSurvival):
     def _kind(self) -> str:
         return f"proportional hazards, {self.ties.capitalize()}'s ties"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.ties not in ("efron", "breslow"):
-            raise ParameterError(f"ties must be 'efron' or 'breslow', but is {self.ties!r}.")
-
-    def _learn(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> dict[str, Any]:
+    def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> CoxFit:
         if not (data.exact | data.right_censored).all():
             count = int(np.count_nonzero(~(data.exact | data.right_censored)))
             raise DataError(
                 f"CoxRegression takes exact and right-censored rows only, but {count} of {len(data)} rows are left- or "
-                "interval-censored. Use WeibullAFT or LogNormalAFT, or leave these rows out."
+                "interval-censored",
+                argument="y",
+                advice="Use WeibullAFT or LogNormalAFT, or leave these rows out.",
             )
         fit = solve(_CoxProblem(x, design.names, data, self.ties, codes), self.ridge)
         average = data.weights @ x / data.total_weight
-        return {
-            **self._learned(fit),
-            "average_": average,
-            "baseline_": baseline_hazard(data, (x - average) @ fit.point, ties=self.ties, strata=codes),  # type: ignore[call-overload]
-        }
+        risk = (x - average) @ fit.standardised
+        baseline = baseline_hazard(data, risk, ties=self.ties, strata=codes)  # type: ignore[call-overload]
+        return CoxFit(**vars(fit), baseline=baseline, average=average)
 
     def _to_users_unit(self, design: Design) -> UserUnit:
         return UserUnit(design.names, 1 / design.scales)
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _further_arrays(self) -> dict[str, NDArray[Any]]:
         parts = self.baseline_.baselines if isinstance(self.baseline_, StratifiedBaseline) else (self.baseline_,)
         levels = self.baseline_.levels if isinstance(self.baseline_, StratifiedBaseline) else np.zeros(0)
         return {
@@ -156,10 +144,10 @@ class CoxRegression(LinearSurvival):
             "baseline.log_cumulative": np.concatenate([part.log_cumulative for part in parts]),
         }
 
-    def _own_from_arrays(self, design: Design, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    def _with_further_arrays(self, fit: LinearFit, design: Design, arrays: Mapping[str, NDArray[Any]]) -> CoxFit:
         names = ("levels", "sizes", "times", "log_cumulative")
-        wanted = {"average", *(f"baseline.{name}" for name in names)}
-        require(set(arrays) == wanted, "its baseline is not that of this model")
+        expected = {"average", *(f"baseline.{name}" for name in names)}
+        require(set(arrays) == expected, "its baseline is not that of this model")
         average = finite_floats(arrays, "average")
         require(average.shape == (len(design.names),), "its average row has other columns")
         levels, sizes, times, heights = (arrays[f"baseline.{name}"] for name in names)
@@ -167,15 +155,15 @@ class CoxRegression(LinearSurvival):
         require(levels.dtype == sizes.dtype == np.int64, "strata of the baseline must be numbered")
         require(times.dtype == heights.dtype == np.float64, "its baseline must be of numbers")
         stratified = bool(design.columns)
-        require(sizes.size == (levels.size if stratified else 1), "the baselines are not one a stratum")
-        known = bool((np.diff(levels) > 0).all() and np.isin(levels, np.arange(len(design.strata))).all())
-        require(known, "the baselines are not those of its strata")
+        require(sizes.size == (levels.size if stratified else 1), "there must be one baseline per stratum")
+        numbered = bool((np.diff(levels) > 0).all() and np.isin(levels, np.arange(len(design.strata))).all())
+        require(numbered, "the baselines are not those of its strata")
         require(bool((sizes > 0).all()), "the baselines are unclear")
         require(sizes.sum() == times.size == heights.size, "the baseline's sizes do not fit")
         cuts = np.cumsum(sizes)[:-1]
-        parts = tuple(map(_checked_baseline, np.split(times, cuts), np.split(heights, cuts)))
+        parts = tuple(map(_read_baseline, np.split(times, cuts), np.split(heights, cuts)))
         baseline = StratifiedBaseline(levels, parts) if stratified else parts[0]
-        return {"average_": average, "baseline_": baseline}
+        return CoxFit(**vars(fit), baseline=baseline, average=average)
 
 
 @final
@@ -193,15 +181,15 @@ class _CoxProblem(LinearProblem):
         return np.zeros(columns)
 
     def gram(self) -> tuple[FloatArray, FloatArray]:
-        # What risk sets can tell of the columns.
+        # The information of the risk sets about the columns.
         information = self.likelihood(self.x)(np.zeros(len(self.names))).information
         return information, float(self._data.weights[self._data.exact].sum()) * self.spread**2
 
 
-def _checked_baseline(times: FloatArray, heights: FloatArray) -> BaselineHazard:
+def _read_baseline(times: FloatArray, heights: FloatArray) -> BaselineHazard:
     require(bool(np.isfinite(times).all() and (np.diff(times) > 0).all()), "times of the baseline must ascend")
     # Only a stratum without an event has no hazard at all.
-    none = heights.size == 1 and bool(np.isneginf(heights[0]))
-    require(none or bool(np.isfinite(heights).all()), "the baseline must be of numbers")
-    require(none or bool((np.diff(heights) >= 0).all()), "the baseline must not fall")
+    no_event = heights.size == 1 and bool(np.isneginf(heights[0]))
+    require(no_event or bool(np.isfinite(heights).all()), "the baseline must be of numbers")
+    require(no_event or bool((np.diff(heights) >= 0).all()), "the baseline must not fall")
     return BaselineHazard(times.copy(), heights.copy())

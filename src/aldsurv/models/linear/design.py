@@ -24,10 +24,10 @@ IntArray = NDArray[np.int64]
 @final
 @dataclass(frozen=True)
 class Design:
-    """What was learned of the table: how rows become numbers for a linear model, float64.
+    """How rows of a table become numbers for a linear model, float64.
 
     Numbers are centred and scaled; of the levels of a category the first is the reference, which has no column, so
-    that columns are not dependent by construction. A level that training had not shown is read as the reference.
+    that columns are not dependent by construction. A level that was not in the training rows is read as the reference.
 
     Attributes
     ----------
@@ -47,11 +47,11 @@ class Design:
     def learn(cls, X: Any, *, categorical: Sequence[str | int] | None, strata: Any, owner: str) -> Design:
         """Learn from training rows."""
         columns = _strata_columns(strata)
-        known = strata_of(X, columns)[0] if columns else []
+        levels = strata_of(X, columns)[0] if columns else []
         if columns and not isinstance(categorical, str):
-            # As levels, strata may hold what they like.
+            # As levels, strata may hold values of any kind.
             categorical = [*(categorical or ()), *columns]
-        return cls(Features.learn(X, categorical=categorical, exact=True, owner=owner), columns, tuple(known))
+        return cls(Features.learn(X, categorical=categorical, exact=True, owner=owner), columns, tuple(levels))
 
     @property
     def _positions(self) -> set[int]:
@@ -107,25 +107,25 @@ class Design:
     def to_plain(self) -> dict[str, Any]:
         """What was learned, as JSON can hold it."""
         strata = [list(stratum) for stratum in self.strata]
-        return {"features": self.features.to_plain(), "columns": list(self.columns), "strata": strata}
+        return {"features": self.features.to_dict(), "columns": list(self.columns), "strata": strata}
 
     @classmethod
     def from_plain(cls, plain: Any) -> Design:
         """Read back what `to_plain` gave; anything else is refused."""
         require(isinstance(plain, dict) and set(plain) == {"features", "columns", "strata"}, "its columns are unclear")
-        features, columns, strata = Features.from_plain(plain["features"]), plain["columns"], plain["strata"]
+        features, columns, strata = Features.from_dict(plain["features"]), plain["columns"], plain["strata"]
         require(isinstance(columns, list) and isinstance(strata, list), "its strata are unclear")
         for column in columns:
             named = isinstance(column, str) and column in (features.names_in or ())
             numbered = type(column) is int and 0 <= column < features.n_features_in
-            require(named or numbered, "its strata are not columns of its own")
+            require(named or numbered, "its strata are not columns of the model")
         sizes = {len(stratum) if isinstance(stratum, list) else -1 for stratum in strata}
         require(sizes == ({len(columns)} if columns else set()), "its strata are not those of their columns")
         levels = [level for stratum in strata for level in stratum]
         require(all(level is None or isinstance(level, (str, int, float)) for level in levels), "strata are unclear")
-        known = tuple(tuple(stratum) for stratum in strata)
-        require(len(set(known)) == len(known), "its strata must differ")
-        return cls(features, tuple(columns), known)
+        distinct = tuple(tuple(stratum) for stratum in strata)
+        require(len(set(distinct)) == len(distinct), "its strata must differ")
+        return cls(features, tuple(columns), distinct)
 
 
 def _strata_columns(strata: Any) -> tuple[str | int, ...]:

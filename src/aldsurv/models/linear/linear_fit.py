@@ -1,18 +1,20 @@
-"""How a linear model is fitted to the tables people have: dependent columns, separation, more columns than events."""
+"""How a linear model is fitted to real tables: dependent columns, separation, more columns than events."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import listed
 from aldsurv.errors import DataError, FitWarning
 from aldsurv.models.linear.dependent_columns import independent_columns, rank_of_rows
-from aldsurv.models.linear.newton import Evaluation, NoMaximumError, listed, maximise
+from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
 from aldsurv.quoting import quoted
 
 __all__ = ["LinearFit", "LinearProblem", "Penalty", "solve"]
@@ -22,11 +24,11 @@ IntArray = NDArray[np.intp]
 Function = Callable[[FloatArray], Evaluation]
 
 # With separation: a normal prior of standard deviation 2.5 for the effect of one standard deviation of a column, which
-# is weak (hazard ratios of up to about 100 are likely) and has a maximum always (Gelman et al. 2008).
+# is weak (hazard ratios of up to about 100 are likely) and always gives a maximum (Gelman et al. 2008).
 _SEPARATION_RIDGE = 1 / 2.5**2
-# After so many searches that each found further columns, all columns get the ridge.
+# After so many searches, each with further separated columns, all columns get the ridge.
 _MOST_ATTEMPTS = 10
-# Prior variances of the sum of all columns among which a ridge is chosen, from next to nothing to more than there is.
+# Prior variances of the sum of all columns among which a ridge is chosen, from negligible to larger than plausible.
 _VARIANCES = np.geomspace(1e-3, 16.0, 7)
 
 
@@ -48,27 +50,28 @@ class Penalty(NamedTuple):
     columns: tuple[str, ...]
 
 
-class LinearFit(NamedTuple):
-    """Parameters of all columns, 0 where a column was dropped.
+@dataclass(frozen=True, kw_only=True)
+class LinearFit:
+    """What a linear model learns: parameters of all columns, 0 where a column was dropped.
 
     Attributes
     ----------
-    point
-        The parameters (k,): those before the slopes, the slopes, those after.
-    covariance
+    standardised
+        Parameters (k,) of centred and scaled columns: those before the slopes, the slopes, those after.
+    standardised_covariance
         Their covariance (k, k), 0 for dropped columns; None where there are more columns than rows.
     log_likelihood
-        At the point, without any penalty.
+        Of the parameters, without any penalty.
     dropped
-        Why columns were dropped, by name.
+        Columns without a coefficient, by name, and why.
     penalty
-        A ridge that was not asked for.
+        A ridge that the fit needed without having been given one; else None.
     """
 
-    point: FloatArray
-    covariance: FloatArray | None
+    standardised: FloatArray
+    standardised_covariance: FloatArray | None
     log_likelihood: float
-    dropped: dict[str, str]
+    dropped: Mapping[str, str]
     penalty: Penalty | None
 
 
@@ -116,14 +119,14 @@ class LinearProblem(ABC):
 
 
 def solve(problem: LinearProblem, ridge: float) -> LinearFit:
-    """The maximum, after leaving out columns or adding a penalty where there would be none; warnings say so.
+    """The maximum, after leaving out columns or adding a penalty where there would be none, with warnings.
 
     Parameters
     ----------
     problem
         The likelihood.
     ridge
-        The penalty that was asked for; 0 for none.
+        The penalty that the user gave; 0 for none.
     """
     d, dropped = len(problem.names), _without_spread(problem)
     if dropped and len(dropped) == d:
@@ -149,8 +152,8 @@ def solve(problem: LinearProblem, ridge: float) -> LinearFit:
     return _placed(problem, _search(problem, kept, np.full(kept.size, ridge)), kept, dropped)
 
 
-class _Found(NamedTuple):
-    """Of the columns kept: what `LinearFit` has of all."""
+class _Maximum(NamedTuple):
+    """What `LinearFit` has for all columns, for those that were kept."""
 
     point: FloatArray
     covariance: FloatArray | None
@@ -158,7 +161,7 @@ class _Found(NamedTuple):
     penalty: Penalty | None = None
 
 
-def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray) -> _Found:
+def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray) -> _Maximum:
     """Newton's method; columns along which the likelihood has no maximum get a ridge."""
     columns, size = problem.x[:, kept], kept.size
     names = problem.parameters([problem.names[k] for k in kept])
@@ -176,7 +179,7 @@ def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray) -> _Foun
             )
         except NoMaximumError as error:
             slopes = {k - problem.before for k in error.parameters if problem.before <= k < problem.before + size}
-            # Where no slope can be blamed, or those that were blamed are not enough, all get a ridge.
+            # Where no slope is the cause, or a ridge on those was not enough, all get one.
             more = (slopes if attempt < _MOST_ATTEMPTS else set()) - needed or set(range(size)) - needed
             if not more and barrier:
                 raise
@@ -190,8 +193,8 @@ def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray) -> _Foun
             named = tuple(problem.names[kept[k]] for k in sorted(needed))
             penalty_ = Penalty("separation", _SEPARATION_RIDGE, named)
             _warn_of_separation(named, collapsed=collapsed)
-        return _Found(point, inverse(best.information), problem.likelihood(columns)(point).value, penalty_)
-    raise DataError("the likelihood has no maximum, with a penalty either. Look for extreme values.")
+        return _Maximum(point, inverse(best.information), problem.likelihood(columns)(point).value, penalty_)
+    raise DataError("the likelihood has no maximum, not even with a penalty", advice="Look for extreme values.")
 
 
 # ---- more columns than events
@@ -205,11 +208,11 @@ def _without_spread(problem: LinearProblem) -> dict[str, str]:
 def _too_many(problem: LinearProblem, every: IntArray) -> bool:
     """Whether the columns outnumber the events even after combinations of others were left out."""
     rank = rank_of_rows(problem.x[:, every])
-    # As many as rows allow: which of them to leave out would be the order of the columns, and nothing else.
+    # As many as rows allow: only the order of the columns would decide which of them to leave out.
     return rank > problem.events or rank >= len(problem.x) - 1
 
 
-def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float) -> _Found:
+def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float) -> _Maximum:
     """A ridge on all columns, chosen by the data if it is 0, in as many dimensions as there are rows.
 
     With a ridge the slopes are combinations of rows, so that d columns of n < d rows are n combinations of columns.
@@ -226,7 +229,7 @@ def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float) -> _Found
     else:
         strength, point, best = _chosen(problem, scores, every.size, names)
     slopes = point[problem.before : problem.before + size]
-    found = np.concatenate(
+    parameters = np.concatenate(
         [
             point[: problem.before],
             (slopes if directions is None else directions @ slopes) / spread,
@@ -235,12 +238,13 @@ def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float) -> _Found
     )
     covariance = None
     if directions is None:
-        back = np.ones(found.size)
-        back[problem.before : problem.before + size] = 1 / spread
-        covariance = inverse(best.information) * back * back[:, None]
+        factor = np.ones(parameters.size)
+        factor[problem.before : problem.before + size] = 1 / spread
+        covariance = inverse(best.information) * factor * factor[:, None]
     value = problem.likelihood(scores)(point).value
     named = tuple(problem.names[k] for k in every)
-    return _Found(found, covariance, value, None if ridge else Penalty("columns outnumber events", strength, named))
+    penalty_ = None if ridge else Penalty("columns outnumber events", strength, named)
+    return _Maximum(parameters, covariance, value, penalty_)
 
 
 def _reduced(scaled: FloatArray) -> tuple[FloatArray, FloatArray | None]:
@@ -259,7 +263,7 @@ def _chosen(
     """The ridge under which the data are most likely, by Laplace's approximation, and the maximum with it.
 
     A ridge is a normal prior of the slopes; their integral is that of a Gauss curve around the maximum. With a scale
-    σ the prior is that of slopes over σ, else a σ next to 0 and slopes that meet every time would be the likeliest.
+    σ the prior is that of slopes over σ, else a σ close to 0 and slopes that fit every time would be the likeliest.
     """
     size = scores.shape[1]
     evaluate, relative = problem.likelihood(scores), problem.after > 0
@@ -320,21 +324,27 @@ def penalised(evaluate: Function, penalty: FloatArray, *, relative: bool = False
 
 def inverse(information: FloatArray) -> FloatArray:
     """Inverse of a positive definite matrix, symmetric to the bit."""
-    found = np.linalg.inv(information)
-    return np.asarray((found + found.T) / 2)
+    inverted = np.linalg.inv(information)
+    return np.asarray((inverted + inverted.T) / 2)
 
 
-def _placed(problem: LinearProblem, found: _Found, kept: IntArray, dropped: dict[str, str]) -> LinearFit:
+def _placed(problem: LinearProblem, maximum: _Maximum, kept: IntArray, dropped: Mapping[str, str]) -> LinearFit:
     """The parameters of all columns."""
     size = problem.before + len(problem.names) + problem.after
     last = problem.before + len(problem.names)
     places = np.concatenate([np.arange(problem.before), problem.before + kept, np.arange(last, size)]).astype(np.intp)
-    point, covariance = np.zeros(size), found.covariance
-    point[places] = found.point
+    point, covariance = np.zeros(size), maximum.covariance
+    point[places] = maximum.point
     if covariance is not None and places.size < size:
         covariance = np.zeros((size, size))
-        covariance[np.ix_(places, places)] = found.covariance
-    return LinearFit(point, covariance, found.log_likelihood, dropped, found.penalty)
+        covariance[np.ix_(places, places)] = maximum.covariance
+    return LinearFit(
+        standardised=point,
+        standardised_covariance=covariance,
+        log_likelihood=maximum.log_likelihood,
+        dropped=dropped,
+        penalty=maximum.penalty,
+    )
 
 
 def _warn_of_dropped(dropped: dict[str, str], *, none_left: bool = False) -> None:
@@ -347,9 +357,9 @@ def _warn_of_dropped(dropped: dict[str, str], *, none_left: bool = False) -> Non
 
 def _warn_of_separation(names: tuple[str, ...], *, collapsed: bool) -> None:
     message = (
-        f"the coefficient{'s' * (len(names) != 1)} of {listed(names)} would be infinite: "
+        f"the coefficient{'s' * (len(names) != 1)} of {listed(names, 8)} would be infinite: "
         f"{'these columns separate' if len(names) != 1 else 'this column separates'} early from late times perfectly, "
-        "or a level has no event. A weak penalty keeps what is estimated finite; its size says little."
+        "or a level has no event. A weak penalty keeps the estimate finite; its size has little meaning."
         if not collapsed
         else "the spread of log time would be 0: all times are the same, or the columns explain them exactly. A weak "
         "penalty keeps it off 0."

@@ -1,4 +1,4 @@
-"""Maximum of a smooth log-likelihood by Newton's method, and words for likelihoods that have none."""
+"""Maximum of a smooth log-likelihood by Newton's method, and errors for likelihoods without one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import listed
 from aldsurv.errors import DataError
 from aldsurv.quoting import quoted
 
-__all__ = ["Evaluation", "NoMaximumError", "listed", "maximise"]
+__all__ = ["Evaluation", "NoMaximumError", "maximise"]
 
 FloatArray = NDArray[np.float64]
 
 _MOST_STEPS = 300
-# A coefficient of a scaled column that went this far has no end.
+# A coefficient of a scaled column that went this far goes to infinity.
 _FAR = 20.0
 
 
@@ -57,7 +58,7 @@ def maximise(
     names: Sequence[str],
     longest: FloatArray | float = np.inf,
 ) -> tuple[FloatArray, Evaluation]:
-    """The point of the largest value, and what the function is there.
+    """The point of the largest value, and the function there.
 
     Parameters
     ----------
@@ -141,13 +142,7 @@ def _no_maximum(step: FloatArray, names: Sequence[str]) -> NoMaximumError:
     running = np.flatnonzero(size > 0.3 * size.max()).tolist()
     return NoMaximumError(
         f"the likelihood grows without end with the coefficient{'s' * (len(running) > 1)} of "
-        f"{listed([names[k] for k in running])}: these columns separate early from late times perfectly, or a level "
+        f"{listed([names[k] for k in running], 8)}: these columns separate early from late times perfectly, or a level "
         "has no event. Join levels or leave columns out.",
         running,
     )
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names in quotation marks, not too many of them."""
-    shown = ", ".join(map(quoted, names[:most]))
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Choice, Constraint, Number, WholeNumber
+from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.file_entries import require, saved_parameters, with_parameters
+from aldsurv.models.fitted_state import fitted_state, set_columns, set_fitted_state
 from aldsurv.models.neural.fitting.preparation import (
     Rows,
     even_weights,
     in_unit,
     member_seeds,
-    rows_of,
     split_for_members,
     time_unit,
     with_log_times,
 )
-from aldsurv.models.training_rows import (
-    TrainedOn,
-    data_fingerprint,
-    distinct_times,
-    require_same_rows,
-    thinned,
-)
-from aldsurv.models.trees import boosted_file
+from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
+from aldsurv.models.search_space import OneOf, Range, SearchSpace
+from aldsurv.models.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.trees.boosted_outputs import SUPPORTS, BoostedOutputs
-from aldsurv.models.trees.boosted_settings import check_settings
+from aldsurv.models.trees.boosting_settings import BoostingSettings
+from aldsurv.models.trees.fitted_trees import FittedTrees
 from aldsurv.models.trees.tree_arrays import Trees
 
 if TYPE_CHECKING:
@@ -44,8 +45,11 @@ __all__ = ["BoostedALD"]
 
 FloatArray = NDArray[np.float64]
 
+_MOST = 10**6
+
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoostedALD(SurvivalEstimator):
     """Individual survival distributions by asymmetric Laplace distributions whose parameters boosted trees give.
 
@@ -62,17 +66,17 @@ class BoostedALD(SurvivalEstimator):
         Asymmetric Laplace components of each row's distribution. Of several, trees move one location, one scale and
         the weights; the places of the components around them, their scales and asymmetries are the same for all rows.
     members
-        Boosted models of the ensemble; the prediction is the mixture of theirs. Each has validation rows of its own.
+        Boosted models of the ensemble; the prediction is the mixture of theirs. Each has other validation rows.
     learning_rate
         Share of each tree that is taken.
     max_depth
         Splits from the root of a tree to a leaf, at most.
     min_child_weight
-        What the rows of a leaf must tell of its parameter at least, in rows as telling as the average one.
+        Least information that the rows of a leaf must hold on its parameter, in units of an average row's.
     l2
         How many such rows without any effect are added to each leaf.
     subsample, colsample
-        Share of the rows, and of the columns, that a tree sees.
+        Share of the rows, and of the columns, that a tree is grown on.
     max_rounds
         Rounds at most.
     patience
@@ -84,11 +88,11 @@ class BoostedALD(SurvivalEstimator):
     categorical
         Columns, by name or number, whose numbers are categories.
     unit
-        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
+        Name of the unit of time, such as ``"months"``; kept with the model, for its readers.
     n_jobs
         Threads; one by default.
     random_state
-        Seed: of the rows held out, and of those and the columns that a tree sees.
+        Seed: of the rows held out, and of the rows and columns that a tree is grown on.
 
     Attributes
     ----------
@@ -118,56 +122,66 @@ class BoostedALD(SurvivalEstimator):
     (True, (2, 3))
     """
 
-    trees_: Trees
-    outputs_: BoostedOutputs
-    start_: FloatArray
-    units_: FloatArray
-    rounds_: NDArray[np.int64]
-    validation_loss_: FloatArray
-    gain_: FloatArray
-    held_out_: bool
-    time_scale_: float
-    features_: Features
-    trained_on_: TrainedOn
+    support: str = field(default="log", kw_only=False)
+    components: int = 3
+    members: int = 5
+    learning_rate: float = 0.1
+    max_depth: int = 2
+    min_child_weight: float = 5.0
+    l2: float = 1.0
+    subsample: float = 0.8
+    colsample: float = 0.8
+    max_rounds: int = 1000
+    patience: int = 30
+    validation: float = 0.2
+    point: str = "median"
+    categorical: Sequence[str | int] | None = None
+    unit: str | None = None
+    n_jobs: int = 1
+    random_state: Any = None
 
-    def __init__(
-        self,
-        support: str = "log",
-        *,
-        components: int = 3,
-        members: int = 5,
-        learning_rate: float = 0.1,
-        max_depth: int = 2,
-        min_child_weight: float = 5.0,
-        l2: float = 1.0,
-        subsample: float = 0.8,
-        colsample: float = 0.8,
-        max_rounds: int = 1000,
-        patience: int = 30,
-        validation: float = 0.2,
-        point: str = "median",
-        categorical: Sequence[str | int] | None = None,
-        unit: str | None = None,
-        n_jobs: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.support = support
-        self.components = components
-        self.members = members
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_child_weight = min_child_weight
-        self.l2 = l2
-        self.subsample = subsample
-        self.colsample = colsample
-        self.max_rounds = max_rounds
-        self.patience = patience
-        self.validation = validation
-        self.point = point
-        self.categorical = categorical
-        self.unit = unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    trees_: Trees = field(init=False)
+    outputs_: BoostedOutputs = field(init=False)
+    start_: FloatArray = field(init=False)
+    units_: FloatArray = field(init=False)
+    gain_: FloatArray = field(init=False)
+    rounds_: NDArray[np.int64] = field(init=False)
+    validation_loss_: FloatArray = field(init=False)
+    held_out_: bool = field(init=False)
+    time_scale_: float = field(init=False)
+    features_: Features = field(init=False)
+    trained_on_: TrainedOn = field(init=False)
+
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
+        "support": Choice(tuple(SUPPORTS)),
+        "components": WholeNumber(1, 100),
+        "members": WholeNumber(1, 1000),
+        "learning_rate": Number(0, 1, above=True),
+        "max_depth": WholeNumber(1, 30),
+        "min_child_weight": Number(0),
+        "l2": Number(0),
+        "subsample": Number(0, 1, above=True),
+        "colsample": Number(0, 1, above=True),
+        "max_rounds": WholeNumber(1, _MOST),
+        "patience": WholeNumber(0, _MOST, meaning="0: never stop early"),
+        "validation": Number(0, 1, below=True, meaning="0: none"),
+        "point": POINT,
+        "categorical": CATEGORICAL,
+        "unit": UNIT,
+        "n_jobs": WholeNumber(1, 1024),
+    }
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
+        {
+            "components": OneOf((1, 2, 3, 5)),
+            "learning_rate": Range(0.02, 0.3, log=True),
+            "max_depth": OneOf((1, 2, 3, 4)),
+            "min_child_weight": Range(1.0, 50.0, log=True),
+            "l2": Range(0.1, 50.0, log=True),
+            "colsample": Range(0.3, 1.0),
+            "support": OneOf(("log", "positive", "real")),
+        },
+        "log_likelihood",
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from covariates and times.
@@ -175,7 +189,7 @@ class BoostedALD(SurvivalEstimator):
         Parameters
         ----------
         X
-            Covariates: array, pandas or polars frame, one row a subject.
+            Covariates: array, pandas or polars frame, one row per subject.
         y
             What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
             array, or a frame of two columns.
@@ -184,39 +198,44 @@ class BoostedALD(SurvivalEstimator):
         """
         from aldsurv.models.trees.boosted_rounds import require_xgboost
 
-        self._check_parameters()
+        self.check_parameters()
         require_xgboost()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
         x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
         require_same_rows(len(x), data)
-        told = data
+        observed = data
         if self.support == "log":
             data = with_log_times(data)
         scale = time_unit(data, "median")
         scaled = in_unit(data, scale)
         outputs = BoostedOutputs.of(self.support, int(self.components), scaled)
-        grown, rows = self._grown(x, scaled, outputs, scale)
-        times, xgboost = thinned(distinct_times(told)), {"xgboost": str(require_xgboost().__version__)}
-        fingerprint = data_fingerprint(x, told)
-        self._remember(
-            {
-                "trees_": Trees.joined([own.trees for own in grown], outputs.boosted),
-                "outputs_": outputs,
-                "start_": np.stack([own.start for own in grown]),
-                "units_": np.stack([own.units for own in grown]),
-                "gain_": np.sum([own.gain for own in grown], axis=0),
-                "rounds_": np.array([own.rounds for own in grown], np.int64),
-                "validation_loss_": np.array([own.losses[own.rounds] for own in grown]),
-                "held_out_": grown[0].held_out,
-                "time_scale_": scale,
-                "features_": features,
-                "trained_on_": TrainedOn.describe(told, times=times, fingerprint=fingerprint, packages=xgboost),
-                "unique_times_": times,
-            }
+        members, rows = self._grow_members(x, scaled, outputs, scale)
+        times, xgboost = thinned(distinct_times(observed)), {"xgboost": str(require_xgboost().__version__)}
+        fingerprint = data_fingerprint(x, observed)
+        self._adopt(
+            FittedTrees(
+                trees=Trees.joined([member.trees for member in members], outputs.boosted),
+                outputs=outputs,
+                start=np.stack([member.start for member in members]),
+                units=np.stack([member.units for member in members]),
+                gain=np.sum([member.gain for member in members], axis=0),
+                rounds=np.array([member.rounds for member in members], np.int64),
+                validation_loss=np.array([member.losses[member.rounds] for member in members]),
+                held_out=members[0].held_out,
+                time_scale=scale,
+                features=features,
+                trained_on=TrainedOn.describe(observed, times=times, fingerprint=fingerprint, packages=xgboost),
+                unique_times=times,
+            )
         )
-        self._check_skill(X, told, rows)
+        self._check_skill(X, observed, rows)
         return self
+
+    def _adopt(self, fitted: FittedTrees) -> None:
+        """Become fitted."""
+        set_fitted_state(self, fitted)
+        set_columns(self, fitted.features)
 
     def _check_skill(self, X: Any, data: SurvivalData, rows: Rows) -> None:
         """Warn if the members predict their validation rows no better than Kaplan-Meier does."""
@@ -230,40 +249,31 @@ class BoostedALD(SurvivalEstimator):
         parts = []
         for k, held in enumerate(rows.validation or ()):
             chosen = sampled_rows(held)
-            predicted = self.predict_members(rows_of(X, chosen))[k]
+            predicted = self.predict_members(take_rows(X, chosen))[k]
             # The constants beside the trees are fitted to these rows, too.
             parts.append(HeldPart(predicted, data[chosen], data))
         warn_without_skill(gain_over_kaplan_meier(parts, repeats=rows.repeats), type(self).__name__)
 
-    def _grown(
+    def _grow_members(
         self, x: NDArray[np.float32], data: SurvivalData, outputs: BoostedOutputs, unit: float
     ) -> tuple[list[Grown], Rows]:
-        """What became of each member, and which rows it had."""
+        """Each member after its last round, and which rows it had."""
         from aldsurv.models.trees.boosted_rounds import Part, best_constant, grow
 
         seeds = member_seeds(self.random_state, int(self.members))
         folds = np.random.default_rng(seeds[0])
         rows = split_for_members(data, float(self.validation), int(self.members), folds, find_copies(x, data))
-        given = even_weights(data)
-        weights = np.ones(len(data)) if given is None else given
+        even = even_weights(data)
+        weights = np.ones(len(data)) if even is None else even
 
         def part(chosen: NDArray[np.int64]) -> Part:
             return Part(x[chosen], outputs.likelihood(data[chosen], unit), weights[chosen])
 
         start = best_constant(part(np.flatnonzero(weights > 0)))
-        held_out = [None] * len(seeds) if rows.validation is None else [part(own) for own in rows.validation]
+        settings = BoostingSettings(**{entry.name: getattr(self, entry.name) for entry in fields(BoostingSettings)})
+        held_out = [None] * len(seeds) if rows.validation is None else [part(held) for held in rows.validation]
         members = zip(rows.train, held_out, seeds, strict=True)
-        return [grow(part(own), held, start, self.get_params(), seed) for own, held, seed in members], rows
-
-    def _remember(self, learned: Mapping[str, Any]) -> None:
-        """Become fitted: everything is set at once, after all that could fail."""
-        for name, value in learned.items():
-            setattr(self, name, value)
-        self.n_features_in_ = self.features_.n_features_in
-        if self.features_.names_in is not None:
-            self.feature_names_in_ = np.array(self.features_.names_in, dtype=object)
-        elif "feature_names_in_" in vars(self):
-            del self.feature_names_in_
+        return [grow(part(train), held, start, settings, seed) for train, held, seed in members], rows
 
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`, in the unit of the training times.
@@ -276,7 +286,7 @@ class BoostedALD(SurvivalEstimator):
     def predict_members(self, X: Any) -> list[SurvivalDistribution]:
         """What each member predicts for the rows of `X`, in the unit of the training times."""
         raw = self._raw(X)
-        return [self.outputs_.distribution(own).scaled(self.time_scale_) for own in raw]
+        return [self.outputs_.distribution(member).scaled(self.time_scale_) for member in raw]
 
     def _raw(self, X: Any) -> FloatArray:
         """Outputs (members, n, outputs)."""
@@ -303,8 +313,8 @@ class BoostedALD(SurvivalEstimator):
     def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
         """Parameters (n,) of each row by name, in the unit of the training times; with support log, of its log.
 
-        With several members it is the mean of theirs: the mixture has no such parameters of its own, but this tells
-        what moves them. Of several components, ``theta_1`` belongs to the one that began earliest.
+        With several members it is the mean of theirs: the mixture has no such parameters, but this shows what
+        moves them. Of several components, ``theta_1`` belongs to the one that began earliest.
         """
         names = ("theta", "sigma", "kappa", *(("weights",) if self.components > 1 else ()))
         parts = self.predict_members(X)
@@ -313,7 +323,7 @@ class BoostedALD(SurvivalEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each column (n_features_in_,) in the total gain: by how much splits on it bettered the loss."""
+        """Share of each column (n_features_in_,) in the total gain: by how much splits on it improved the loss."""
         self._require_fitted()
         ends = np.cumsum([plan.width for plan in self.features_.columns])
         gain = np.diff(np.concatenate([[0.0], np.cumsum(self.gain_)])[np.concatenate([[0], ends])])
@@ -335,12 +345,9 @@ class BoostedALD(SurvivalEstimator):
                 f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
                 f"  columns         {self.n_features_in_}, as {self.features_.width} numbers",
                 f"  rounds          {kept}",
-                f"  log-likelihood  {-self.validation_loss_.mean():.4f} a row on validation rows",
+                f"  log-likelihood  {-self.validation_loss_.mean():.4f} per row on validation rows",
             ]
         )
-
-    def _check_parameters(self) -> None:
-        check_settings(self.get_params())
 
     @property
     def error_point_(self) -> str:
@@ -352,19 +359,31 @@ class BoostedALD(SurvivalEstimator):
         """Networks or other members of an ensemble; 1 without one."""
         return len(self.rounds_)
 
-    def _band_stretch(self) -> float:
+    def band_stretch(self) -> float:
+        """Standard errors of the prediction in one standard deviation between the members."""
         members, share = self.n_members, float(self.validation)
         if not self.held_out_:
-            return super()._band_stretch()
+            return super().band_stretch()
         # Each member leaves a share of the rows out: a delete-d jackknife, as for networks.
         return float(np.sqrt((1 - share) / share * (members - 1) / members))
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return boosted_file.written(self)
+        document, arrays = fitted_state(self, FittedTrees).to_file()
+        return {"parameters": saved_parameters(self), **document}, arrays
 
     @classmethod
     def _from_file(
         cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
     ) -> BoostedALD:
-        model: BoostedALD = boosted_file.restored(cls, document, arrays, encoder)
+        if encoder is not None:
+            raise ParameterError("encoder cannot be used: the model was trained without one.", argument="encoder")
+        require("parameters" in document, "its parameters are missing")
+        model: BoostedALD = with_parameters(cls, document["parameters"])
+        model.check_parameters()
+        others = {name: entry for name, entry in document.items() if name != "parameters"}
+        model._adopt(
+            FittedTrees.from_file(
+                others, arrays, support=model.support, components=model.components, members=model.members
+            )
+        )
         return model

@@ -1,4 +1,4 @@
-"""What the sums of boosted trees stand for: asymmetric Laplace distributions, one a row or a mixture of several."""
+"""What the sums of boosted trees stand for: asymmetric Laplace distributions, one per row or a mixture of several."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS as _SUPPORTS
 from aldsurv.registry import FAMILIES
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class BoostedOutputs:
     """The outputs of one member.
 
     With one component they are θ, log σ and log κ, all of them boosted; with more, those of `MixtureOutputs` with tied
-    shapes, of which location, log scale and weights are. With support positive θ is the exponential of its output.
+    shapes, of which location, log scale and weights are boosted. With support positive θ is the exponential of its
+    output.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ class BoostedOutputs:
 
     @classmethod
     def of(cls, support: str, components: int, data: SurvivalData) -> BoostedOutputs:
-        """Those that suit the data, whose ties say how narrow a component may be."""
+        """Outputs for the data, whose ties decide how narrow a component may be."""
         if components == 1:
             return cls(support, 1, 0.0)
         from aldsurv.losses.likelihood.tied_times import least_component_scale
@@ -83,8 +85,8 @@ class BoostedOutputs:
         from aldsurv.losses.likelihood.boosting_slopes import AldRows, MixtureRows
 
         if self.components == 1:
-            return AldRows(self.support, data, unit=unit, exp_theta=self._exp_theta)
-        return MixtureRows(self.support, data, unit=unit, layout=self._layout, least_scale=self.least_scale)
+            return AldRows(_SUPPORTS[self.support], data, unit=unit, exp_theta=self._exp_theta)
+        return MixtureRows(_SUPPORTS[self.support], data, unit=unit, layout=self._layout, least_scale=self.least_scale)
 
     def distribution(self, raw: FloatArray) -> SurvivalDistribution:
         """What outputs (n, count) stand for."""
@@ -100,7 +102,7 @@ class BoostedOutputs:
         """The mixture, in equal parts, of what outputs (members, n, count) stand for."""
         if len(raw) == 1:
             return self.distribution(raw[0])
-        parts = [MixedAsymmetricLaplace(**self.columns(own), support=self.support) for own in raw]
+        parts = [MixedAsymmetricLaplace(**self.columns(member), support=self.support) for member in raw]
         return MixedAsymmetricLaplace.joined(parts)
 
     def columns(self, raw: FloatArray) -> dict[str, Any]:

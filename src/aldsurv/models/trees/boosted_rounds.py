@@ -1,9 +1,8 @@
-"""One member of a boosted ensemble: rounds of trees on the likelihood's slopes, until rows held out say stop."""
+"""One member of a boosted ensemble: rounds of trees on the likelihood's slopes, until held-out rows stop it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -14,6 +13,7 @@ from aldsurv.errors import MissingDependencyError
 from aldsurv.losses.likelihood.boosting_slopes import RowLosses
 from aldsurv.losses.rounding import on_grid, rounded
 from aldsurv.losses.steady_search import least_point
+from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.tree_arrays import Trees
 
 __all__ = ["Grown", "Part", "grow", "require_xgboost"]
@@ -24,10 +24,10 @@ FloatArray = NDArray[np.float64]
 _FARTHEST = 5.0
 # After so many rounds constants are fitted anew, by a few steps from where they were.
 _REFRESH, _REFRESH_STEPS, _START_STEPS = 5, 10, 200
-# As many rows speak for the first constants, so that a handful of rows held out cannot move them far.
+# As many rows are added in favour of the first constants, so that a few held-out rows cannot move them far.
 _PULL = 5.0
-# What trees are grown on is in multiples of this, where the average row's slope is 1: their sums over any rows are
-# exact, so that of two splits that divide the rows alike the same one is taken whatever order they were added in.
+# Slopes are rounded to multiples of this, where the average row's slope is 1: their sums over any rows are
+# exact, so that of two splits that divide the rows alike the same one is taken in whatever order rows are added.
 _STEP = 2.0**-20
 # A loss that falls by less has not fallen.
 _LEAST_GAIN = 1e-9
@@ -50,7 +50,7 @@ class Part:
 @final
 @dataclass(frozen=True)
 class Grown:
-    """What became of a member.
+    """A member after its last round.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Grown:
     units
         What one unit of a tree is in each boosted output (boosted,).
     gain
-        By how much splits on each column (columns,) bettered the approximation of the loss.
+        By how much splits on each column (columns,) improved the approximation of the loss.
     losses
         Mean loss of the rows held out (of the training rows, if none were) before each round and after the last.
     rounds
@@ -85,12 +85,12 @@ def require_xgboost() -> Any:
         import xgboost
     except ImportError:
         raise MissingDependencyError(
-            "BoostedALD needs xgboost to be fitted. Install it with: pip install 'aldsurv[trees]'."
+            "BoostedALD needs xgboost to be fitted", advice="Install it with: pip install 'aldsurv[trees]'."
         ) from None
     return xgboost
 
 
-def grow(train: Part, held_out: Part | None, start: FloatArray, settings: Mapping[str, Any], seed: int) -> Grown:
+def grow(train: Part, held_out: Part | None, start: FloatArray, settings: BoostingSettings, seed: int) -> Grown:
     """Boost until the loss of the rows held out has not fallen for `patience` rounds.
 
     Parameters
@@ -100,7 +100,7 @@ def grow(train: Part, held_out: Part | None, start: FloatArray, settings: Mappin
     start
         Outputs (outputs,) with which every row begins.
     settings
-        Those of the estimator, by name.
+        Those of the rounds.
     seed
         Decides which rows and columns a tree sees.
     """
@@ -111,10 +111,10 @@ def grow(train: Part, held_out: Part | None, start: FloatArray, settings: Mappin
         loss = state.loss(held_out or train, None)
         return Grown(Trees.none(), start, state.units, np.zeros(0), np.array([loss]), 0, held_out is not None)
     watched = held_out or train
-    matrices = [xgboost.DMatrix(part.x, nthread=settings["n_jobs"]) for part in (train, watched)]
+    matrices = [xgboost.DMatrix(part.x, nthread=settings.n_jobs) for part in (train, watched)]
     booster = xgboost.Booster(_options(settings, train.rows.boosted, seed), matrices)
     losses, best, kept = [state.loss(watched, None)], 0, state.start
-    for done in range(1, settings["max_rounds"] + 1):
+    for done in range(1, settings.max_rounds + 1):
         slopes, information = state.slopes_and_information(booster.predict(matrices[0], output_margin=True))
         booster.boost(matrices[0], iteration=done - 1, grad=slopes, hess=information)
         margins = booster.predict(matrices[1], output_margin=True)
@@ -123,7 +123,7 @@ def grow(train: Part, held_out: Part | None, start: FloatArray, settings: Mappin
         losses.append(state.loss(watched, margins))
         if losses[-1] < losses[best] - _LEAST_GAIN or held_out is None:
             best, kept = done, state.start
-        elif settings["patience"] and done - best >= settings["patience"]:
+        elif settings.patience and done - best >= settings.patience:
             break
     trees, gain = _read(booster, best, train.x.shape[1])
     return Grown(trees, kept, state.units, gain, np.array(losses), best, held_out is not None)
@@ -139,13 +139,13 @@ class _State:
         slopes = train.rows.losses_and_slopes(raw)[1][:, : self._boosted]
         information = train.rows.information(raw)
         share = train.weight[:, None] / train.weight.sum()
-        told = (share * information).sum(0)
-        # At the best constant the slopes' squares are on average what the rows tell.
+        mean_information = (share * information).sum(0)
+        # At the best constant the expected square of the slopes is the information.
         self._factor = np.ones(self._boosted)
         if train.rows.outputs > self._boosted:
-            self._factor = np.clip((share * slopes**2).sum(0) / told, 0.05, 1.0)
+            self._factor = np.clip((share * slopes**2).sum(0) / mean_information, 0.05, 1.0)
         self._factor = rounded(self._factor, _UNIT_DIGITS)
-        self.units = rounded(1 / np.sqrt(told * self._factor), _UNIT_DIGITS)
+        self.units = rounded(1 / np.sqrt(mean_information * self._factor), _UNIT_DIGITS)
 
     def raw(self, margins: Any) -> FloatArray:
         sums = np.asarray(margins, np.float64).reshape(-1, self._boosted)
@@ -157,7 +157,7 @@ class _State:
         raw, weight = self.raw(margins), self._train.weight[:, None]
         slopes = self._train.rows.losses_and_slopes(raw)[1][:, : self._boosted] * self.units * weight
         information = self._train.rows.information(raw) * (self._factor * self.units**2 * weight)
-        # No row is without information: a leaf of such rows would divide by nothing.
+        # Each row has some information, or a leaf of such rows would divide by 0.
         information = np.maximum(on_grid(information, _STEP), _STEP)
         return on_grid(slopes, _STEP).astype(np.float32), information.astype(np.float32)
 
@@ -167,14 +167,14 @@ class _State:
         return float((losses * part.weight).sum() / part.weight.sum())
 
     def refresh(self, part: Part, margins: Any) -> None:
-        """Fit start and constants anew to rows that the trees did not fit, as the trees are now.
+        """Fit start and constants again, to rows that the trees were not grown on.
 
-        On the training rows what the trees leave is too small, and so would the scales be.
+        Residuals of the training rows are too small, and so would the scales be.
         """
         moved = self.raw(margins) - self.start
         pull = _PULL / part.weight.sum()
-        found = _searched(part, self.start, np.ones_like(self.start), moved, self._first, pull, _REFRESH_STEPS)
-        self.start = np.round(found, _DECIMALS)
+        start = _searched(part, self.start, np.ones_like(self.start), moved, self._first, pull, _REFRESH_STEPS)
+        self.start = np.round(start, _DECIMALS)
 
 
 def best_constant(part: Part) -> FloatArray:
@@ -187,7 +187,7 @@ def best_constant(part: Part) -> FloatArray:
 
 
 def _polished(part: Part, start: FloatArray, reach: FloatArray) -> FloatArray:
-    """A few numbers brought nearer to the least loss without slopes, which break off where θ passes an event."""
+    """Closer to the least loss by a search without slopes, which are discontinuous where θ passes an event."""
     from scipy.optimize import minimize
 
     weight, before = part.weight / part.weight.sum(), part.rows.losses(start[None])
@@ -204,9 +204,9 @@ def _polished(part: Part, start: FloatArray, reach: FloatArray) -> FloatArray:
 def _searched(
     part: Part, start: FloatArray, reach: FloatArray, moved: FloatArray, first: FloatArray, pull: float, steps: int
 ) -> FloatArray:
-    """The point of least loss, the outputs being ``point + moved``; being off `first` has a price."""
+    """The point of least loss, the outputs being ``point + moved``, with a penalty on the distance to `first`."""
     weight, moved = part.weight / part.weight.sum(), np.atleast_2d(moved)
-    # Relative to the start, so that the search ends where it does whatever the unit of time adds to the loss.
+    # Relative to the start: the constant that the unit of time adds to the loss must not change where the search ends.
     before = part.rows.losses(start + moved)
 
     def loss_and_slopes(step: FloatArray) -> tuple[float, FloatArray]:
@@ -219,19 +219,19 @@ def _searched(
     return start + reach * least_point(loss_and_slopes, len(start), farthest=_FARTHEST, steps=steps)
 
 
-def _options(settings: Mapping[str, Any], outputs: int, seed: int) -> dict[str, Any]:
+def _options(settings: BoostingSettings, outputs: int, seed: int) -> dict[str, Any]:
     return {
         "objective": "reg:squarederror",
         "num_class": outputs,
         "base_score": 0.0,
         "tree_method": "hist",
-        "learning_rate": settings["learning_rate"],
-        "max_depth": settings["max_depth"],
-        "min_child_weight": settings["min_child_weight"],
-        "reg_lambda": settings["l2"],
-        "subsample": settings["subsample"],
-        "colsample_bytree": settings["colsample"],
-        "nthread": settings["n_jobs"],
+        "learning_rate": settings.learning_rate,
+        "max_depth": settings.max_depth,
+        "min_child_weight": settings.min_child_weight,
+        "reg_lambda": settings.l2,
+        "subsample": settings.subsample,
+        "colsample_bytree": settings.colsample,
+        "nthread": settings.n_jobs,
         "seed": seed % 2**31,
     }
 
@@ -242,24 +242,24 @@ def _read(booster: Any, rounds: int, columns: int) -> tuple[Trees, FloatArray]:
     if not rounds:
         return Trees.none(), gain
     model = json.loads(bytes(booster[:rounds].save_raw("json")))["learner"]["gradient_booster"]["model"]
-    found = model["trees"]
+    parts = model["trees"]
 
-    def nodes(name: str, kind: Any) -> NDArray[Any]:
-        return np.concatenate([np.asarray(tree[name], kind) for tree in found])
+    def nodes(name: str, kind: type) -> NDArray[Any]:
+        return np.concatenate([np.asarray(tree[name], kind) for tree in parts])
 
     left, right = nodes("left_children", np.int32), nodes("right_children", np.int32)
-    feature, told = nodes("split_indices", np.int32), nodes("split_conditions", np.float32)
+    feature, number = nodes("split_indices", np.int32), nodes("split_conditions", np.float32)
     leaf = left == -1
     np.add.at(gain, feature[~leaf], nodes("loss_changes", np.float64)[~leaf])
     trees = Trees(
         feature=np.where(leaf, np.int32(-1), feature),
-        threshold=np.where(leaf, np.float32(0), told),
+        threshold=np.where(leaf, np.float32(0), number),
         left=left,
         right=right,
         default_left=nodes("default_left", np.bool_),
-        value=np.where(leaf, told, np.float32(0)),
-        first=np.cumsum([0, *(len(tree["left_children"]) for tree in found)]).astype(np.int64),
+        value=np.where(leaf, number, np.float32(0)),
+        first=np.cumsum([0, *(len(tree["left_children"]) for tree in parts)]).astype(np.int64),
         output=np.asarray(model["tree_info"], np.int32),
     )
-    trees._check(columns, int(trees.output.max()) + 1)
+    trees.check(columns, int(trees.output.max()) + 1)
     return trees, gain

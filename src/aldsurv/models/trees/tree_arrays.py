@@ -26,7 +26,7 @@ _KINDS = {
 }
 # Rows times trees that are walked through at once: what a level of it needs stays in the processor's cache.
 _AT_ONCE = 1 << 16
-# A tree of a file that is deeper was made to keep a reader busy.
+# A deeper tree of an untrusted file would only cost time.
 _MOST_LEVELS = 64
 
 
@@ -93,39 +93,48 @@ class Trees:
         for name, kind in _KINDS.items():
             require(arrays[name].dtype == kind and arrays[name].ndim == 1, f"{name} of its trees is damaged")
         trees = Trees(**dict(arrays))
-        trees._check(columns, outputs)
+        trees.check(columns, outputs)
         return trees
 
-    def _check(self, columns: int, outputs: int) -> None:
+    def check(self, columns: int, outputs: int) -> None:
+        """Raise `ModelFileError` unless every walk through the trees ends at a leaf."""
         nodes, first = len(self.feature), self.first
         lengths = {len(getattr(self, name)) for name in ("threshold", "left", "right", "default_left", "value")}
         require(lengths == {nodes} and len(first) == len(self.output) + 1, "the arrays of its trees differ in length")
-        require(bool(first[0] == 0 and first[-1] == nodes and (np.diff(first) > 0).all()), "its trees begin nowhere")
-        require(bool(((self.output >= 0) & (self.output < outputs)).all()), "a tree adds to no output")
+        require(
+            bool(first[0] == 0 and first[-1] == nodes and (np.diff(first) > 0).all()),
+            "where its trees begin is unclear",
+        )
+        require(
+            bool(((self.output >= 0) & (self.output < outputs)).all()), "a tree adds to an output that is not there"
+        )
         finite = np.isfinite(self.threshold).all() and np.isfinite(self.value).all()
         require(bool(finite), "thresholds and values of its trees must be finite")
         leaf = self.feature == -1
-        require(bool((leaf | ((self.feature >= 0) & (self.feature < columns))).all()), "a tree looks at no column")
+        require(
+            bool((leaf | ((self.feature >= 0) & (self.feature < columns))).all()),
+            "a tree splits on a column that is not there",
+        )
         require(bool(((self.left == -1) == leaf).all() and ((self.right == -1) == leaf).all()), "a leaf has children")
-        base, end = self._own(first[:-1]), self._own(first[1:])
+        base, end = self._per_node(first[:-1]), self._per_node(first[1:])
         inner = np.flatnonzero(~leaf)
         children = np.concatenate([(base + side)[inner] for side in (self.left, self.right)])
         parents = np.concatenate([inner, inner])
-        require(bool(((children > parents) & (children < end[parents])).all()), "a tree leads out of itself")
-        # Each node but the root has one parent: no tree can be shorter than its nodes.
+        require(bool(((children > parents) & (children < end[parents])).all()), "a tree has children outside of it")
+        # Each node except the root has one parent.
         wanted = np.setdiff1d(np.arange(nodes), first[:-1])
-        require(np.array_equal(np.sort(children), wanted), "a node of its trees has not one parent")
+        require(np.array_equal(np.sort(children), wanted), "a node of its trees does not have one parent")
         require(self.levels <= _MOST_LEVELS, f"a tree is deeper than {_MOST_LEVELS} levels")
 
-    def _own(self, per_tree: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What is known of each tree, for each of its nodes."""
+    def _per_node(self, per_tree: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One value per tree, repeated for each of its nodes."""
         return np.repeat(per_tree, np.diff(self.first))
 
     def _children(self) -> NDArray[np.intp]:
         """Left and right child (nodes, 2) among all nodes; a leaf leads to itself."""
-        own, leaf = np.arange(len(self.feature)), self.feature == -1
-        base = self._own(self.first[:-1])
-        sides = [np.where(leaf, own, base + side) for side in (self.left, self.right)]
+        itself, leaf = np.arange(len(self.feature)), self.feature == -1
+        base = self._per_node(self.first[:-1])
+        sides = [np.where(leaf, itself, base + side) for side in (self.left, self.right)]
         return np.column_stack(sides).astype(np.intp)
 
     @property
@@ -144,7 +153,7 @@ class Trees:
         return _Walk(self)
 
     def sums(self, x: NDArray[np.float32], outputs: int) -> NDArray[np.float64]:
-        """What the trees add up to for each row (n, outputs); a row's sums do not depend on the rows beside it."""
+        """Sums of the trees for each row (n, outputs); those of a row do not depend on the other rows."""
         n = len(x)
         if not len(self) or not n:
             return np.zeros((n, outputs))
@@ -152,12 +161,12 @@ class Trees:
             # numpy would add a single column in another order.
             return self.sums(np.repeat(x, 2, axis=0), outputs)[:1]
         size = max(2, _AT_ONCE // len(self))
-        found = np.empty((n, outputs))
+        sums = np.empty((n, outputs))
         for start in range(0, n, size):
             # The last chunk must not be a single row, either.
             start = min(start, n - 2)
-            found[start : start + size] = self._walk.sums(x[start : start + size], outputs)
-        return found
+            sums[start : start + size] = self._walk.sums(x[start : start + size], outputs)
+        return sums
 
 
 class _Walk:

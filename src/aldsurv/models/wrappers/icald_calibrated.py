@@ -1,14 +1,16 @@
-"""A model of asymmetric Laplace distributions, whose parameters a small network puts right at random levels."""
+"""A model of asymmetric Laplace distributions, whose parameters a small network corrects at random levels."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Constraint, Number, WholeNumber
 from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -16,35 +18,27 @@ from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmet
 from aldsurv.distributions.wrappers.corrected import flat_mixture
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.file_entries import from_portable, portable, require, text
+from aldsurv.models.file_entries import require
+from aldsurv.models.fitted_state import set_fitted_state
 from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.neural.fitting.preparation import member_seeds, time_unit
-from aldsurv.models.neural.level_settings import check_level_settings
-from aldsurv.models.training_rows import TrainedOn
+from aldsurv.models.neural.level_settings import LEVEL_CONSTRAINTS
+from aldsurv.models.wrappers.held_out import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.level_correction import (
     apply_correction,
     correction_network,
     neutral_weights,
     train_correction,
 )
-from aldsurv.models.wrappers.nested import (
-    HeldOut,
-    NestedHabits,
-    check_parts,
-    choose_parts,
-    held_out,
-    read_rows,
-    unfitted,
-)
+from aldsurv.models.wrappers.wrapped_survival import WrappedSurvival
 from aldsurv.networks import Architecture
-from aldsurv.registry import MODELS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["ICALDCalibrated"]
 
-_INNER, _NETWORK = "inner.", "correction."
+_NETWORK = "correction."
 _ENTRIES = {"parameters", "inner", "features", "correction", "epochs"}
 _CLIP = 5.0
 # What is not a parameter: steps as calm as those of the models' default recipe.
@@ -52,7 +46,29 @@ _TRAINING: dict[str, Any] = {"optimizer": "adamw", "batch_size": "auto", "weight
 
 
 @final
-class ICALDCalibrated(NestedHabits, SurvivalEstimator):
+@dataclass(frozen=True)
+class Correction:
+    """What is learned about the levels of the model within.
+
+    Attributes
+    ----------
+    features
+        How columns become numbers for the network.
+    network, weights
+        The small network; weights have a leading axis of members.
+    epochs
+        After how many passes over the rows each member was best; none if nothing was trained.
+    """
+
+    features: Features
+    network: Architecture
+    weights: dict[str, NDArray[np.float32]]
+    epochs: list[int]
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class ICALDCalibrated(WrappedSurvival):
     """A trained model with individually calibrated levels, as far as its own parameters allow.
 
     The model within stays as it is. A small network is given the covariates and a random level q, and gives three
@@ -64,14 +80,9 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
 
     Parameters
     ----------
-    estimator
-        The model, whose predictions must be asymmetric Laplace distributions or mixtures of them; None for
-        ``ALDSurvival()``. It is not fitted itself, but ``estimator_``.
-    folds
-        Cross-fitting: each row is predicted by a model that learned from the other folds; the model that predicts
-        later has learned from all rows.
-    validation
-        In place of `folds` the share of the rows to hold out, as 0.2: the model is fitted once, to the others.
+    estimator, folds, validation, random_state
+        As in `NestedEstimatorMixin`. The predictions of the model within must be asymmetric Laplace distributions or
+        mixtures of them.
     likelihood_share
         w, above 0 and up to 1.
     target
@@ -86,9 +97,6 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         Of the small network's training.
     stopping
         Share of the rows that decides when it stops, at fixed levels; 0 for none.
-    random_state
-        An integer, a numpy Generator, or None for fresh randomness. It is the seed of an `estimator` that has none,
-        too.
 
     Attributes
     ----------
@@ -110,43 +118,26 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
     MixedAsymmetricLaplace(n=2, components=32, support='real')
     """
 
-    estimator_: SurvivalEstimator
-    features_: Features
-    network_: Architecture
-    weights_: dict[str, NDArray[np.float32]]
-    epochs_: list[int]
-    trained_on_: TrainedOn | None
+    likelihood_share: float = 0.5
+    target: str = "cdf"
+    nodes: int = 32
+    hidden: Sequence[int] = (32,)
+    members: int = 1
+    learning_rate: float = 0.003
+    max_epochs: int = 200
+    patience: int = 10
+    stopping: float = 0.2
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        folds: int = 5,
-        validation: float | None = None,
-        likelihood_share: float = 0.5,
-        target: str = "cdf",
-        nodes: int = 32,
-        hidden: Sequence[int] = (32,),
-        members: int = 1,
-        learning_rate: float = 0.003,
-        max_epochs: int = 200,
-        patience: int = 10,
-        stopping: float = 0.2,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.folds = folds
-        self.validation = validation
-        self.likelihood_share = likelihood_share
-        self.target = target
-        self.nodes = nodes
-        self.hidden = hidden
-        self.members = members
-        self.learning_rate = learning_rate
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.stopping = stopping
-        self.random_state = random_state
+    features_: Features = field(init=False)
+    network_: Architecture = field(init=False)
+    weights_: dict[str, NDArray[np.float32]] = field(init=False)
+    epochs_: list[int] = field(init=False)
+
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
+        **LEVEL_CONSTRAINTS,
+        "members": WholeNumber(1, 1000),
+        "stopping": Number(0, 1, below=True, meaning="0: none"),
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from covariates and times.
@@ -158,29 +149,30 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         sample_weight
             A weight for each row; multiplies those of `y`.
         """
-        self._check_parameters()
+        self.check_parameters()
         require_torch(type(self).__name__)
         data = read_rows(X, y, sample_weight)
         seeds = member_seeds(self.random_state, 2 + self.members)
         parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
-        found = held_out(unfitted(self._inner(), seeds[1]), X, data, parts)
+        held_out = predict_held_out(unfitted(self._inner(), seeds[1]), X, data, parts)
         with warnings.catch_warnings():
-            # The model within has said it.
+            # The model within has given them.
             warnings.simplefilter("ignore")
             categorical = self._inner().get_params().get("categorical")
             features = Features.learn(X, categorical=categorical, clip=_CLIP, owner=type(self).__name__)
             x = features.transform(X)
         network = correction_network(features.width, self.hidden)
-        if found.parts:
-            weights, epochs = self._train(network, x[np.concatenate(parts)], found, seeds[2:])
+        if held_out.parts:
+            weights, epochs = self._train(network, x[np.concatenate(parts)], held_out, seeds[2:])
         else:
             warnings.warn(
                 f"{data.n_events} events are too few to calibrate by: predictions stay as they are.", stacklevel=2
             )
             neutral = neutral_weights(network, seeds[2:])
-            weights, epochs = {name: np.stack([own[name] for own in neutral]) for name in neutral[0]}, []
-            _mixture(found.model.predict_distribution(X), found.model)
-        self._remember(found.model, features, network, weights, epochs)
+            weights, epochs = {name: np.stack([member[name] for member in neutral]) for name in neutral[0]}, []
+            _mixture(held_out.model.predict_distribution(X), held_out.model)
+        self._set_estimator(held_out.model)
+        set_fitted_state(self, Correction(features, network, weights, epochs))
         return self
 
     def predict_distribution(self, X: Any) -> SurvivalDistribution:
@@ -189,7 +181,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         return self._corrected([self.estimator_.predict_distribution(X)], X)[0]
 
     def predict_members(self, X: Any) -> list[SurvivalDistribution]:
-        """What each member of the model within predicts for the rows of `X`, put right as the prediction is.
+        """What each member of the model within predicts for the rows of `X`, corrected as the prediction is.
 
         `predict_distribution` is their mixture, in equal parts.
         """
@@ -199,44 +191,26 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
     def _corrected(self, predicted: Sequence[SurvivalDistribution], X: Any) -> list[SurvivalDistribution]:
         bases = [_mixture(each, self.estimator_) for each in predicted]
         with warnings.catch_warnings():
-            # The model within has said it.
+            # The model within has given them.
             warnings.simplefilter("ignore")
             x = self.features_.transform(X, owner=type(self).__name__)
         return [apply_correction(self.network_, self.weights_, x, base, self.nodes) for base in bases]
 
-    @property
-    def n_members(self) -> int:
-        """Networks or other members of an ensemble; 1 without one."""
-        return self.estimator_.n_members
-
-    @property
-    def innermost(self) -> SurvivalEstimator:
-        """The model that learns from the columns."""
-        return self.estimator_.innermost
-
-    def fitted_settings(self) -> dict[str, Any]:
-        """The settings, and those of the model within."""
-        inner = {"model": MODELS.name_of(type(self.estimator_)), **self.estimator_.fitted_settings()}
-        return {**super().fitted_settings(), "estimator": inner}
-
-    def _band_stretch(self) -> float:
-        return self.estimator_._band_stretch()
-
     def summary(self) -> str:
-        """What was trained, after what the model within has to say."""
+        """The model within, and how long its correction was trained."""
         self._require_fitted()
         kept = ", ".join(map(str, self.epochs_)) or "none"
         return f"Individually calibrated {type(self.estimator_).__name__}\n  epochs          kept {kept}"
 
     def _train(
-        self, network: Architecture, x: NDArray[np.float32], found: HeldOut, seeds: Sequence[int]
+        self, network: Architecture, x: NDArray[np.float32], held_out: HeldOut, seeds: Sequence[int]
     ) -> tuple[dict[str, NDArray[np.float32]], list[int]]:
-        bases = [_mixture(predicted, found.model) for predicted, _ in found.parts]
-        data = SurvivalData.concatenate([rows for _, rows in found.parts])
-        base = bases[0]._join(bases[1:])
+        bases = [_mixture(predicted, held_out.model) for predicted, _ in held_out.parts]
+        data = SurvivalData.concatenate([rows for _, rows in held_out.parts])
+        base = SurvivalDistribution.concatenate(bases)
         unit = time_unit(data, "median")
         if base.support == "log":
-            # An event at time 0 has no logarithm: of the factors it can tell nothing.
+            # An event at time 0 has no logarithm: it holds no information on the factors.
             later = np.flatnonzero(~data.event | (data.time > 0))
             x, base, data = x[later], base[later], data[later]
         settings = {name: getattr(self, name) for name in ("learning_rate", "max_epochs", "patience")}
@@ -254,103 +228,40 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         )
         return weights, [int(epoch) for epoch in history.best_epoch]
 
-    def _inner(self) -> SurvivalEstimator:
-        if self.estimator is None:
-            from aldsurv.models.neural.ald import ALDSurvival
-
-            return ALDSurvival()
-        inner: SurvivalEstimator = self.estimator
-        return inner
-
-    def set_outcome_columns(self, columns: Mapping[str, str]) -> None:
-        """Keep with the model within which columns of a table held the outcome."""
-        self.estimator_.set_outcome_columns(columns)
-        self.trained_on_ = self.estimator_.trained_on_
-
-    @property
-    def error_point_(self) -> str:
-        """The summary that `predict_time` gives."""
-        self._require_fitted()
-        return self.estimator_.error_point_
-
-    @property
-    def ranking_point_(self) -> str:
-        """The summary by which rows are ranked."""
-        self._require_fitted()
-        return self.estimator_.ranking_point_
-
-    def _check_parameters(self) -> None:
-        check_parts(self.folds, self.validation)
-        check_level_settings(self.likelihood_share, self.target, self.nodes)
-        members, share = self.members, self.stopping
-        if not isinstance(members, (int, np.integer)) or isinstance(members, bool) or not 1 <= members <= 1000:
-            raise ParameterError(f"members must be a whole number from 1 to 1000, but is {members!r}.")
-        if not isinstance(share, (int, float, np.number)) or isinstance(share, bool) or not 0 <= share < 1:
-            raise ParameterError(f"stopping must be a share from 0 (none) to below 1, but is {share!r}.")
-
-    def _remember(
-        self,
-        model: SurvivalEstimator,
-        features: Features,
-        network: Architecture,
-        weights: dict[str, NDArray[np.float32]],
-        epochs: list[int],
-    ) -> None:
-        self.estimator_, self.features_, self.network_, self.weights_ = model, features, network, weights
-        self.epochs_, self.trained_on_ = epochs, model.trained_on_
-        self.unique_times_, self.n_features_in_ = model.unique_times_, model.n_features_in_
-        if "feature_names_in_" in vars(model):
-            self.feature_names_in_ = model.feature_names_in_
-        elif "feature_names_in_" in vars(self):
-            del self.feature_names_in_
-
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        document, arrays = self.estimator_._to_file()
-        own = self.get_params(deep=False)
-        entries = {
-            "parameters": {name: portable(value) for name, value in own.items() if name != "estimator"},
-            "inner": {"model": MODELS.name_of(type(self.estimator_)), "entries": document},
-            "features": self.features_.to_plain(),
+        entries, arrays = self._inner_to_file()
+        entries |= {
+            "features": self.features_.to_dict(),
             "correction": self.network_.to_plain(),
             "epochs": self.epochs_,
         }
-        weights = {f"{_NETWORK}{name}": array for name, array in self.weights_.items()}
-        return entries, {**weights, **{f"{_INNER}{name}": array for name, array in arrays.items()}}
+        return entries, {**{f"{_NETWORK}{name}": array for name, array in self.weights_.items()}, **arrays}
 
     @classmethod
     def _from_file(
         cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
     ) -> ICALDCalibrated:
         require(set(document) == _ENTRIES, "its entries are not those of a calibrated model")
-        parameters, inner, epochs = document["parameters"], document["inner"], document["epochs"]
-        known = set(cls.parameter_defaults()) - {"estimator"}
-        require(isinstance(parameters, dict) and set(parameters) == known, "its parameters are unclear")
-        require(isinstance(inner, dict) and set(inner) == {"model", "entries"}, "the model within is unclear")
-        require(isinstance(inner["entries"], dict), "the model within is unclear")
+        model, fitted, others = cls._inner_from_file(document, arrays, encoder)
+        epochs = document["epochs"]
         require(isinstance(epochs, list) and all(isinstance(k, int) for k in epochs), "its epochs are unclear")
-        starts = (_NETWORK, _INNER)
-        require(all(name.startswith(starts) for name in arrays), "it holds arrays that are not of this model")
-        weights, within = (
-            {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
-            for start in starts
-        )
-        features, network = Features.from_plain(document["features"]), Architecture.from_plain(document["correction"])
-        fitted = MODELS.load(text(inner["model"], "model"))._from_file(inner["entries"], within, encoder)
-        model = cls(unfitted(fitted), **{name: from_portable(value) for name, value in parameters.items()})
-        model._check_parameters()
-        wanted = correction_network(features.width, network.hidden)
-        require(network == wanted, "columns and network do not fit together")
+        require(all(name.startswith(_NETWORK) for name in others), "it holds arrays that are not of this model")
+        weights = {name.removeprefix(_NETWORK): array for name, array in others.items()}
+        features, network = Features.from_dict(document["features"]), Architecture.from_plain(document["correction"])
+        expected = correction_network(features.width, network.hidden)
+        require(network == expected, "columns and network do not fit together")
         require(features.n_features_in == fitted.n_features_in_, "its columns are not those of the model within")
         network.check_arrays(weights, model.members)
-        model._remember(fitted, features, network, weights, epochs)
+        model._set_estimator(fitted)
+        set_fitted_state(model, Correction(features, network, weights, epochs))
         return model
 
 
 def _mixture(predicted: SurvivalDistribution, model: SurvivalEstimator) -> MixedAsymmetricLaplace:
-    found = flat_mixture(predicted)
-    if found is None:
+    mixture = flat_mixture(predicted)
+    if mixture is None:
         raise ParameterError(
             f"estimator must predict asymmetric Laplace distributions, as ALDSurvival does, but "
             f"{type(model).__name__} predicts {type(predicted).__name__}. RecalibratedSurvival takes any model."
         )
-    return found
+    return mixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aldsurv.registry import MODELS
 from aldsurv.reports.model.cautions import Caution
 from aldsurv.reports.model.citation import bibtex, references
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
@@ -29,7 +30,7 @@ def caution_section(given: Sequence[Caution]) -> Section:
 def model_section(evaluated: EvaluatedModel) -> Section:
     """Kind, training and settings of the model."""
     model, trained_on = evaluated.model, evaluated.model.trained_on_
-    entries = [("Kind", type(model).__name__)]
+    entries = [("Kind", f"{MODELS.title_of(type(model))} ({type(model).__name__})")]
     if trained_on is not None:
         share = percent(trained_on.events / trained_on.rows)
         first, last = number(trained_on.first_time), time_with_unit(trained_on.last_time, evaluated.unit)

@@ -1,0 +1,71 @@
+"""A model's predictions for the rows of a table, beside what was observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from aldsurv.cli.shared.error_text import errors_of_model
+from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table
+from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
+from aldsurv.errors import DataError, ParameterError
+from aldsurv.quoting import quoted
+
+if TYPE_CHECKING:
+    from aldsurv.data.survival_data import SurvivalData
+    from aldsurv.distributions import SurvivalDistribution
+    from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.tables.table import Table
+
+__all__ = ["TablePredictions", "predict_table", "read_training_rows"]
+
+
+@final
+@dataclass(frozen=True)
+class TablePredictions:
+    """A model and what it predicts for the rows of a table.
+
+    Attributes
+    ----------
+    path, model
+        The file of the model, and the model.
+    table, rows, predicted
+        The table, its outcome, and the distribution of each row.
+    """
+
+    path: str
+    model: SurvivalEstimator
+    table: Table
+    rows: SurvivalData
+    predicted: SurvivalDistribution
+
+
+def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> TablePredictions:
+    """Load a model, read a table with its outcome, and predict."""
+    model = load_model(model_path)
+    # Of several models the message says which one cannot be used with the table.
+    with errors_of_model(model_path):
+        columns = outcome_columns_of(model, given)
+        table = read_model_table(table_path, model, columns)
+        rows = _observed_rows(table, columns)
+        return TablePredictions(model_path, model, table, rows, model.predict_distribution(table.x))
+
+
+def read_training_rows(path: str | None, predictions: TablePredictions, given: OutcomeColumns) -> SurvivalData:
+    """Rows that the censoring is estimated from: those of `path`, or without one those that are predicted."""
+    if path is None:
+        return predictions.rows
+    rows = read_outcome_table(path, outcome_columns_of(predictions.model, given)).y
+    if rows is None:
+        raise ParameterError(f"--train {path!r} has no outcome.")
+    return rows
+
+
+def _observed_rows(table: Table, columns: OutcomeColumns) -> SurvivalData:
+    if table.y is None or table.y.right_censored.all():
+        advice = f"Check which value of {quoted(columns.event)} is the event, and name it by --event-value."
+        raise DataError(
+            f"{str(table.path)!r} has no event in {len(table)} rows: there is nothing to compare predictions with",
+            advice=advice if columns.event else "Check the columns of the bounds.",
+        )
+    return table.y

@@ -1,0 +1,113 @@
+"""What ``aldsurv fit`` is asked for, checked before anything is read or trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from aldsurv.cli.shared.outcome_options import OutcomeColumns
+from aldsurv.errors import ParameterError
+from aldsurv.models.base import SurvivalEstimator
+from aldsurv.quoting import quoted
+from aldsurv.registry import MODELS
+
+__all__ = ["FitRequest", "Setting", "chosen_parameters", "default_target"]
+
+Setting = str | int | float
+
+
+@final
+@dataclass(frozen=True)
+class FitRequest:
+    """A table, a model and its settings, and how it is tested and tuned.
+
+    Attributes
+    ----------
+    table, outcome, drop, categorical
+        The file, and what its columns are.
+    model, parameters
+        Registered name of the model, and those of its parameters that were given as options.
+    seed
+        Of everything random.
+    held_out
+        Share of the rows to test on.
+    trials
+        Of a search for settings; None for no search.
+    target
+        Where the model goes.
+    show_progress
+        Whether training shows how far it is.
+    """
+
+    table: Path
+    outcome: OutcomeColumns
+    drop: tuple[str, ...]
+    categorical: tuple[str, ...]
+    model: str
+    parameters: Mapping[str, Setting]
+    seed: int
+    held_out: float
+    trials: int | None
+    target: Path
+    show_progress: bool
+
+    @property
+    def estimator_type(self) -> type[SurvivalEstimator]:
+        """The class of the model."""
+        estimator_type: type[SurvivalEstimator] = MODELS.load(self.model)
+        return estimator_type
+
+    def check(self) -> None:
+        """Raise `ParameterError` for what training would refuse whatever the rows are."""
+        self.outcome.require_pair()
+        if not 0 <= self.held_out < 1:
+            raise ParameterError(f"--held-out must be a share from 0 (none) to below 1, but is {self.held_out:g}.")
+        if self.seed < 0:
+            raise ParameterError(f"--seed must be a whole number from 0 on, but is {self.seed}.")
+        if self.trials is not None and self.trials < 1:
+            raise ParameterError(f"--tune must be a number of trials from 1 on, but is {self.trials}.")
+        self.estimator_type(**self.parameters).check_parameters()
+        if self.trials is not None:
+            from aldsurv.tuning.record import import_optuna
+
+            import_optuna()
+
+    def unfitted(self, settings: Mapping[str, Setting], categorical: tuple[str, ...]) -> SurvivalEstimator:
+        """The model with these settings, the seed and, of those it has, the parameters that are not settings."""
+        others = {
+            "random_state": self.seed,
+            "progress": "auto" if self.show_progress else False,
+            "categorical": list(categorical) or None,
+        }
+        names = self.estimator_type.parameter_defaults()
+        return self.estimator_type(**settings, **{name: value for name, value in others.items() if name in names})
+
+
+def chosen_parameters(model: str, options: Mapping[str, Setting | None]) -> dict[str, Setting]:
+    """The options that were used, each of which must be a parameter of the model.
+
+    Parameters
+    ----------
+    model
+        Registered name.
+    options
+        By name of the parameter; None for one that was not used.
+    """
+    names = MODELS.load(model).parameter_defaults()
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name in chosen:
+        if name not in names:
+            has = " and ".join(f"--{option}" for option in options if option in names) or "none"
+            others = [other for other in MODELS if name in MODELS.load(other).parameter_defaults()]
+            raise ParameterError(
+                f"the model {quoted(model)} has no --{name}. Of {', '.join(f'--{option}' for option in options)} it "
+                f"has {has}; models with --{name}: {', '.join(others)}."
+            )
+    return chosen
+
+
+def default_target(table: Path) -> Path:
+    """The name of the table with the ending of models, in the current folder."""
+    return Path(f"{Path(table.name.removesuffix('.gz')).stem}.aldsurv")

@@ -1,0 +1,188 @@
+"""What ``aldsurv fit`` does: read the table, fit to a part and score the rest, fit to all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from aldsurv.checks import listed
+from aldsurv.cli.fit import fit_text
+from aldsurv.cli.fit.fit_request import FitRequest, Setting, default_target
+from aldsurv.cli.fit.held_out_scores import HeldOutScores, score_held_out, split_table
+from aldsurv.cli.shared.column_uses import ColumnText, table_columns
+from aldsurv.cli.shared.error_text import errors_in_file
+from aldsurv.cli.shared.input_files import read_outcome_table
+from aldsurv.cli.shared.notes import Notes
+from aldsurv.cli.shared.number_text import format_count
+from aldsurv.cli.shared.progress import progress_line
+from aldsurv.columns.features import Features
+from aldsurv.errors import AldsurvError, DataError, ParameterError
+from aldsurv.files.writing import is_stream
+from aldsurv.models.base import SurvivalEstimator
+from aldsurv.quoting import printable, quoted
+
+if TYPE_CHECKING:
+    from aldsurv.cli.fit.fit_text import Printer
+    from aldsurv.tables.table import Table
+    from aldsurv.tuning.search import Trial, Tuning
+
+__all__ = ["FitResult", "TableSummary", "TuningResult", "run_fit", "summarize_table"]
+
+
+@final
+@dataclass(frozen=True)
+class TableSummary:
+    """The table, and how each of its columns is used."""
+
+    table: Table
+    columns: list[ColumnText]
+
+
+@final
+@dataclass(frozen=True)
+class TuningResult:
+    """A search for settings, and the file with its trials."""
+
+    tuning: Tuning
+    journal: Path
+
+
+@final
+@dataclass(frozen=True)
+class FitResult:
+    """A fitted model, and how well it predicts.
+
+    Attributes
+    ----------
+    model
+        The model to save.
+    rows
+        How many rows it was fitted to.
+    scores
+        Metrics on the rows held out; None without them.
+    tuning
+        The search for settings; None without one.
+    interrupted
+        Whether training was ended by Ctrl-C.
+    """
+
+    model: SurvivalEstimator
+    rows: int
+    scores: HeldOutScores | None
+    tuning: TuningResult | None
+    interrupted: bool
+
+
+def summarize_table(request: FitRequest) -> TableSummary:
+    """Read the table, and learn how the model will use each column."""
+    table = read_outcome_table(request.table, request.outcome, drop=request.drop, categorical=request.categorical)
+    path, owner = str(table.path), request.estimator_type
+    if table.categorical and "categorical" not in owner.parameter_defaults():
+        raise ParameterError(
+            f"the model {quoted(request.model)} has no --categorical, but {listed(table.categorical)} holds codes. "
+            "Drop such columns, or write them as text."
+        )
+    if not table.x:
+        raise ParameterError(f"{path!r} has no columns to learn from beside the outcome. Drop fewer.")
+    with errors_in_file(path):
+        features = Features.learn(table.x, categorical=table.categorical, owner=owner.__name__)
+    if not features.width:
+        rows = format_count(len(table), "row")
+        raise DataError(f"{path!r}: no column has two values to learn from in its {rows}. Give more rows or columns.")
+    return TableSummary(table, table_columns(table, features, request.outcome))
+
+
+def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -> FitResult:
+    """Hold rows out, search for settings, fit, score, and fit to all rows.
+
+    Parameters
+    ----------
+    request, table
+        What to do, with which rows.
+    printer
+        Prints results on the way.
+    notes
+        Gets what the user should know.
+    """
+    _note_copies(request, table, notes)
+    train, test = split_table(table, request.held_out, request.seed, notes)
+    settings: dict[str, Setting] = dict(request.parameters)
+    tuning = None
+    if request.trials is not None:
+        tuning = _tune(request, request.trials, train)
+        settings |= tuning.tuning.best
+        printer.show(fit_text.tuning_text(tuning))
+    model = fit_model(request, settings, train)
+    if test is None:
+        return FitResult(model, len(train), None, tuning, model.innermost.interrupted_)
+    scores = score_held_out(model, train, test, request.seed, notes)
+    printer.show(fit_text.held_out_text(scores, len(train)))
+    notes.show()
+    if model.innermost.interrupted_:
+        return FitResult(model, len(train), scores, tuning, interrupted=True)
+    try:
+        final_model = fit_model(request, settings, table)
+    except KeyboardInterrupt:
+        # Not one epoch was done: the model that was tested is complete.
+        return FitResult(model, len(train), scores, tuning, interrupted=True)
+    return FitResult(final_model, len(table), scores, tuning, final_model.innermost.interrupted_)
+
+
+def fit_model(request: FitRequest, settings: dict[str, Setting], rows: Table) -> SurvivalEstimator:
+    """The model with these settings, fitted to the rows."""
+    return request.unfitted(settings, rows.categorical).fit(rows.x, rows.y)
+
+
+def _note_copies(request: FitRequest, table: Table, notes: Notes) -> None:
+    """Say that some rows are there more than once, where any are held out."""
+    from aldsurv.columns.row_copies import count_extra, find_copies
+
+    splits = request.held_out or request.trials or "validation" in request.estimator_type.parameter_defaults()
+    copies = find_copies(table.x, table.y) if splits and table.y is not None else None
+    if copies is not None:
+        count = count_extra(copies)
+        copied = "1 row is an exact copy of another" if count == 1 else f"{count} rows are exact copies of others"
+        notes.add(f"{copied}: copies stay on the same side of every split.")
+
+
+def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
+    from aldsurv.tuning.search import search_fingerprint, tune
+
+    estimator_type = request.estimator_type
+    fixed = {name: value for name, value in request.parameters.items() if name not in ("members", "unit")}
+    settings = {**fixed, "categorical": list(rows.categorical) or None}
+    name = search_fingerprint(estimator_type, rows.x, rows.y, settings=settings, random_state=request.seed)
+    # No file can be put beside a device or a pipe.
+    place = default_target(rows.path) if is_stream(request.target) else request.target
+    journal = place.with_name(f"{place.stem}.tune-{name[:12]}.journal")
+    is_new = not journal.exists()
+    scores: list[float] = []
+    try:
+        with progress_line(show=request.show_progress) as show:
+
+            def report_progress(trial: Trial) -> None:
+                scores.extend([] if trial.score is None else [trial.score])
+                best = f", best score {max(scores):.4f}" if scores else ""
+                show(f"trial {trial.number} of {trials}{best}")
+
+            tuning = tune(
+                estimator_type,
+                rows.x,
+                rows.y,
+                trials=trials,
+                settings=settings,
+                random_state=request.seed,
+                storage=journal,
+                on_trial=report_progress,
+            )
+    except AldsurvError:
+        # Do not leave an empty journal behind.
+        if is_new:
+            journal.unlink(missing_ok=True)
+        raise
+    except KeyboardInterrupt:
+        if request.show_progress:
+            fit_text.show_note(f"the trials so far are in {printable(journal)}: the same command goes on from there.")
+        raise
+    return TuningResult(tuning, journal)

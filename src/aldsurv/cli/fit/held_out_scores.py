@@ -1,0 +1,135 @@
+"""How well a model predicts rows that were held out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast, final
+
+import numpy as np
+
+from aldsurv.cli.shared.metric_scores import Score, impossible_rows_note, infinite_times_note, metric_warnings
+from aldsurv.cli.shared.notes import Notes
+from aldsurv.errors import CensoringError
+from aldsurv.models.neural.fitting.skill_check import HeldPart, gain_over_kaplan_meier, sampled_rows
+from aldsurv.registry import METRICS
+
+if TYPE_CHECKING:
+    from aldsurv.metrics import BootstrapResult
+    from aldsurv.metrics.point_estimates import Point
+    from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.tables.table import Table
+
+__all__ = ["CONFIDENCE", "HeldOutScores", "score_held_out", "split_table"]
+
+CONFIDENCE = 0.95
+_SAMPLES = 200
+
+
+@final
+@dataclass(frozen=True)
+class HeldOutScores:
+    """Metrics on rows that were held out.
+
+    Attributes
+    ----------
+    rows, events
+        How many were held out.
+    metrics
+        By name, in the order in which they are printed.
+    cens_dcal_by_chance
+        What CensDcal would be by chance; NaN where it is not among them.
+    """
+
+    rows: int
+    events: int
+    metrics: dict[str, Score]
+    cens_dcal_by_chance: float
+
+
+def split_table(table: Table, share: float, seed: int, notes: Notes) -> tuple[Table, Table | None]:
+    """Training rows, and rows held out at random with their share of the events; None if there are too few.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    share
+        How many to hold out; 0 for none.
+    seed
+        Of the random order.
+    notes
+        Gets the reason if there are too few.
+    """
+    unknown = "how well the model predicts is not known."
+    if not share:
+        return table, None
+    if table.y is None or round(share * len(table)) < 2 or len(table) - round(share * len(table)) < 2:
+        notes.add(f"too few rows ({len(table)}) to hold {100 * share:g} % out: {unknown}")
+        return table, None
+    train, test = table.split(share, random_state=seed)
+    if not all(part.y is not None and part.y.upper.min() < math.inf for part in (train, test)):
+        notes.add(f"too few events ({table.y.n_events}) to hold some out: {unknown}")
+        return table, None
+    return train, test
+
+
+def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: int, notes: Notes) -> HeldOutScores:
+    """The metrics of `aldsurv.metrics.evaluate`; the log-likelihood alone where others have no definition.
+
+    Metrics of one time per row use the time that the model predicts, or by which it ranks rows.
+    """
+    from aldsurv import metrics
+
+    if train.y is None or test.y is None:
+        return HeldOutScores(len(test), 0, {}, math.nan)
+    predicted, data = model.predict_distribution(test.x), test.y
+    ranking_point, error_point = cast("tuple[Point, Point]", (model.ranking_point_, model.error_point_))
+    results: dict[str, BootstrapResult]
+    try:
+        with metric_warnings():
+            results = dict(
+                metrics.evaluate(
+                    predicted,
+                    data,
+                    train=train.y,
+                    point=ranking_point,
+                    bootstrap=_SAMPLES,
+                    confidence=CONFIDENCE,
+                    random_state=seed,
+                )
+            )
+        if error_point != ranking_point:
+            results["mae"] = metrics.bootstrap(
+                "mae", predicted, data, point=error_point, samples=_SAMPLES, level=CONFIDENCE, random_state=seed
+            )
+    except CensoringError:
+        only = metrics.bootstrap("log_likelihood", predicted, data, samples=_SAMPLES, random_state=seed)
+        results = {"log_likelihood": only}
+    if "mae" in results and math.isinf(float(results["mae"].value)):
+        times = metrics.point_estimate(predicted, data, point=error_point)
+        notes.add(infinite_times_note(error_point, int(np.isinf(times).sum()), len(data)))
+    if math.isinf(float(results["log_likelihood"].value)):
+        notes.add(impossible_rows_note(predicted, data))
+        if "bounded_log_likelihood" not in results:
+            results["bounded_log_likelihood"] = metrics.bootstrap(
+                "bounded_log_likelihood", predicted, data, train=train.y, samples=_SAMPLES, random_state=seed
+            )
+    _note_no_skill(model, train, test, notes)
+    scores = {name: Score.of(results[name]) for name in METRICS if name in results}
+    by_chance = metrics.censored_d_calibration_by_chance(predicted, data) if "cens_dcal" in scores else math.nan
+    return HeldOutScores(len(test), data.n_events, scores, by_chance)
+
+
+def _note_no_skill(model: SurvivalEstimator, train: Table, test: Table, notes: Notes) -> None:
+    """Say that the rows held out are predicted worse than by Kaplan-Meier, by more than chance explains."""
+    chosen = test[sampled_rows(np.arange(len(test)))]
+    if chosen.y is None or train.y is None:
+        return
+    gain = gain_over_kaplan_meier([HeldPart(model.predict_distribution(chosen.x), chosen.y, train.y)])
+    if gain is not None and gain.mean < -gain.error:
+        notes.add(
+            f"the rows held out are predicted worse than by Kaplan-Meier, which ignores all columns: their mean "
+            f"log-likelihood is {-gain.mean:.2g} lower. Give more rows, or drop columns that say nothing about the "
+            "times."
+        )

@@ -1,0 +1,123 @@
+"""Options that several commands have, and how their text is read."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
+from aldsurv.registry import Record, Registry
+
+__all__ = [
+    "CommandWithRecords", "force_option", "json_option", "out_option", "parse_numbers", "quiet_option", "split_names",
+    "train_option",
+]  # fmt: skip
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def json_option(help_text: str = "Print JSON.") -> Callable[[Command], Command]:
+    """``--json``, as ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help=help_text)
+
+
+def quiet_option(help_text: str = "Print nothing but errors.") -> Callable[[Command], Command]:
+    """``--quiet``."""
+    return click.option("--quiet", is_flag=True, help=help_text)
+
+
+def force_option() -> Callable[[Command], Command]:
+    """``--force`` of every command that writes a file."""
+    return click.option("--force", is_flag=True, help="Overwrite even a file of another kind.")
+
+
+def out_option(help_text: str, default: str | None = None) -> Callable[[Command], Command]:
+    """``--out``, a file to write."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path, readable=False),
+        default=None if default is None else Path(default),
+        show_default=default is not None,
+        metavar="FILE",
+        help=help_text,
+    )
+
+
+def train_option() -> Callable[[Command], Command]:
+    """``--train``, a table."""
+    return click.option(
+        "--train",
+        default=None,
+        metavar="TABLE",
+        help="Training rows, from which the censoring is estimated  [default: TABLE itself]",
+    )
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Names with commas between them, each once; one that holds a comma is put in double quotes."""
+    fields = next(csv.reader([text or ""], skipinitialspace=True), [])
+    return tuple(dict.fromkeys(name.strip() for name in fields if name.strip()))
+
+
+def parse_numbers(
+    text: str | None, option: str, *, example: str, low: float = 0.0, high: float = math.inf, above: bool = False
+) -> tuple[float, ...]:
+    """Numbers with commas between them, each once.
+
+    Parameters
+    ----------
+    text
+        What was typed; None for none.
+    option
+        Its name, for messages.
+    example
+        What is right, for messages.
+    low, high, above
+        The numbers must be from `low` on, or `above` it, and below `high`.
+    """
+    numbers: list[float] = []
+    for word in split_names(text):
+        try:
+            number = float(word)
+        except ValueError:
+            raise ParameterError(
+                f"{option} must be numbers with commas between them, but holds {quoted(word)}. Give {option} {example}."
+            ) from None
+        if not (low < number if above else low <= number) or not number < high:
+            bounds = f"above {low:g}" if above else f"from {low:g} on" if high == math.inf else f"from {low:g}"
+            bounds += "" if high == math.inf else f" to below {high:g}"
+            raise ParameterError(f"{option} must be {bounds}, but holds {quoted(word)}. Give {option} {example}.")
+        numbers.append(number)
+    if text is not None and not numbers:
+        raise ParameterError(f"{option} holds no number. Give {option} {example}.")
+    return tuple(dict.fromkeys(numbers))
+
+
+class CommandWithRecords(click.Command):
+    """A command whose help ends with lists of records, such as the models.
+
+    Parameters
+    ----------
+    registries
+        By the heading of the list; read when help is asked for, so that what was added later is there.
+    """
+
+    def __init__(self, *arguments: Any, registries: Mapping[str, Registry[Any]], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._registries = registries
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the lists."""
+        for heading, registry in self._registries.items():
+            with formatter.section(heading):
+                formatter.write_dl([(record.name, _description(record)) for record in registry.records()])
+
+
+def _description(record: Record) -> str:
+    return f"{record.title}: {record.purpose}"

@@ -1,0 +1,121 @@
+"""Models and tables that commands read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aldsurv.checks import listed
+from aldsurv.cli.shared.outcome_options import OutcomeColumns
+from aldsurv.errors import DataError, UnknownNameError
+from aldsurv.quoting import quoted
+
+if TYPE_CHECKING:
+    from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.tables.table import Table
+
+__all__ = ["load_model", "read_model_table", "read_outcome_table", "require_file", "time_unit"]
+
+_TRUTH_VALUES = {"true": True, "false": False}
+
+
+def require_file(path: str | Path) -> None:
+    """Raise `DataError` if there is no such file: a wrong name is bad input, not a failing system."""
+    place = Path(path)
+    try:
+        place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        names = [entry.name for entry in place.parent.iterdir()] if place.parent.is_dir() else []
+        near = get_close_matches(place.name, names, n=1, cutoff=0.6)
+        hint = f"Did you mean {str(place.parent / near[0])!r}?" if near else "Check the name."
+        raise DataError(f"there is no file {str(path)!r}", advice=hint) from None
+
+
+def load_model(path: str | Path) -> SurvivalEstimator:
+    """The model of a file."""
+    from aldsurv.models.persistence import load
+
+    require_file(path)
+    model: SurvivalEstimator = load(path)
+    return model
+
+
+def time_unit(model: SurvivalEstimator) -> str | None:
+    """The unit of time that a model was given, if any."""
+    unit = model.innermost.get_params().get("unit")
+    return None if unit is None else str(unit)
+
+
+def read_outcome_table(
+    path: str | Path, columns: OutcomeColumns, *, drop: Sequence[str] = (), categorical: Sequence[str] = ()
+) -> Table:
+    """Read a table with its outcome; with no columns named, without one.
+
+    Parameters
+    ----------
+    path
+        A CSV, TSV or Parquet file.
+    columns
+        The columns of the outcome.
+    drop, categorical
+        Columns to leave out, and columns whose values are codes.
+    """
+    from aldsurv.datasets import read_table
+
+    require_file(path)
+    if Path(path).is_dir():
+        raise DataError(f"{str(path)!r} is a folder", advice="Name a file in it.")
+    if columns.given:
+        columns.require_pair()
+    error: DataError | None = None
+    for value in _event_values(columns.event_value):
+        try:
+            return read_table(path, **columns.columns, event_value=value, drop=drop, categorical=categorical)
+        except DataError as problem:  # noqa: PERF203
+            # What was typed may be the text of a number where the column holds text.
+            error = error or problem
+    raise error or DataError(f"{str(path)!r} cannot be read.")
+
+
+def read_model_table(path: str | Path, model: SurvivalEstimator, columns: OutcomeColumns) -> Table:
+    """Read a table for a fitted model: its covariates in its order; other columns are left out.
+
+    Parameters
+    ----------
+    path
+        A CSV, TSV or Parquet file.
+    model
+        The model.
+    columns
+        The columns of the outcome; with none named the table has no times.
+    """
+    codes = model.innermost.get_params().get("categorical") or ()
+    table = read_outcome_table(path, columns, categorical=[name for name in codes if isinstance(name, str)])
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return table
+    missing = [name for name in names if name not in table.x]
+    if missing:
+        near = get_close_matches(missing[0], table.x, n=1, cutoff=0.6)
+        hint = f"Is it {quoted(near[0])}? Rename it." if near else f"Give the columns of training: {listed(names, 5)}."
+        raise UnknownNameError(f"{str(path)!r} has no column {listed(missing, 5)}, which the model needs", advice=hint)
+    kept = tuple(name for name in table.categorical if name in set(names))
+    return replace(table, x={name: table.x[name] for name in names}, categorical=kept)
+
+
+def _event_values(text: str | None) -> list[str | int | float | bool | None]:
+    """What a value that was typed can be: a number or truth value first, else the text itself."""
+    if not text:
+        return [None]
+    values: list[str | int | float | bool | None] = []
+    try:
+        number = float(text)
+        values.append(int(number) if number.is_integer() else number)
+    except (ValueError, OverflowError):
+        pass
+    if text.lower() in _TRUTH_VALUES:
+        values.append(_TRUTH_VALUES[text.lower()])
+    return [*values, text]

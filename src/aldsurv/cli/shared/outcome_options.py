@@ -1,0 +1,121 @@
+"""The columns of the outcome: named by options, or known to a fitted model."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, final
+
+import click
+
+from aldsurv.errors import ModelFileError, ParameterError
+
+if TYPE_CHECKING:
+    from aldsurv.models.base import SurvivalEstimator
+
+__all__ = ["OutcomeColumns", "outcome_columns_of", "outcome_options"]
+
+_HELP = {
+    "time": "Column of times.",
+    "event": "Column that says whether the event was observed.",
+    "event_value": "Its value that is the event; others are censored.",
+    "lower": "Column of lower bounds, in place of --time.",
+    "upper": "Column of upper bounds, in place of --event.",
+    "entry": "Column of delayed entry.",
+    "weight": "Column of weights.",
+}
+
+
+@final
+@dataclass(frozen=True)
+class OutcomeColumns:
+    """Names of the columns of a table that hold the outcome; None where there is none.
+
+    Attributes
+    ----------
+    time, event, event_value
+        Columns of right-censored data, and the value of the second, as it was typed, that is the event.
+    lower, upper
+        Columns of bounds, in place of time and event.
+    entry, weight
+        Columns of delayed entry and of weights.
+    """
+
+    time: str | None = None
+    event: str | None = None
+    event_value: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    entry: str | None = None
+    weight: str | None = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Those that are named, by role."""
+        return {role: name for role, name in asdict(self).items() if name}
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Names of columns by role: without the value of the event."""
+        return {role: name for role, name in self.given.items() if role != "event_value"}
+
+    def require_pair(self) -> None:
+        """Raise `ParameterError` unless there are time and event, or lower and upper, and not both."""
+        pair = [role for role in ("time", "event", "lower", "upper") if role in self.given]
+        if pair not in (["time", "event"], ["lower", "upper"]):
+            options = " and ".join(f"--{role}" for role in pair) or "neither"
+            raise ParameterError(
+                f"the outcome needs --time and --event, or --lower and --upper, but got {options}. "
+                "Name the columns of the table, such as --time months --event status."
+            )
+        if self.event_value and self.event is None:
+            raise ParameterError(
+                "--event-value cannot be combined with --lower and --upper, which say where events were observed."
+            )
+
+
+def outcome_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options for the columns of the outcome; the command gets them as ``outcome``, an `OutcomeColumns`."""
+
+    @functools.wraps(command)
+    def with_outcome(*arguments: Any, **options: Any) -> Any:
+        outcome = OutcomeColumns(**{role: options.pop(role) for role in _HELP})
+        return command(*arguments, outcome=outcome, **options)
+
+    for role, help_text in reversed(_HELP.items()):
+        metavar = "VALUE" if role == "event_value" else "COLUMN"
+        option = click.option(f"--{role.replace('_', '-')}", default=None, metavar=metavar, help=help_text)
+        with_outcome = option(with_outcome)
+    return with_outcome
+
+
+def outcome_columns_of(model: SurvivalEstimator, given: OutcomeColumns) -> OutcomeColumns:
+    """The columns of the outcome: those given, and for the rest those that the model was trained with.
+
+    A name that is given as empty text takes the column away.
+    """
+    columns = _columns_of_training(model)
+    if given.lower or given.upper:
+        columns = replace(columns, time=None, event=None, event_value=None)
+    if given.time or given.event:
+        columns = replace(columns, lower=None, upper=None)
+    if given.event and given.event != columns.event:
+        columns = replace(columns, event_value=None)
+    named = {role: name for role, name in asdict(given).items() if name is not None}
+    columns = replace(columns, **{role: name or None for role, name in named.items()})
+    if not columns.columns:
+        raise ParameterError(
+            "the model does not know the columns of its outcome: it was not made by 'aldsurv fit'. "
+            "Name them, such as --time months --event status."
+        )
+    columns.require_pair()
+    return columns
+
+
+def _columns_of_training(model: SurvivalEstimator) -> OutcomeColumns:
+    columns = model.trained_on_.outcome if model.trained_on_ is not None else {}
+    # The file is untrusted input.
+    if not set(columns) <= {field.name for field in fields(OutcomeColumns)}:
+        raise ModelFileError("the model's columns of the outcome are unclear. Name them by --time and --event.")
+    return OutcomeColumns(**columns)

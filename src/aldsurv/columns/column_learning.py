@@ -1,0 +1,164 @@
+"""What is learned of one column of covariates from the training rows."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.columns.column_entries import (
+    ColumnKey,
+    Level,
+    distinct_levels,
+    entry_kinds,
+    level_order,
+    quoted_value,
+    read_numbers,
+)
+from aldsurv.columns.column_plans import ColumnPlan, LeftOut, Levels, Number, as_single
+from aldsurv.data.frame_columns import FloatArray, is_numeric_text
+from aldsurv.errors import DataError
+
+__all__ = ["LearnedColumn", "learn_column"]
+
+_SMALLEST = float(np.finfo(np.float64).tiny)
+# With fewer rows, values that all differ are no sign of an identifier.
+_IDENTIFIER_ROWS = 20
+_IDENTIFIER_WORDS = {"id", "ids", "pid", "uid", "uuid", "guid", "mrn", "identifier"}
+_IDENTIFIER_NAMES = {"index", "row", "rownames", "patient", "subject", "unnamed: 0"}
+
+
+class LearnedColumn(NamedTuple):
+    """A plan, and whether its numbers look like an identifier."""
+
+    plan: ColumnPlan
+    looks_like_identifier: bool = False
+
+
+def learn_column(
+    raw: NDArray[Any],
+    name: str,
+    column: ColumnKey,
+    *,
+    listed: bool,
+    categorical: bool,
+    scale: bool,
+    max_levels: int,
+    bins: int,
+    exact: bool = False,
+) -> LearnedColumn:
+    """Learn one column; `listed`: the user called it categorical; `categorical`: its type says so.
+
+    Unless `exact`, what is learned of numbers is the same from a column in float32 and from one in float64.
+    """
+    kinds = entry_kinds(raw, column)
+    if not kinds - {"gap"}:
+        return LearnedColumn(LeftOut(name, "no values"))
+    if listed or categorical or "text" in kinds:
+        return LearnedColumn(_learn_levels(raw, name, column, listed, categorical, max_levels))
+    values = read_numbers(raw, column)
+    gaps = np.isnan(values)
+    has_gaps = bool(gaps.any())
+    present = values[~gaps] if has_gaps else values
+    if present.size == 0:
+        return LearnedColumn(LeftOut(name, "no values"))
+    low, high = float(present.min()), float(present.max())
+    if low == high:
+        # One value or none, as in a box that was ticked or left blank: only the gaps carry information.
+        return LearnedColumn(Levels(name, (low,), gaps=True, other=False) if has_gaps else LeftOut(name, "constant"))
+    identifier = _looks_like_identifier(present, name, low, high)
+    if not exact:
+        present = as_single(present, low, high)
+    with np.errstate(over="ignore"):
+        median = min(max(float(np.median(present)), low), high)
+    # 0/1 columns are scaled like all others: the weights of a network start at one size for all columns, so that
+    # every column should vary as much.
+    knots = _knots(present, bins) if bins else ()
+    mean, deviation = (0.0, 1.0)
+    if scale:
+        mean, deviation = _mean_and_deviation(present, float(present.min()), float(present.max()))
+    return LearnedColumn(Number(name, mean, deviation, median, low, high, has_gaps, knots), identifier)
+
+
+def _knots(values: FloatArray, bins: int) -> tuple[float, ...]:
+    """Quantiles that divide the values into pieces of about as many rows; none if a single piece would be all.
+
+    They are values that occur: between two of a column's few values there is nothing to bend at.
+    """
+    quantiles = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1), method="closest_observation"))
+    # Ends so near to each other that no number lies between their halves make no piece.
+    kept = [float(quantiles[0])]
+    for value in quantiles[1:].tolist():
+        if value / 2 - kept[-1] / 2 > 0:
+            kept.append(value)
+    return tuple(kept) if len(kept) > 2 else ()
+
+
+def _learn_levels(
+    raw: NDArray[Any], name: str, column: ColumnKey, listed: bool, categorical: bool, max_levels: int
+) -> ColumnPlan:
+    levels, inverse = distinct_levels(raw, column)
+    counts: dict[Level, int] = {}
+    for level, count in zip(levels, np.bincount(inverse, minlength=len(levels)).tolist(), strict=True):
+        if level is not None:
+            counts[level] = counts.get(level, 0) + count
+    gaps = None in levels
+    if not counts:
+        return LeftOut(name, "no values")
+    if not (listed or categorical):
+        _require_no_numbers_as_text(levels, inverse, column)
+    if len(counts) == 1 and not gaps:
+        return LeftOut(name, "constant")
+    if not listed and len(counts) >= _IDENTIFIER_ROWS and max(counts.values()) == 1 and str in map(type, counts):
+        return LeftOut(name, "identifier")
+    kept = sorted(counts, key=level_order)
+    if len(kept) > max_levels:
+        # The sort is stable: of equally frequent levels the first in order stay.
+        kept = sorted(sorted(kept, key=lambda level: -counts[level])[:max_levels], key=level_order)
+    return Levels(name, tuple(kept), gaps=gaps, other=len(kept) < len(counts))
+
+
+def _mean_and_deviation(values: FloatArray, low: float, high: float) -> tuple[float, float]:
+    """Mean and standard deviation, overwriting the values; in units of half the range nothing over- or underflows."""
+    middle = low / 2 + high / 2
+    half = max(high / 2 - low / 2, _SMALLEST)
+    values -= middle
+    values /= half
+    mean = float(values.mean())
+    values -= mean
+    np.square(values, out=values)
+    return middle + half * mean, max(half * math.sqrt(float(values.mean())), _SMALLEST)
+
+
+def _looks_like_identifier(values: FloatArray, name: str, low: float, high: float) -> bool:
+    if values.size < _IDENTIFIER_ROWS or not (values[:_IDENTIFIER_ROWS] % 1 == 0).all():
+        return False
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    named = bool(words & _IDENTIFIER_WORDS) or name.strip().lower() in _IDENTIFIER_NAMES
+    if not named and high - low != values.size - 1:
+        return False
+    ordered = np.sort(values)
+    return bool((ordered[1:] > ordered[:-1]).all() if named else (np.diff(ordered) == 1).all())
+
+
+def _require_no_numbers_as_text(levels: list[Level | None], inverse: NDArray[np.intp], column: ColumnKey) -> None:
+    present = [level for level in levels if level is not None]
+    numeric = [level for level in present if not isinstance(level, str) or is_numeric_text(level)]
+    if 2 * len(numeric) <= len(present):
+        return
+    text = [level for level in present if isinstance(level, str)]
+    words = [level for level in text if not is_numeric_text(level)]
+    shown = (words or text)[0]
+    row = int(np.argmax(inverse == levels.index(shown)))
+    mixture = "numbers mixed with text" if words else "numbers as text"
+    repair = "Put a gap (NaN) in place of such text" if words else "Convert the column to float"
+    raise DataError(
+        f"the column holds {mixture}, first {quoted_value(shown)}",
+        argument="categorical",
+        column=column,
+        row=row,
+        advice=f"{repair}, or list the column in categorical if its numbers are codes.",
+    )

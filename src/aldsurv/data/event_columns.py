@@ -1,0 +1,206 @@
+"""Whether the event was observed, and which of several causes it had: columns of bools, numbers or text."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from numbers import Number, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from aldsurv.checks import is_whole_number, listed
+from aldsurv.data.frame_columns import BoolArray, Column, IntArray, column_array, is_missing
+from aldsurv.data.row_checks import require_rows
+from aldsurv.errors import DataError, EventValueWarning, ParameterError
+from aldsurv.quoting import quoted
+
+__all__ = ["CauseNames", "cause_column", "cause_number", "event_column"]
+
+# Names of the causes 1, 2, …, or names by value.
+CauseNames: TypeAlias = Iterable[object] | Mapping[Any, object]
+
+_EVENT_VALUES = ("dead", "deceased", "died", "death", "event", "relapse", "fail", "yes", "true", "1")
+_MOST_CAUSES = 100
+
+
+def event_column(column: Column, event_value: object = None) -> BoolArray:
+    """A fresh bool column of shape (n,), True = the event was observed.
+
+    Without `event_value` the column must hold True/False or 0/1. With it, rows equal to it are events and all
+    others are censored.
+    """
+    raw = column_array(column)
+    rule, advice = "known in every row", "Drop those rows, or say whether the event was observed."
+    if raw.dtype.kind in "biuf":
+        require_rows(~np.isnan(raw), column, rule, {"": raw}, advice)
+        if event_value is None and bool(((raw == 0) | (raw == 1)).all()):
+            return raw.astype(np.bool_)
+        if isinstance(event_value, (Number, np.bool_)) and bool((raw == event_value).any()):
+            return np.asarray(raw == event_value)
+        raise _event_error([_integer_if_whole(value) for value in np.unique(raw).tolist()], column, event_value)
+    items = raw.tolist()
+    present = np.array([not is_missing(item) for item in items], np.bool_)
+    require_rows(present, column, rule, {"": raw}, advice)
+    try:
+        distinct = list(dict.fromkeys(items))
+    except TypeError:
+        row = next(row for row, item in enumerate(items) if not isinstance(item, Hashable))
+        raise column.error(
+            f"must hold plain values, but holds {quoted(items[row])}", row=row, advice="Give one value per row."
+        ) from None
+    if event_value is None and all(value in (0, 1) for value in distinct):
+        return np.array([bool(item) for item in items], np.bool_)
+    if event_value is not None and event_value in distinct:
+        _warn_of_lookalikes(items, event_value, column)
+        return np.array([item == event_value for item in items], np.bool_)
+    raise _event_error(distinct, column, event_value)
+
+
+def _warn_of_lookalikes(items: list[Any], event_value: object, column: Column) -> None:
+    """Say which values differ from the event by capital letters and spaces only, and count as censored."""
+    if not isinstance(event_value, str):
+        return
+    event = _folded(event_value)
+    alike = Counter(item for item in items if isinstance(item, str) and item != event_value and _folded(item) == event)
+    if alike:
+        counts = ", ".join(
+            f"{quoted(value)} in {count} row{'s' * (count != 1)}" for value, count in alike.most_common(5)
+        )
+        subject = column.argument if column.name is None else f"column {quoted(column.name)}"
+        warnings.warn(
+            f"{subject} holds {counts} beside {quoted(event_value)} in {items.count(event_value)}: only values written "
+            f"as {quoted(event_value)} are events, the others count as censored. Write them in one way if they mean "
+            "the same.",
+            EventValueWarning,
+            stacklevel=5,
+        )
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _event_error(distinct: list[Any], column: Column, event_value: object) -> DataError:
+    values = listed(distinct, 5)
+    if event_value is not None:
+        problem = f"event_value={quoted(event_value)} does not occur in {column.argument}, which holds {values}"
+        return DataError(problem, argument="event_value", column=column.name, advice="Give one of these.")
+    problem = f"{column.argument} must be True/False or 0/1, but it holds"
+    if not all(isinstance(value, Real) for value in distinct):
+        likely = (value for word in _EVENT_VALUES for value in distinct if word in str(value).lower())
+        guess = next(likely, distinct[-1])
+    elif len(distinct) > 5 or any(isinstance(value, float) for value in distinct):
+        return DataError(
+            f"{problem} {len(distinct)} different numbers: {values}",
+            argument="event_value",
+            column=column.name,
+            advice="Were time and event exchanged? If not, say by event_value which of them is the event.",
+        )
+    else:
+        # 1/2 is the old coding of alive/dead; in 0/1/2/… the 1 is the event of interest.
+        guess = 1 if 0 in distinct and 1 in distinct else max(distinct)
+    return DataError(
+        f"{problem} {values}",
+        argument="event_value",
+        column=column.name,
+        suggestion=guess,
+        advice=f"Say which value is the event, such as event_value={quoted(guess)}; "
+        "every other value then counts as censored.",
+    )
+
+
+def cause_column(
+    column: Column, *, censored: object = None, names: CauseNames | None = None
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Causes (n,) from 1 on, 0 for censored, and their names; `SurvivalData.competing` says what is allowed."""
+    raw = column_array(column)
+    if raw.dtype.kind in "biuf":
+        require_rows(~np.isnan(raw), column, "known in every row", {"": raw}, "Give 0 where no event was observed.")
+        whole = np.equal(raw, np.floor(raw)) & np.isfinite(raw) & (raw >= 0)
+        require_rows(whole, column, "whole numbers from 0 on or text", {"": raw})
+        values: list[Any] = raw.astype(np.int64).tolist()
+        no_event = {0 if censored is None else censored}
+    else:
+        values = [None if is_missing(item) else item for item in raw.tolist()]
+        no_event = {None, censored}
+        if censored is None:
+            no_event |= {item for item in set(values) if str(item).lower() == "censored"}
+    if censored is not None and censored not in values:
+        distinct = listed(sorted(set(values), key=str), 5)
+        raise DataError(
+            f"censored={quoted(censored)} does not occur in {column.argument}, which holds {distinct}",
+            argument="censored",
+            column=column.name,
+            advice="Give one of these.",
+        )
+    events = sorted({value for value in values if value not in no_event}, key=lambda value: (str(type(value)), value))
+    some_censored = any(value in no_event for value in values)
+    labels = _cause_labels(events, column, names, censored, some_censored=some_censored)
+    number = {value: k for k, value in enumerate(labels, start=1)}
+    codes = np.array([0 if value in no_event else number[value] for value in values], np.int64)
+    return codes, tuple(labels.values())
+
+
+def _cause_labels(
+    events: list[Any], column: Column, names: CauseNames | None, censored: object, *, some_censored: bool
+) -> dict[Any, str]:
+    """The name of each value that is a cause, in the order of their numbers."""
+    numbers = all(isinstance(value, int) for value in events)
+    numbered = numbers and censored in (None, 0) and all(value > 0 for value in events)
+    if names is not None:
+        labels = _named_causes(names, numbered)
+    elif numbered:
+        # A number says which cause it is, also where another has no rows.
+        labels = {k: str(k) for k in range(1, max(events, default=1) + 1)}
+    elif not numbers and not some_censored:
+        raise DataError(
+            f"{column.argument} holds {listed(events, 5)}, and none of them says that no event was observed",
+            argument="censored",
+            column=column.name,
+            advice="Say which does by censored=; if every row had an event, list the causes by names=.",
+        )
+    else:
+        labels = {value: str(value) for value in events}
+    unknown = [value for value in events if value not in labels]
+    if unknown:
+        raise DataError(
+            f"{column.argument} holds {listed(unknown, 5)}, which is not in names: {listed(labels)}",
+            argument="names",
+            column=column.name,
+            advice="Name every cause, and by censored= the value for no event.",
+        )
+    if len(set(labels.values())) < len(labels):
+        raise ParameterError(f"names must differ, but are {listed(labels.values())}.", argument="names")
+    if len(labels) > _MOST_CAUSES:
+        raise column.error(
+            f"holds {len(labels)} causes, and {_MOST_CAUSES} are allowed", advice="Is it a column of times?"
+        )
+    return labels
+
+
+def _named_causes(names: CauseNames, numbered: bool) -> dict[Any, str]:
+    if isinstance(names, Mapping):
+        return {value: str(name) for value, name in names.items()}
+    if isinstance(names, str) or not all(isinstance(name, Hashable) for name in names):
+        raise ParameterError(
+            f"names must be a list with a name for each cause, but is {quoted(names, 60)}.", argument="names"
+        )
+    return {k if numbered else name: str(name) for k, name in enumerate(names, start=1)}
+
+
+def cause_number(cause: object, names: tuple[str, ...]) -> int:
+    """Number of a cause, given as such or by its name."""
+    if isinstance(cause, str) and cause in names:
+        return names.index(cause) + 1
+    if is_whole_number(cause) and isinstance(cause, (int, np.integer)) and 1 <= cause <= len(names):
+        return int(cause)
+    raise ParameterError(
+        f"cause must be a number from 1 to {len(names)} or one of {listed(names)}, but is {quoted(cause)}.",
+        argument="cause",
+    )
+
+
+def _integer_if_whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,137 @@
+"""The outcome out of frames, structured arrays and whatever else ``fit(X, y)`` takes for `y`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.checks import listed
+from aldsurv.data.event_columns import CauseNames
+from aldsurv.data.frame_columns import Column, column_names, frame_column
+from aldsurv.data.outcome_columns import Outcome, bounded_outcome, competing_outcome, right_outcome
+from aldsurv.errors import DataError, ParameterError
+
+__all__ = ["frame_outcome", "structured_outcome", "target_outcome"]
+
+_PAIRS = (["time", "event"], ["time", "cause"], ["lower", "upper"])
+_FROM_FRAME = "Use SurvivalData.from_frame(y, time=..., event=..., event_value=...)."
+
+# In the name of a column a unit outranks an event ("days_to_death" is a time), an event outranks "survival"
+# ("survival_status" is an event). "censored" is in neither list: half of all files mean the opposite by it.
+_TIME_WORDS = {"time", "times", "t", "duration", "durations", "days", "weeks", "months", "years"}
+_STATUS_WORDS = {"event", "events", "e", "status", "delta", "death", "dead", "died", "deceased", "observed"}
+_SURVIVAL_WORDS = {"survival", "surv", "os", "pfs", "dfs", "rfs", "followup", "futime", "lenfol", "tte", "y"}
+
+
+def frame_outcome(
+    frame: object,
+    roles: Mapping[str, object],
+    *,
+    event_value: object = None,
+    censored: object = None,
+    names: CauseNames | None = None,
+) -> Outcome:
+    """The outcome in columns of a frame; `roles` has the name of the column, or None, for each argument."""
+    named = {role: name for role, name in roles.items() if name is not None}
+    pair = [role for role in named if role not in ("entry", "weight")]
+    if pair not in _PAIRS:
+        raise ParameterError(
+            "from_frame needs the columns time and event (or cause), or lower and upper, but got "
+            f"{' and '.join(pair) or 'neither'}",
+            argument=pair[0] if pair else "time",
+            advice="Name one pair, such as time='months', event='status'.",
+        )
+    columns = {role: frame_column(frame, name, role) for role, name in named.items()}
+    if event_value is not None and pair[1] != "event":
+        raise ParameterError(
+            f"event_value cannot be combined with {' and '.join(pair)}, which say where events were observed.",
+            argument="event_value",
+        )
+    if (censored is not None or names is not None) and pair[1] != "cause":
+        raise ParameterError(
+            "censored and names cannot be used without cause",
+            argument="names" if censored is None else "censored",
+            advice="For the event use event_value.",
+        )
+    entry, weight = columns.get("entry"), columns.get("weight")
+    first, second = (columns[role] for role in pair)
+    if pair[1] == "event":
+        return right_outcome(first, second, entry, weight, event_value)
+    if pair[1] == "cause":
+        return competing_outcome(first, second, entry, weight, censored, names)
+    return bounded_outcome(first, second, entry, weight)
+
+
+def structured_outcome(array: object) -> Outcome:
+    """The outcome in scikit-survival's structured array."""
+    names = column_names(array) if _is_structured(array) else []
+    roles = ["event" if cast("NDArray[Any]", array).dtype[name].kind == "b" else "time" for name in names]
+    if sorted(roles) != ["event", "time"]:
+        raise DataError(
+            "a structured array must have one field of bool and one of numbers, but "
+            f"{getattr(array, 'dtype', type(array).__name__)} was given",
+            argument="array",
+            advice="Use SurvivalData.from_frame(array, time=..., event=...) to name the two.",
+        )
+    fields = dict(zip(roles, names, strict=True))
+    return frame_outcome(array, {"time": fields["time"], "event": fields["event"]})
+
+
+def target_outcome(y: object, event_value: object = None) -> Outcome:
+    """The outcome in a pair, a structured array or a frame of two columns."""
+    if isinstance(y, tuple) and len(y) == 2:
+        return right_outcome(Column(y[0], "time"), Column(y[1], "event"), None, None, event_value)
+    if event_value is None and _is_structured(y) and "b" in [y.dtype[name].kind for name in y.dtype.names or ()]:
+        return structured_outcome(y)
+    try:
+        names = column_names(y)
+    except DataError:
+        shape = f" of shape {y.shape}" if isinstance(y, np.ndarray) else ""
+        raise DataError(
+            f"y must say what is time and what is event, but {type(y).__name__}{shape} does not",
+            argument="y",
+            advice="Give SurvivalData.right(time, event), a tuple (time, event) such as (y[:, 0], y[:, 1]), "
+            "or a frame of two named columns (a lazy one collected).",
+        ) from None
+    time, event = _time_and_event_names(y, names, event_value)
+    return frame_outcome(y, {"time": time, "event": event}, event_value=event_value)
+
+
+def _time_and_event_names(frame: object, names: list[Any], event_value: object) -> tuple[Any, Any]:
+    """Which of two columns is the time and which the event: by their names, else by what they hold.
+
+    A column named after censoring is refused unless `event_value` says what its values mean.
+    """
+    if len(names) != 2:
+        problem = f"y must have two columns, but it has {len(names)} ({listed(names, 5)})"
+        raise DataError(problem, argument="y", advice=_FROM_FRAME)
+    if event_value is None and any("cens" in str(name).lower() for name in names):
+        problem = f"columns {listed(names)}: it is not clear whether 1 means censored or not"
+        raise DataError(problem, argument="y", advice=_FROM_FRAME)
+    columns = [np.asarray(frame_column(frame, name, "y").values) for name in names]
+    for is_event in (  # the first sign that tells the two apart counts
+        [_role(name) == "event" for name in names],
+        [_role(name) != "time" for name in names],
+        [column.dtype.kind == "b" for column in columns],
+        [len(set(column.ravel().tolist())) <= 2 for column in columns],
+    ):
+        if is_event[0] != is_event[1]:
+            return (names[1], names[0]) if is_event[0] else (names[0], names[1])
+    problem = f"columns {listed(names)}: it is not clear which is the time and which the event"
+    raise DataError(problem, argument="y", advice=_FROM_FRAME)
+
+
+def _role(name: object) -> str | None:
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", str(name))}
+    for role, vocabulary in (("time", _TIME_WORDS), ("event", _STATUS_WORDS), ("time", _SURVIVAL_WORDS)):
+        if words & vocabulary:
+            return role
+    return None
+
+
+def _is_structured(array: object) -> TypeGuard[NDArray[Any]]:
+    return isinstance(array, np.ndarray) and array.dtype.names is not None

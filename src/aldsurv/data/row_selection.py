@@ -1,0 +1,57 @@
+"""Rows of survival data chosen, and parts joined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.data.outcome_columns import Outcome
+from aldsurv.errors import ParameterError
+
+if TYPE_CHECKING:
+    from aldsurv.data.survival_data import SurvivalData
+
+__all__ = ["concatenated_outcome", "row_index"]
+
+
+def row_index(rows: Any, n: int) -> slice | NDArray[Any]:
+    """Rows of n as a slice, or an array of integers or bools (k,)."""
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+        # How scikit-learn asks for rows of anything that has a shape.
+        rows = rows[0]
+    if isinstance(rows, slice):
+        return rows
+    index = np.asarray(rows)
+    if index.size == 0 and index.dtype.kind == "f":
+        index = index.astype(np.intp)
+    if index.ndim > 1:
+        problem = f"rows must be one column of integers or bools, but have shape {index.shape}."
+        raise ParameterError(problem, argument="rows")
+    if index.dtype.kind == "b" and index.shape != (n,):
+        problem = f"a mask must have one value per row, but it has {index.size} for {n} rows."
+        raise ParameterError(problem, argument="rows")
+    return np.atleast_1d(index)
+
+
+def concatenated_outcome(parts: list[SurvivalData]) -> Outcome:
+    """The rows of all parts, of which there is at least one, one part after the other."""
+    causes = {part.causes for part in parts}
+    if len(causes) > 1:
+        names = " and ".join("none" if each is None else repr(each) for each in sorted(causes, key=str))
+        raise ParameterError(
+            f"parts must have the same causes, but have {names}",
+            argument="parts",
+            advice="Give the same names=, or of_cause.",
+        )
+    entry = weight = cause = None
+    if any(part.entry is not None for part in parts):
+        entries = [np.full(len(part), -np.inf) if part.entry is None else part.entry for part in parts]
+        entry = np.concatenate(entries)
+    if any(part.weight is not None for part in parts):
+        weight = np.concatenate([part.weights for part in parts])
+    if parts[0].cause is not None:
+        cause = np.concatenate([part.cause for part in parts if part.cause is not None])
+    lower, upper = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lower", "upper"))
+    return Outcome(lower, upper, entry, weight, cause, parts[0].causes)

@@ -1,0 +1,44 @@
+"""Survival data in one line of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aldsurv.data.frame_columns import FloatArray
+
+if TYPE_CHECKING:
+    from aldsurv.data.survival_data import SurvivalData
+
+__all__ = ["summary_line"]
+
+
+def summary_line(data: SurvivalData) -> str:
+    """Rows, events, range of time, and what else there is."""
+    n = len(data)
+    if n == 0:
+        return "n=0"
+    bounds = np.concatenate([data.lower, data.upper])
+    events = f"{data.n_events} {'event' if data.n_events == 1 else 'events'}"
+    parts = [f"n={n}", f"{events} ({100 * data.n_events / n:.0f} %)", f"time {_range(bounds)}"]
+    kinds = {"left-censored": data.left_censored, "interval-censored": data.interval_censored}
+    parts += [f"{rows.sum()} {kind}" for kind, rows in kinds.items() if rows.any()]
+    if data.cause is not None and data.causes is not None:
+        counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
+        parts.append("causes " + ", ".join(f"{name} ({n})" for name, n in zip(data.causes, counts, strict=True)))
+    if data.entry is not None and np.isfinite(data.entry).any():
+        parts.append(f"entry {_range(data.entry)}")
+    if data.weight is not None:
+        parts.append(f"weights {_range(data.weight)} (total {_compact(data.total_weight)})")
+    return ", ".join(parts)
+
+
+def _range(values: FloatArray) -> str:
+    finite = values[np.isfinite(values)]
+    return f"{_compact(finite.min())}–{_compact(finite.max())}"
+
+
+def _compact(value: float) -> str:
+    """Three digits, but never fewer than those before the point."""
+    return f"{value:.0f}" if 100 <= abs(value) < 1e9 else f"{value:.3g}"

@@ -1,0 +1,83 @@
+"""Tables in Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, final
+
+from numpy.typing import NDArray
+
+from aldsurv.errors import DataError
+from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
+from aldsurv.tables.table_file import ArrowBatch, TableFile
+
+__all__ = ["ParquetFile"]
+
+_BUFFER = 1 << 20
+_ROWS = 1 << 16
+
+
+@final
+class ParquetFile(TableFile):
+    """A Parquet file; its size is the number of its rows."""
+
+    def __init__(self, path: Path) -> None:
+        arrow, parquet = import_arrow("pyarrow"), import_arrow("pyarrow.parquet")
+        self.path = path
+        try:
+            # With a buffer and without reading ahead, neither all columns nor a row group as long as the table is in
+            # memory as it is in the file.
+            self._file = parquet.ParquetFile(open_arrow_file(path), pre_buffer=False, buffer_size=_BUFFER)
+            self._schema = self._file.schema_arrow
+            self.names, self.size = list(self._schema.names), self._file.metadata.num_rows
+        except (arrow.ArrowException, OSError) as error:
+            raise self._damage(error) from None
+
+    @property
+    def description(self) -> str:
+        """The name of the format."""
+        return "Parquet"
+
+    def columns(self, names: Sequence[str], *, as_text: Collection[str]) -> Iterator[tuple[str, ColumnBuilder]]:
+        """Whole columns in the types of the file, each read when it is asked for."""
+        for name in names:
+            builder = ColumnBuilder(self._schema.field(name).type, name)
+            for batch in self._batches([name], _ROWS):
+                builder.add(batch.arrays[name])
+            yield name, builder
+
+    def as_numbers(self, values: NDArray[Any], name: str, *, mixed: bool) -> NDArray[Any]:
+        """The column as it is: its type says what it was meant as."""
+        return values
+
+    def line_of(self, row: int) -> int | None:
+        """None: there are no lines."""
+        return None
+
+    def _batches(self, names: Sequence[str], rows: int) -> Iterator[ArrowBatch]:
+        arrow, position = import_arrow("pyarrow"), 0
+        try:
+            # Without any column there would be no telling how many rows a batch has.
+            for batch in self._file.iter_batches(batch_size=rows, columns=list(names) or self.names[:1]):
+                # Arrow takes a name for the beginning of a path, too: "a" also asks for "a.b".
+                arrays = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
+                position += batch.num_rows
+                if batch.num_rows:
+                    yield ArrowBatch(arrays, batch.num_rows, position)
+        except (arrow.ArrowException, OSError) as error:
+            raise self._damage(error) from None
+
+    def _values(self, piece: Any, name: str, *, number: bool) -> NDArray[Any]:
+        builder = ColumnBuilder(piece.type, name)
+        builder.add(piece)
+        return builder.finish()
+
+    def _damage(self, error: Exception) -> DataError:
+        if isinstance(error, MemoryError):
+            raise error
+        cause = " ".join(str(error).split())[:200]
+        return DataError(
+            f"{str(self.path)!r} begins like a Parquet file, but is damaged ({cause})",
+            advice="Copy or write it again.",
+        )
