@@ -57,8 +57,8 @@ def test_the_hash_tells_plans_apart_and_nothing_else():
     [
         ({"datasets": ("gbsgg",)}, UnknownNameError, "Did you mean 'gbsg'"),
         ({"models": ("deepsurf",)}, UnknownNameError, "Did you mean 'deepsurv'"),
-        ({"recipes": ("worst",)}, ParameterError, "recipes must be among paper, best, but 'worst' is not"),
-        ({"definitions": ("both",)}, ParameterError, "definitions must be among released, printed"),
+        ({"recipes": ("worst",)}, ParameterError, "recipes must be among 'paper', 'best', but 'worst' is not"),
+        ({"definitions": ("both",)}, ParameterError, "definitions must be among 'released', 'printed'"),
         ({"seeds": 0}, ParameterError, "seeds must be a whole number from 1"),
         ({"datasets": ()}, ParameterError, "datasets must be a list of at least one name"),
         ({"grouped": 1}, ParameterError, "grouped must be True or False"),

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import final
 
 from aldsurv.benchmark.results import Series
-from aldsurv.checks import Flag, WholeNumber, check_all
+from aldsurv.checks import Flag, WholeNumber, check_all, listed
 from aldsurv.datasets import describe
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
@@ -86,7 +86,7 @@ class Plan:
         for field, allowed in (("recipes", RECIPES), ("definitions", DEFINITIONS)):
             for name in getattr(self, field):
                 if name not in allowed:
-                    problem = f"{field} must be among {', '.join(allowed)}, but {quoted(name)} is not."
+                    problem = f"{field} must be among {listed(allowed)}, but {quoted(name)} is not."
                     raise ParameterError(problem, argument=field)
 
     def cells(self) -> list[Cell]:
