@@ -235,8 +235,8 @@ def test_numpy_numbers_are_parameters_too():
     model = quick(**given, dropout=np.float64(0), residual=np.bool_(True), random_state=np.int32(4)).fit(
         X, (TIME, EVENT)
     )
-    assert type(model.settings_["members"]) is int
-    assert model.settings_["hidden"] == (8,)
+    assert type(model.settings_.members) is int
+    assert model.settings_.hidden == (8,)
 
 
 def test_kinds_of_target_by_cross_censoring():

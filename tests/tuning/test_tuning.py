@@ -58,7 +58,7 @@ def test_every_model_has_a_space_of_its_own_parameters(name: str) -> None:
         for value in ends:
             model = kind(**{key: value})
             if isinstance(model, NeuralSurvival):
-                assert model._settings()[key] == value
+                assert model.settings().to_dict()[key] == value
             model._check_parameters()
 
 

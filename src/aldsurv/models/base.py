@@ -16,7 +16,8 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
-from aldsurv.models.sklearn_mixin import EstimatorHabits
+from aldsurv.models.persistence import save
+from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 from aldsurv.models.survival_function import row_functions
 from aldsurv.models.training_rows import TrainedOn
 from aldsurv.quoting import quoted, shortened
@@ -32,7 +33,7 @@ FloatArray = NDArray[np.float64]
 POINTS = ("mean", "median", "mode", "restricted_mean")
 
 
-class SurvivalEstimator(EstimatorHabits, ABC):
+class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     """An estimator whose prediction for each row is a `SurvivalDistribution`.
 
     Attributes
@@ -75,7 +76,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
                 )
         return data
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
         return
 
@@ -99,8 +100,6 @@ class SurvivalEstimator(EstimatorHabits, ABC):
 
         Nothing in the file is code. An encoder is written as its weights; loading needs the module again.
         """
-        from aldsurv.models.persistence import save
-
         self._require_fitted()
         return save(self, path)
 
@@ -142,7 +141,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """Networks or other members of an ensemble; 1 without one."""
         return 1
 
-    def _band_stretch(self) -> float:
+    def band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members.
 
         As if a further member were to be predicted; a model that knows by what its members differ may know better.
@@ -174,7 +173,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         """
         level, members = checked_level(level), self._several_members(X)
         own = self.predict_distribution(X)
-        return survival_band(members, own, times, level=level, stretch=self._band_stretch())
+        return survival_band(members, own, times, level=level, stretch=self.band_stretch())
 
     def predict_time_band(self, X: Any, *, point: str | None = None, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave a predicted time, as `predict_survival_band` has them.
@@ -203,7 +202,7 @@ class SurvivalEstimator(EstimatorHabits, ABC):
         values = np.stack([self._summarised(one, name) for one in members])
         own = self._summarised(self.predict_distribution(X), name)
         most = float(self.unique_times_[-1]) if name == "restricted_mean" else np.inf
-        return time_band(values, own, level=level, stretch=self._band_stretch(), most=most)
+        return time_band(values, own, level=level, stretch=self.band_stretch(), most=most)
 
     def predict_spread(self, X: Any, *, horizon: float | None = None) -> VarianceParts:
         """The variance of the predicted time of each row, and how much of it is disagreement between members.

@@ -1,4 +1,4 @@
-"""The habits that scikit-learn expects of an estimator, without importing it.
+"""What scikit-learn expects of an estimator, without importing it.
 
 A saved model is loaded and used where only numpy is installed, so estimators do not derive from
 ``sklearn.base.BaseEstimator``; they answer its questions (parameters, tags, metadata routing), and what needs
@@ -16,12 +16,12 @@ from aldsurv.errors import NotFittedError, ParameterError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["EstimatorHabits"]
+__all__ = ["SklearnEstimatorMixin"]
 
 _UNCHANGED = "$UNCHANGED$"
 
 
-class EstimatorHabits:
+class SklearnEstimatorMixin:
     """Parameters are the arguments of the constructor, stored as given and checked in ``fit``."""
 
     @classmethod
@@ -29,11 +29,6 @@ class EstimatorHabits:
         """Names and default values of the constructor's parameters."""
         arguments = inspect.signature(cls.__init__).parameters.values()
         return {argument.name: argument.default for argument in arguments if argument.name != "self"}
-
-    def _keep(self, arguments: dict[str, Any]) -> None:
-        """Store the constructor's arguments, its ``locals()``, each under its own name."""
-        for name in self.parameter_defaults():
-            setattr(self, name, arguments[name])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters and their values; `deep` makes no difference, as none is an estimator itself."""

@@ -83,7 +83,7 @@ def test_an_ensemble_is_the_mean_of_its_members():
     together = quick(members=3).fit(x, y)
     ends = together.bin_ends_
     whole = together.predict_distribution(x)
-    chances = torch.softmax(torch.nn.functional.pad(torch.from_numpy(together._raw(x)), (0, 1)), -1)
+    chances = torch.softmax(torch.nn.functional.pad(torch.from_numpy(together.predict_outputs(x)), (0, 1)), -1)
     expected = 1 - chances[..., :-1].cumsum(-1).mean(0).numpy()
     np.testing.assert_allclose(whole.survival(ends), expected, atol=1e-12)
     # Straight between the ends of the bins.

@@ -67,7 +67,7 @@ def planned(
     if trials is not None and trials < 1:
         raise ParameterError(f"--tune must be a number of trials from 1 on, but is {trials}.")
     # What training would refuse, before a long table is read.
-    kind(**settings)._check_parameters()
+    kind(**settings).check_parameters()
     if trials is not None:
         from aldsurv.tuning.record import import_optuna
 

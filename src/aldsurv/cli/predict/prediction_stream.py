@@ -150,7 +150,7 @@ class Prediction:
             predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
         found = self.asked.values(predicted)
         if members:
-            found |= self.asked.limits(predicted, members, stretch=self.model._band_stretch(), since=since)
+            found |= self.asked.limits(predicted, members, stretch=self.model.band_stretch(), since=since)
         return found
 
     def _since(self, block: TableBlock) -> NDArray[np.float64] | None:

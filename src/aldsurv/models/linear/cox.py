@@ -122,8 +122,8 @@ class CoxRegression(LinearSurvival):
     def _kind(self) -> str:
         return f"proportional hazards, {self.ties.capitalize()}'s ties"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.ties not in ("efron", "breslow"):
             raise ParameterError(f"ties must be 'efron' or 'breslow', but is {self.ties!r}.")
 

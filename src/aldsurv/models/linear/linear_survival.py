@@ -103,7 +103,7 @@ class LinearSurvival(SurvivalEstimator):
         sample_weight
             A weight for each row; multiplies those of `y`.
         """
-        self._check_parameters()
+        self.check_parameters()
         owner = type(self).__name__
         design = Design.learn(X, categorical=self.categorical, strata=self._strata_columns(), owner=owner)
         x, codes = design.numbers(X, owner), design.codes(X)
@@ -202,7 +202,7 @@ class LinearSurvival(SurvivalEstimator):
         """The summary that `predict_time` gives."""
         return self.point
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         if not _is_number(self.ridge) or not 0 <= self.ridge < np.inf:
             raise ParameterError(f"ridge must be a number from 0 (no penalty) on, but is {self.ridge!r}.")
         if self.point not in _POINTS:
@@ -232,7 +232,7 @@ class LinearSurvival(SurvivalEstimator):
             raise ParameterError("encoder has no use: the model was trained without one.")
         require(_ENTRIES <= set(document) <= _ENTRIES | _LATER_ENTRIES, "its entries are not those of a model")
         model: Self = with_parameters(cls, document["parameters"])
-        model._check_parameters()
+        model.check_parameters()
         design = Design.from_plain(document["design"])
         names = model._to_users_unit(design).names
         dropped = _checked_dropped(document.get("dropped", {}), design.names)

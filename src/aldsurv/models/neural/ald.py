@@ -1,99 +1,232 @@
-"""The model of the paper: a network gives every individual an asymmetric Laplace distribution."""
+"""The model of the paper: a network gives every individual an asymmetric Laplace distribution, or a mixture of some."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Choice, Constraint, Number, WholeNumber
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.time_zero import with_zero_as_early
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
-from aldsurv.models.neural.fitting.preparation import base_seed, with_log_times
-from aldsurv.models.neural.mixture_survival import MixtureSurvival
-from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.file_entries import LARGEST_NUMBER
+from aldsurv.models.neural.extras import Extras
+from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
     from aldsurv.losses.objective import Objective
+    from aldsurv.models.neural.fitted_network import FittedNetwork
+    from aldsurv.models.neural.fitting.prepare import Prepared
 
-__all__ = ["ALDSurvival"]
+__all__ = ["ALDNetwork", "ALDSurvival", "MixtureExtras"]
 
-_FAMILIES = {
-    "real": "asymmetric_laplace",
-    "positive": "positive_asymmetric_laplace",
-    "log": "log_asymmetric_laplace",
-}
+FloatArray = NDArray[np.float64]
+
 # In the order in which they are tried; the first is taken if nothing can be compared.
 _TRIED = ("log", "positive", "real")
-# Settings that earlier files do not have, as they were then; those of one group came together.
-_CAME_LATER: tuple[dict[str, Any], ...] = (
-    {"components": 1, "shapes": "tied"},
-    {"bins": 0, "calibration": 0.0, "crps": 0.0},
-)
-_PAPER: dict[str, Any] = {
-    "support": "real",
-    "components": 1,
-    "shapes": "tied",
-    "theta_link": "exp",
-    "hidden": (32,),
-    "head_hidden": (32,),
-    "activation": "relu",
-    "residual": True,
-    "batch_norm": False,
-    "dropout": 0.1,
-    "members": 1,
-    "optimizer": "adam",
-    "learning_rate": 0.01,
-    "schedule": "constant",
-    "warmup": 0,
-    "batch_size": 128,
-    "max_epochs": 200,
-    "patience": 10,
-    "weight_decay": 0.0,
-    "clip_norm": 0.0,
-    "validation": 0.2,
-    "start": "random",
-    # The paper does not say in which unit time enters the network; outputs that start near e⁰ suit times around 1.
-    "time_scale": "median",
-    "clip_features": 5.0,
-    "bins": 0,
-    "calibration": 0.0,
-    "crps": 0.0,
-    "point": "mean",
-}
-_DEFAULT: dict[str, Any] = {
-    **_PAPER,
-    "support": "log",
-    "components": 5,
-    "theta_link": "auto",
-    "head_hidden": (),
-    "activation": "silu",
-    "members": 5,
-    "optimizer": "adamw",
-    "learning_rate": 0.01,
-    "batch_size": "auto",
-    "weight_decay": "auto",
-    "clip_norm": 1.0,
-    "start": "marginal",
-    "bins": "auto",
-    "point": "median",
-}
+# Pieces of a column, where there are so few rows that the table of all pieces has its place in memory, and so few
+# columns that their pieces do not outnumber what rows can tell of them.
+_BINS, _MOST_BINNED, _MOST_BINNED_COLUMNS = 8, 100_000, 250
 
 
 @final
-class ALDSurvival(MixtureSurvival):
+@dataclass(frozen=True)
+class MixtureExtras(Extras):
+    """The least scale of a component, in the unit inside; None with one component."""
+
+    least_scale: float | None = None
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ALDNetwork(ParametricNetwork):
+    """Settings and formulas of `ALDSurvival`: outputs are θ, σ and κ, or what moves the components of a mixture."""
+
+    support: str = "log"
+    components: int = 5
+    shapes: str = "tied"
+    theta_link: str = "auto"
+    bins: int | str = "auto"
+    calibration: float = 0.0
+    crps: float = 0.0
+
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
+        "support": Choice((*SUPPORTS, "auto")),
+        "components": WholeNumber(1, 100),
+        "shapes": Choice(("free", "tied")),
+        "theta_link": Choice(("exp", "identity", "auto")),
+        "calibration": Number(0, meaning="0: not used"),
+        "crps": Number(0, 1, meaning="0: not used"),
+    }
+    ADDED_LATER: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {"components": 1, "shapes": "tied"},
+        {"bins": 0, "calibration": 0.0, "crps": 0.0},
+    )
+    EXTRAS: ClassVar[type[Extras]] = MixtureExtras
+
+    @property
+    def family(self) -> str:
+        """The asymmetric Laplace family on the support."""
+        return SUPPORTS[self.support].family_name
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Of θ, σ and κ."""
+        return (self.theta_link, "exp", "exp")
+
+    @property
+    def layout(self) -> MixtureOutputs | None:
+        """What the outputs of a mixture are; None for a single component."""
+        if self.components == 1:
+            return None
+        return MixtureOutputs(self.components, self.shapes == "tied", self.theta_link == "exp")
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """``theta``, ``sigma`` and ``kappa``; of several components with their numbers, and ``weight``."""
+        if self.components == 1:
+            return super().parameter_names
+        numbers = range(1, self.components + 1)
+        return tuple(f"{name}_{k}" for name in ("theta", "sigma", "kappa", "weight") for k in numbers)
+
+    def completed(self) -> ALDNetwork:
+        """With the link of θ: exp with support positive, where θ would otherwise run below 0, else identity."""
+        if self.theta_link != "auto" or self.support == "auto":
+            return self
+        return replace(self, theta_link=SUPPORTS[self.support].theta_link)
+
+    def alternatives(self) -> Sequence[NetworkModel]:
+        """With ``support="auto"`` one model for each support."""
+        if self.support != "auto":
+            return (self,)
+        return tuple(replace(self, support=support).completed() for support in _TRIED)
+
+    def pieces(self, rows: int, columns: int) -> int:
+        """Pieces of a column."""
+        if self.bins != "auto":
+            return int(self.bins)
+        return _BINS if rows <= _MOST_BINNED and columns <= _MOST_BINNED_COLUMNS else 0
+
+    def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
+        """The least scale of a component: how finely times are told apart."""
+        if self.layout is None:
+            return MixtureExtras()
+        from aldsurv.losses.likelihood.tied_times import least_component_scale
+
+        times = data.lower[data.exact & (data.weights > 0)]
+        return MixtureExtras(float(least_component_scale(SUPPORTS[self.support].inside(times))))
+
+    def architecture(self, inputs: int, outputs: int, *, encoded: bool) -> Architecture:
+        """With tied shapes, places of the components are outputs that do not depend on the inputs."""
+        constants = 0 if self.layout is None else self.layout.constants
+        return replace(super().architecture(inputs, outputs, encoded=encoded), constants=constants)
+
+    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+        """The censored likelihood, and the terms that the settings add to it."""
+        from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
+        from aldsurv.losses.training_terms import one_component, with_terms
+
+        layout, least = self.layout, _least_scales(prepared)
+        if layout is None:
+            likelihood = super().objective(prepared, data, units, device)
+            columns = one_component(self.theta_link == "exp")
+        else:
+            likelihood = mixture_objective(layout, SUPPORTS[self.support], data, least, unit=units, device=device)
+            columns = layout.columns
+        return with_terms(
+            likelihood,
+            columns,
+            SUPPORTS[self.support],
+            data,
+            calibration=self.calibration,
+            crps=self.crps,
+            horizon=np.concatenate([np.full(len(task.data), _last_time(task.data)) for task in prepared]),
+            least_scale=0.0 if layout is None else least,
+            device=device,
+        )
+
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+        """One asymmetric Laplace distribution per row, or a mixture."""
+        layout = self.layout
+        if layout is None:
+            return super().member_distribution(raw, extras, member, X)
+        columns = layout.columns(raw, np.array([extras.least_scale]))
+        return MixedAsymmetricLaplace(**columns, support=self.support)
+
+    def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:
+        """One mixture of the components of all members."""
+        mixed = [part for part in parts if isinstance(part, MixedAsymmetricLaplace)]
+        return MixedAsymmetricLaplace.joined(mixed) if mixed else super().combine(parts, fitted)
+
+    def parameter_columns(self, parts: list[SurvivalDistribution]) -> FloatArray:
+        """Parameters (parameters, n), the mean over the members."""
+        if self.components == 1:
+            return super().parameter_columns(parts)
+        names = ("theta", "sigma", "kappa", "weights")
+        tables = [np.mean([getattr(part, name) for part in parts], axis=0) for name in names]
+        return np.asarray(np.concatenate(tables, axis=1).T)
+
+    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+        """Outputs of the layout, and a least scale for several components."""
+        if self.support not in SUPPORTS:
+            raise ParameterError(f"a fitted model has one support, but this has {self.support!r}.")
+        layout = self.layout
+        if layout is None:
+            super().check_fitted(network, members, Extras() if extras == MixtureExtras() else extras)
+            return
+        if (network.outputs, network.constants) != (layout.outputs, layout.constants):
+            raise ParameterError(f"the network has {network.outputs} outputs, the mixture needs {layout.outputs}.")
+        if extras.least_scale is None or not 0 < extras.least_scale <= LARGEST_NUMBER:
+            raise ParameterError("a mixture must know the least scale of its components, one positive number.")
+
+    def describe(self, extras: Any) -> str:
+        """Family, and how many components there are."""
+        kind = super().describe(extras)
+        return kind if self.components == 1 else f"mixture of {self.components} {kind} ({self.shapes} shapes)"
+
+    def format_loss(self, loss: float) -> tuple[str, str]:
+        """With terms beside it the loss is not a log-likelihood."""
+        return ("loss", f"{loss:.4f}") if self.calibration or self.crps else super().format_loss(loss)
+
+
+# Chosen by rows held out of the training parts of 15 datasets: docs/accuracy.md.
+_DEFAULT = ALDNetwork(
+    hidden=(32,), residual=True, learning_rate=0.01, patience=10, weight_decay="auto", support="log", components=5
+)
+_PAPER = ALDNetwork(
+    **PAPER_TRAINING,
+    hidden=(32,),
+    head_hidden=(32,),
+    residual=True,
+    support="real",
+    components=1,
+    theta_link="exp",
+    # The paper does not say in which unit time enters the network; outputs that start near e⁰ suit times around 1.
+    time_scale="median",
+    bins=0,
+    point="mean",
+)
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class ALDSurvival(ParametricSurvival):
     """Individual survival distributions by an asymmetric Laplace distribution whose parameters a network gives.
 
-    A parameter that is None has the value of the recipe; ``settings_`` shows all of them after ``fit``.
+    A parameter that is None has the value of the recipe; ``settings_`` shows all of them after ``fit``. Beside its own
+    parameters and attributes, below, it has those of `NeuralSurvival`.
 
     Parameters
     ----------
-    recipe
-        ``"default"``, or ``"paper"`` for the network and training of Sheng & Henao (2025).
     support
         ``"real"`` (the paper's: some mass below 0), ``"positive"`` (the same cut off at 0), ``"log"`` (the logarithm
         of time has the asymmetric Laplace distribution), or ``"auto"``: all three are trained, and the one with the
@@ -106,26 +239,6 @@ class ALDSurvival(MixtureSurvival):
     theta_link
         How θ comes from its output: ``"exp"``, ``"identity"``, or ``"auto"``: exp with support positive, where θ
         would otherwise run below 0, else identity.
-    hidden, head_hidden
-        Sizes of the layers that θ, σ and κ share, and of those that each has for itself.
-    activation, residual, batch_norm, dropout
-        Kind of the units, whether shared layers pass on a projection of their input, normalisation, share dropped.
-    encoder
-        A torch module, or a function that makes one, in place of the shared layers: it gets X as it is, of any
-        shape ``(n, ...)``, and gives ``(n, numbers)``. A module's weights are where every member starts.
-    members
-        Networks of the ensemble; the prediction is the mixture of theirs. Each has validation rows of its own.
-    optimizer, learning_rate, schedule, warmup, batch_size, max_epochs, patience, weight_decay, clip_norm
-        As in `aldsurv.training.TrainingSettings`; 0 switches patience, decay or clipping off.
-    validation
-        Share of the rows that decides when to stop; 0 for none. Under ten rows none are held out.
-    start
-        ``"marginal"``: begin at the best distribution without covariates; ``"random"``.
-    time_scale
-        What is one unit of time inside: ``"median"`` or ``"std"`` of the times, ``"none"`` or a number.
-        Answers are in the unit of the data in any case.
-    clip_features
-        Largest absolute value of a standardised column; 0 for no limit.
     bins
         Pieces into which the quantiles of a column of numbers divide it; how far each row has come through each piece
         stands beside the column. 0 for none; ``"auto"``: 8 up to 100,000 rows and 250 columns, and none beyond, where
@@ -135,43 +248,12 @@ class ALDSurvival(MixtureSurvival):
     crps
         Share, from 0 to 1, that the survival-CRPS up to the last training time takes of the loss in place of the
         likelihood, with time in the unit inside.
-    point
-        Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
-        ``"restricted_mean"``, or ``"auto"``: one for each use, by the members' validation rows.
-    categorical
-        Columns, by name or number, whose numbers are categories.
-    unit
-        Name of the unit of time, such as ``"months"``; kept with the model, for people who read it.
-    device
-        ``"auto"`` (a CUDA device if there is one), ``"cpu"``, …
-    random_state
-        Seed: the same seed gives the same bits on the same machine.
-    progress
-        Whether to show a progress bar; ``"auto"``: in a terminal.
-    callbacks
-        Functions that are called with an `EpochReport` after each epoch; True ends training.
-    checkpoint
-        A file from which a killed fit goes on.
 
     Attributes
     ----------
-    settings_
-        Every setting that was used; of the supports the one that was chosen.
     support_scores_
         With ``support="auto"`` the mean log-likelihood of the held-out rows by support, in the unit of the data; empty
         if the support was given, or too little was held out.
-    error_point_, ranking_point_
-        The summary that `predict_time` gives, and the one by which `predict` and `score` rank: `point`, or the chosen.
-    point_scores_
-        With ``point="auto"`` for ``"error"`` and ``"ranking"`` by summary the score and the standard error of its
-        distance to the median's; else empty.
-    history_
-        Losses of each epoch and member, as mean negative log-likelihood in the unit of the data; with `calibration` or
-        `crps` with those terms, which are then also in what decides when to stop.
-    features_
-        How columns become numbers.
-    trained_on_
-        Rows, events, range of time, fingerprint of the data, versions.
 
     Examples
     --------
@@ -186,164 +268,28 @@ class ALDSurvival(MixtureSurvival):
     (True, (2, 3))
     """
 
-    support_scores_: dict[str, float]
+    support: str | None = None
+    components: int | None = None
+    shapes: str | None = None
+    theta_link: str | None = None
+    bins: int | str | None = None
+    calibration: float | None = None
+    crps: float | None = None
 
-    _RECIPES: ClassVar[dict[str, dict[str, Any]]] = {"default": _DEFAULT, "paper": _PAPER}
+    RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
 
-    support: str | None
-    components: int | None
-    shapes: str | None
-    theta_link: str | None
-    time_scale: str | float | None
-    bins: int | str | None
-    calibration: float | None
-    crps: float | None
-
-    def __init__(
-        self,
-        recipe: str = "default",
-        *,
-        support: str | None = None,
-        components: int | None = None,
-        shapes: str | None = None,
-        theta_link: str | None = None,
-        hidden: Sequence[int] | None = None,
-        head_hidden: Sequence[int] | None = None,
-        activation: str | None = None,
-        residual: bool | None = None,
-        batch_norm: bool | None = None,
-        dropout: float | None = None,
-        encoder: Any = None,
-        members: int | None = None,
-        optimizer: str | None = None,
-        learning_rate: float | None = None,
-        schedule: str | None = None,
-        warmup: int | None = None,
-        batch_size: int | str | None = None,
-        max_epochs: int | None = None,
-        patience: int | None = None,
-        weight_decay: float | str | None = None,
-        clip_norm: float | None = None,
-        validation: float | None = None,
-        start: str | None = None,
-        time_scale: str | float | None = None,
-        clip_features: float | None = None,
-        bins: int | str | None = None,
-        calibration: float | None = None,
-        crps: float | None = None,
-        point: str | None = None,
-        categorical: Sequence[str | int] | None = None,
-        unit: str | None = None,
-        device: str = "auto",
-        random_state: Any = None,
-        progress: bool | str = "auto",
-        callbacks: Sequence[Any] | None = None,
-        checkpoint: Any = None,
-    ) -> None:
-        self._keep(locals())
-
-    def _settings(self) -> dict[str, Any]:
-        settings = super()._settings()
-        if settings["theta_link"] == "auto" and settings["support"] != "auto":
-            settings["theta_link"] = "exp" if settings["support"] == "positive" else "identity"
-        return settings
-
-    def _candidates(self) -> list[NeuralSurvival]:
-        if self._settings()["support"] != "auto":
-            return [self]
-        # The same seed for all: what is kept is what a fit with that support alone would be.
-        given = {**self.get_params(), "random_state": base_seed(self.random_state)}
-        found: list[NeuralSurvival] = []
-        for support in _TRIED:
-            own = {} if self.checkpoint is None else {"checkpoint": f"{self.checkpoint}.{support}"}
-            found.append(ALDSurvival(**{**given, "support": support, **own}))
-        return found
-
-    def _keep_best(self, candidates: Sequence[NeuralSurvival], prepared: Sequence[Prepared]) -> int:
-        scores = [_held_out_score(model, own) for model, own in zip(candidates, prepared, strict=True)]
-        best = int(np.argmax(scores))
-        self._become(candidates[best])
-        compared = {str(model.settings_["support"]): score for model, score in zip(candidates, scores, strict=True)}
-        self.support_scores_ = compared if len(compared) > 1 else {}
-        return best
-
-    def _remember(self, *arguments: Any) -> None:
-        super()._remember(*arguments)
-        self.support_scores_ = {}
-
-    def _choices(self) -> dict[str, Any]:
-        found = super()._choices()
-        return {**found, "support_scores": self.support_scores_} if self.support_scores_ else found
-
-    def _restore_choices(self, found: dict[str, Any]) -> None:
-        self.support_scores_ = {
-            support: float(score) for support, score in found.pop("support_scores", {}).items() if support in _FAMILIES
-        }
-        super()._restore_choices(found)
-
-    def _told_choices(self) -> dict[str, str]:
-        found = super()._told_choices()
-        if not self.support_scores_:
-            return found
-        told = ", ".join(f"{name} {score:.4f}" for name, score in self.support_scores_.items())
-        return {"support": f"{self.settings_['support']}, by the log-likelihood: {told}", **found}
-
-    def _check_learned(
-        self, settings: dict[str, Any], network: Architecture, members: int, learned: dict[str, NDArray[Any]]
-    ) -> None:
-        if settings["support"] not in _FAMILIES:
-            raise ParameterError(f"a fitted model has one support, but this has {settings['support']!r}.")
-        super()._check_learned(settings, network, members, learned)
-
-    def _family(self, settings: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-        return _FAMILIES[settings["support"]], (settings["theta_link"], "exp", "exp")
-
-    def _check_settings(self, settings: dict[str, Any]) -> None:
-        super()._check_settings(settings)
-        if settings["support"] not in (*_FAMILIES, "auto"):
-            allowed = ", ".join((*_FAMILIES, "auto"))
-            raise ParameterError(f"support must be one of {allowed}, but is {settings['support']!r}.")
-        if settings["theta_link"] not in ("exp", "identity", "auto"):
-            raise ParameterError(f"theta_link must be 'exp', 'identity' or 'auto', but is {settings['theta_link']!r}.")
-
-        for name, most, allowed in (("calibration", math.inf, "a finite number from 0"), ("crps", 1.0, "from 0 to 1")):
-            value = settings[name]
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not number or not 0 <= value <= most or value == math.inf:
-                raise ParameterError(f"{name} must be {allowed} (0: not used), but is {value!r}.")
-
-    def _objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: Any, device: Any) -> Objective:
-        return self._with_terms(super()._objective(prepared, data, units, device), prepared, data, device)
-
-    def _told_loss(self, loss: float) -> tuple[str, str]:
-        settings = self.settings_
-        # With terms beside it the loss is no log-likelihood.
-        return ("loss", f"{loss:.4f}") if settings["calibration"] or settings["crps"] else super()._told_loss(loss)
-
-    def _target(self, data: SurvivalData, settings: dict[str, Any]) -> SurvivalData:
-        return with_log_times(data) if settings["support"] == "log" else data
-
-    @classmethod
-    def _from_file(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
-    ) -> NeuralSurvival:
-        parameters, settings = document.get("parameters"), document.get("settings")
-        if isinstance(parameters, dict) and isinstance(settings, dict):
-            for group in _CAME_LATER:
-                # Written before there was such a thing if there is no trace of it; half a trace is damage.
-                earlier = {} if set(group) & {*parameters, *settings} else group
-                parameters, settings = {**dict.fromkeys(earlier), **parameters}, {**earlier, **settings}
-            document = {**document, "parameters": parameters, "settings": settings}
-        return super()._from_file(document, arrays, encoder)
+    @property
+    def support_scores_(self) -> Mapping[str, float]:
+        """With ``support="auto"`` the mean log-likelihood of the held-out rows by support; else empty."""
+        return self._fitted().support_scores
 
 
-def _held_out_score(model: NeuralSurvival, prepared: Prepared) -> float:
-    """Mean log-likelihood of what each member says of its own validation rows; a density of time in any support."""
-    if prepared.rows.validation is None:
-        return 0.0
-    data, total, weight = with_zero_as_early(prepared.observed), 0.0, 0.0
-    for part in model._held_out(prepared):
-        rows = data[part.numbers]
-        total += float(np.sum(part.predicted.log_likelihood(rows)))
-        weight += rows.total_weight
-    return total / weight
+def _least_scales(prepared: Sequence[Prepared]) -> FloatArray:
+    """For each row that of its task; 0 with one component."""
+    scales = [cast("MixtureExtras", task.extras).least_scale or 0.0 for task in prepared]
+    return np.concatenate([np.full(len(task.data), scale) for task, scale in zip(prepared, scales, strict=True)])
+
+
+def _last_time(data: SurvivalData) -> float:
+    times = np.concatenate([data.lower, data.upper])
+    return float(times[np.isfinite(times)].max())

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-import numpy as np
+from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all
 
-from aldsurv.errors import ParameterError
+__all__ = ["LEVEL_CONSTRAINTS", "check_level_settings"]
 
-__all__ = ["check_level_settings"]
+LEVEL_CONSTRAINTS: Mapping[str, Constraint] = {
+    # Without any likelihood every distribution would do that is wide enough.
+    "likelihood_share": Number(0, 1, above=True),
+    "target": Choice(("cdf", "pinball")),
+    "nodes": WholeNumber(1, 1000),
+}
 
-_TARGETS = ("cdf", "pinball")
-_MOST_NODES = 1000
 
-
-def check_level_settings(share: Any, target: Any, nodes: Any) -> None:
+def check_level_settings(share: object, target: object, nodes: object) -> None:
     """Raise `ParameterError` unless they say what the loss is and at how many levels it is taken."""
-    if not isinstance(share, (int, float, np.integer, np.floating)) or isinstance(share, bool) or not 0 < share <= 1:
-        raise ParameterError(
-            f"likelihood_share must be above 0 (where any distribution would do that is wide enough) and at most 1, "
-            f"but is {share!r}."
-        )
-    if target not in _TARGETS:
-        raise ParameterError(f"target must be one of {', '.join(_TARGETS)}, but is {target!r}.")
-    if not isinstance(nodes, (int, np.integer)) or isinstance(nodes, bool) or not 1 <= nodes <= _MOST_NODES:
-        raise ParameterError(f"nodes must be a whole number from 1 to {_MOST_NODES}, but is {nodes!r}.")
+    check_all({"likelihood_share": share, "target": target, "nodes": nodes}, LEVEL_CONSTRAINTS)

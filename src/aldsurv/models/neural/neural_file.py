@@ -2,142 +2,202 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.features import Features
 from aldsurv.errors import ModelFileError, ParameterError
-from aldsurv.models.file_entries import (
-    LARGEST_NUMBER,
-    from_portable,
-    portable,
-    require,
-    saved_parameters,
-    with_parameters,
-)
-from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.base import POINTS, SurvivalEstimator
+from aldsurv.models.file_entries import LARGEST_NUMBER, require, saved_parameters, with_parameters
+from aldsurv.models.neural.fitted_network import FittedNetwork
+from aldsurv.models.neural.fitting.point_choice import PointChoice, PointScores
+from aldsurv.models.neural.network_model import NetworkModel, with_added_settings
 from aldsurv.models.training_rows import TrainedOn
 from aldsurv.networks import Architecture
 from aldsurv.networks.numpy_forward import forward
 from aldsurv.training.history import History
 
-__all__ = ["restored", "written"]
+__all__ = ["from_file", "to_file"]
+
+EstimatorT = TypeVar("EstimatorT", bound=SurvivalEstimator)
 
 _ENTRIES = {
     "parameters", "settings", "features", "network", "encoders", "members", "time_scale", "history", "trained_on",
     "n_features_in",
 }  # fmt: skip
-# Only of models that chose something by themselves.
-_CHOICES = "choices"
+# Only of models that chose something by validation rows, and of models that know texts beside their network.
+_CHOICES, _EXTRAS = "choices", "extras"
+_NETWORK, _LEARNED = "network.", "learned."
 
 
-def written(model: NeuralSurvival) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Entries and arrays from which `restored` makes the same estimator."""
+def to_file(estimator: SurvivalEstimator, fitted: FittedNetwork) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Entries and arrays from which `from_file` makes the same estimator."""
     document = {
-        "parameters": saved_parameters(model),
-        "settings": {name: portable(value) for name, value in model.settings_.items()},
-        "features": None if model.features_ is None else model.features_.to_plain(),
-        "network": model.network_.to_plain(),
-        "encoders": [type(encoder).__name__ for encoder in model.encoders_],
-        "members": int(model.weights_["output.bias"].shape[0]),
-        "time_scale": model.time_scale_,
-        "history": model.history_.to_plain(),
-        "trained_on": model.trained_on_.to_dict(),
-        "n_features_in": model.n_features_in_,
+        "parameters": saved_parameters(estimator),
+        "settings": fitted.model.to_dict(),
+        "features": None if fitted.features is None else fitted.features.to_plain(),
+        "network": fitted.network.to_plain(),
+        "encoders": [type(encoder).__name__ for encoder in fitted.encoders],
+        "members": fitted.n_members,
+        "time_scale": fitted.time_scale,
+        "history": fitted.history.to_plain(),
+        "trained_on": (estimator.trained_on_ or fitted.trained_on).to_dict(),
+        "n_features_in": fitted.n_features_in,
     }
-    if choices := model._choices():
+    if choices := _choices(fitted):
         document[_CHOICES] = choices
-    arrays: dict[str, NDArray[Any]] = {f"network.{name}": array for name, array in model.weights_.items()}
-    arrays |= {f"learned.{name}": array for name, array in model.learned_.items()}
-    arrays["times"] = model.unique_times_
-    for k, encoder in enumerate(model.encoders_):
+    if texts := fitted.extras.to_dict():
+        document[_EXTRAS] = texts
+    arrays: dict[str, NDArray[Any]] = {f"{_NETWORK}{name}": array for name, array in fitted.weights.items()}
+    arrays |= {f"{_LEARNED}{name}": array for name, array in fitted.extras.to_arrays().items()}
+    arrays["times"] = fitted.times
+    for k, encoder in enumerate(fitted.encoders):
         arrays |= {f"encoder{k}.{name}": value.numpy() for name, value in encoder.state_dict().items()}
     return document, arrays
 
 
-def restored(
-    kind: type[NeuralSurvival], document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any
-) -> NeuralSurvival:
-    """The estimator of a file; everything in it is checked."""
-    require(set(document) - {_CHOICES} == _ENTRIES, "its entries are not those of a model")
-    model: NeuralSurvival = with_parameters(kind, document["parameters"])
-    recipe = model._settings()
-    settings = {name: from_portable(value) for name, value in document["settings"].items()}
-    require(set(settings) == set(recipe), "its settings are not those of this model")
-    model._check_settings(settings)
+def from_file(
+    kind: type[EstimatorT],
+    recipe: NetworkModel,
+    document: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    encoder: Any,
+) -> tuple[EstimatorT, FittedNetwork]:
+    """An estimator with the parameters of a file, and what it had learned; everything in the file is checked.
+
+    Parameters
+    ----------
+    kind, recipe
+        Class of the estimator, and the settings of one of its recipes, whose kind is that of the settings in the file.
+    document, arrays
+        Entries and arrays of the file.
+    encoder
+        The module that the model was trained with, or a function that makes it.
+    """
+    require(set(document) - {_CHOICES, _EXTRAS} == _ENTRIES, "its entries are not those of a model")
+    later = [dict.fromkeys(group) for group in recipe.ADDED_LATER]
+    require(isinstance(document["parameters"], dict), "parameters must be named")
+    estimator: EstimatorT = with_parameters(kind, with_added_settings(document["parameters"], later))
+    require(isinstance(document["settings"], dict), "settings must be named")
+    model = type(recipe).from_dict(document["settings"])
     network = Architecture.from_plain(document["network"])
     members = document["members"]
-    require(isinstance(members, int) and members == settings["members"], "the number of members is unclear")
-    weights = {name.removeprefix("network."): a for name, a in arrays.items() if name.startswith("network.")}
+    require(isinstance(members, int) and members == model.members, "the number of members is unclear")
+    weights = {name.removeprefix(_NETWORK): a for name, a in arrays.items() if name.startswith(_NETWORK)}
     network.check_arrays(weights, members)
-    learned = {name.removeprefix("learned."): a for name, a in arrays.items() if name.startswith("learned.")}
-    model._check_learned(settings, network, members, learned)
+    learned = {name.removeprefix(_LEARNED): a for name, a in arrays.items() if name.startswith(_LEARNED)}
+    texts = document.get(_EXTRAS, {})
+    require(isinstance(texts, dict), "what it knows beside its network is unclear")
+    extras = model.EXTRAS.from_file(learned, texts)
+    model.check_fitted(network, members, extras)
     features = None if document["features"] is None else Features.from_plain(document["features"])
     encoders = _encoders(document["encoders"], arrays, encoder, members)
     require((features is None) == bool(encoders), "a model has either columns or an encoder")
     require(features is None or features.width == network.inputs, "columns and network do not fit together")
-    scale = document["time_scale"]
-    sound = isinstance(scale, float) and 1 / LARGEST_NUMBER <= scale <= LARGEST_NUMBER
-    require(sound, f"time_scale must be positive and at most {LARGEST_NUMBER:g}")
-    times = arrays["times"]
-    require(times.ndim == 1 and times.dtype == np.float64 and times.size > 0, "times must be a column of numbers")
-    require(bool((np.abs(times) <= LARGEST_NUMBER).all()), f"times must be numbers of at most {LARGEST_NUMBER:g}")
-    require(bool((np.diff(times) > 0).all()), "times must be ascending")
-    facts = TrainedOn.from_dict(document["trained_on"])
-    history = History.from_plain(document["history"])
+    width = document["n_features_in"]
+    require(isinstance(width, int) and width > 0, "n_features_in must be a number of columns")
+    require(features is None or features.n_features_in == width, "n_features_in is not that of the columns")
+    points, support_scores = _read_choices(model, document.get(_CHOICES, {}))
+    fitted = FittedNetwork(
+        model=model,
+        features=features,
+        n_features_in=width,
+        network=network,
+        weights=weights,
+        encoders=encoders,
+        history=_read_history(document["history"], members),
+        extras=extras,
+        time_scale=_read_time_scale(document["time_scale"]),
+        times=_read_times(arrays["times"]),
+        trained_on=TrainedOn.from_dict(document["trained_on"]),
+        points=points,
+        support_scores=support_scores,
+    )
+    if features is not None:
+        _check_outputs(fitted)
+    return estimator, fitted
+
+
+def _choices(fitted: FittedNetwork) -> dict[str, Any]:
+    """What was chosen by validation rows, and by which scores; empty if all was given."""
+    choices: dict[str, Any] = {}
+    if fitted.model.point == "auto":
+        scores = {
+            use: {name: list(pair) for name, pair in by_name.items()} for use, by_name in fitted.points.scores.items()
+        }
+        choices = {"error_point": fitted.points.error, "ranking_point": fitted.points.ranking, "point_scores": scores}
+    if fitted.support_scores:
+        choices["support_scores"] = dict(fitted.support_scores)
+    return choices
+
+
+def _read_choices(model: NetworkModel, document: Any) -> tuple[PointChoice, dict[str, float]]:
+    """The inverse of `_choices`."""
+    names = {"error_point", "ranking_point", "point_scores", "support_scores"}
+    require(isinstance(document, dict) and set(document) <= names, "what it chose is unclear")
+    error, ranking = (document.get(name, model.point) for name in ("error_point", "ranking_point"))
+    if error not in POINTS or ranking not in POINTS or (model.point != "auto" and {error, ranking} != {model.point}):
+        raise ParameterError(f"the summaries chosen must be of {', '.join(POINTS)}, but are {error}, {ranking}.")
+    scores: PointScores = {
+        use: {name: (float(score), float(spread)) for name, (score, spread) in by_name.items()}
+        for use, by_name in document.get("point_scores", {}).items()
+    }
+    supports = {str(name): float(score) for name, score in document.get("support_scores", {}).items()}
+    return PointChoice(error, ranking, scores), supports
+
+
+def _read_history(document: Any, members: int) -> History:
+    history = History.from_plain(document)
     losses = [history.train_loss, *([] if history.validation_loss is None else [history.validation_loss])]
     fits = all(loss.shape == (history.learning_rate.size, members) for loss in losses)
     fits = fits and history.learning_rate.ndim == 1 and history.seconds.shape == history.learning_rate.shape
     best = history.best_epoch
     fits = fits and best.shape == (members,) and bool(((best >= 1) & (best <= history.epochs)).all())
     require(fits, "its history is not that of its members")
-    width = document["n_features_in"]
-    require(isinstance(width, int) and width > 0, "n_features_in must be a number of columns")
-    require(features is None or features.n_features_in == width, "n_features_in is not that of the columns")
-
-    model.encoder = encoder
-    model.settings_, model.features_, model.network_, model.encoders_ = settings, features, network, encoders
-    model.weights_, model.learned_, model.time_scale_, model.unique_times_ = weights, learned, scale, times
-    model.history_, model.trained_on_ = history, facts
-    choices = document.get(_CHOICES, {})
-    require(isinstance(choices, dict), "what it chose is unclear")
-    model._restore_choices(dict(choices))
-    model.n_features_in_ = width
-    if features is not None:
-        _check_outputs(model, network, weights)
-    if features is not None and features.names_in is not None:
-        model.feature_names_in_ = np.array(features.names_in, dtype=object)
-    return model
+    return history
 
 
-def _check_outputs(model: NeuralSurvival, network: Architecture, weights: dict[str, NDArray[Any]]) -> None:
-    """Refuse a network that gives no numbers for rows like those of training."""
+def _read_time_scale(scale: Any) -> float:
+    sound = isinstance(scale, float) and 1 / LARGEST_NUMBER <= scale <= LARGEST_NUMBER
+    require(sound, f"time_scale must be positive and at most {LARGEST_NUMBER:g}")
+    return float(scale)
+
+
+def _read_times(times: NDArray[Any]) -> NDArray[np.float64]:
+    require(times.ndim == 1 and times.dtype == np.float64 and times.size > 0, "times must be a column of numbers")
+    require(bool((np.abs(times) <= LARGEST_NUMBER).all()), f"times must be numbers of at most {LARGEST_NUMBER:g}")
+    require(bool((np.diff(times) > 0).all()), "times must be ascending")
+    return times
+
+
+def _check_outputs(fitted: FittedNetwork) -> None:
+    """Refuse a network whose outputs are not numbers for rows like those of training."""
     # Columns are scaled: an average row, and rows on both sides of it.
-    x = np.broadcast_to(np.array([[-2.0], [0.0], [2.0]], np.float32), (3, network.inputs))
+    x = np.broadcast_to(np.array([[-2.0], [0.0], [2.0]], np.float32), (3, fitted.network.inputs))
     with np.errstate(all="ignore"):
-        raw = forward(network, weights, np.ascontiguousarray(x), levels=model._levels())
-    require(bool(np.isfinite(raw).all()), "the outputs of its network are no numbers")
+        raw = forward(fitted.network, fitted.weights, np.ascontiguousarray(x), levels=fitted.model.levels)
+    require(bool(np.isfinite(raw).all()), "the outputs of its network are not numbers")
 
 
 def _encoders(names: Any, arrays: Mapping[str, NDArray[Any]], given: Any, members: int) -> list[Any]:
-    require(isinstance(names, list) and len(names) in (0, members), "the encoders are not one a member")
+    require(isinstance(names, list) and len(names) in (0, members), "the encoders are not one per member")
     if not names:
         if given is not None:
-            raise ParameterError("encoder has no use: the model was trained without one.")
+            raise ParameterError("encoder must be None: the model was trained without one.", argument="encoder")
         return []
     if given is None:
         raise ModelFileError(
-            f"the model was trained with an encoder ({str(names[0])[:60]}), whose code is not in the file. "
-            "Give it again: aldsurv.load(path, encoder=module)."
+            f"the model was trained with an encoder ({str(names[0])[:60]}), whose code is not in the file",
+            argument="encoder",
+            advice="Give it again: aldsurv.load(path, encoder=module).",
         )
-    import copy
-
     import torch
 
-    found = []
+    modules = []
     for k in range(members):
         # What the function draws is overwritten at once: the stream of random numbers is put back as it was.
         with torch.random.fork_rng():
@@ -150,5 +210,5 @@ def _encoders(names: Any, arrays: Mapping[str, NDArray[Any]], given: Any, member
             raise ModelFileError(
                 f"encoder is not the module of the file: {' '.join(str(error).split())[:200]}"
             ) from None
-        found.append(module.eval())
-    return found
+        modules.append(module.eval())
+    return modules

@@ -184,7 +184,7 @@ class BoostedALD(SurvivalEstimator):
         """
         from aldsurv.models.trees.boosted_rounds import require_xgboost
 
-        self._check_parameters()
+        self.check_parameters()
         require_xgboost()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
@@ -339,7 +339,7 @@ class BoostedALD(SurvivalEstimator):
             ]
         )
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_settings(self.get_params())
 
     @property
@@ -352,10 +352,10 @@ class BoostedALD(SurvivalEstimator):
         """Networks or other members of an ensemble; 1 without one."""
         return len(self.rounds_)
 
-    def _band_stretch(self) -> float:
+    def band_stretch(self) -> float:
         members, share = self.n_members, float(self.validation)
         if not self.held_out_:
-            return super()._band_stretch()
+            return super().band_stretch()
         # Each member leaves a share of the rows out: a delete-d jackknife, as for networks.
         return float(np.sqrt((1 - share) / share * (members - 1) / members))
 

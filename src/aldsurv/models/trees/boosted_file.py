@@ -47,7 +47,7 @@ def restored(kind: Any, document: Mapping[str, Any], arrays: Mapping[str, NDArra
     own = {name for name in arrays if not name.startswith(_TREES)}
     require(own == {*_ARRAYS, "rounds"}, "its arrays are not those of boosted trees")
     model = with_parameters(kind, document["parameters"])
-    model._check_parameters()
+    model.check_parameters()
     scale, least = document["time_scale"], document["least_scale"]
     sound = isinstance(scale, float) and 1 / LARGEST_NUMBER <= scale <= LARGEST_NUMBER
     require(sound, f"time_scale must be positive and at most {LARGEST_NUMBER:g}")

@@ -127,7 +127,7 @@ class ConformalLowerBound(NestedHabits):
         sample_weight
             A weight for each row; multiplies those of `y`.
         """
-        self._check_parameters()
+        self.check_parameters()
         data = read_rows(X, y, sample_weight)
         if data.entry is not None and np.isfinite(data.entry).any():
             raise DataError("rows with delayed entry cannot calibrate a bound: leave out entry, or those rows.")
@@ -188,7 +188,7 @@ class ConformalLowerBound(NestedHabits):
         within = np.flatnonzero(share <= allowed)
         return float(odds[within[-1]]) if within.size else -np.inf
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_parts(self.folds, self.validation)
         if (
             not isinstance(self.level, (int, float, np.number))

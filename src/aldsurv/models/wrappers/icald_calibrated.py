@@ -158,7 +158,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         sample_weight
             A weight for each row; multiplies those of `y`.
         """
-        self._check_parameters()
+        self.check_parameters()
         require_torch(type(self).__name__)
         data = read_rows(X, y, sample_weight)
         seeds = member_seeds(self.random_state, 2 + self.members)
@@ -209,8 +209,8 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         """Networks or other members of an ensemble; 1 without one."""
         return self.estimator_.n_members
 
-    def _band_stretch(self) -> float:
-        return self.estimator_._band_stretch()
+    def band_stretch(self) -> float:
+        return self.estimator_.band_stretch()
 
     def summary(self) -> str:
         """What was trained, after what the model within has to say."""
@@ -269,7 +269,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         self._require_fitted()
         return self.estimator_.ranking_point_
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_parts(self.folds, self.validation)
         check_level_settings(self.likelihood_share, self.target, self.nodes)
         members, share = self.members, self.stopping
@@ -327,7 +327,7 @@ class ICALDCalibrated(NestedHabits, SurvivalEstimator):
         features, network = Features.from_plain(document["features"]), Architecture.from_plain(document["correction"])
         fitted = MODELS.load(text(inner["model"], "model"))._from_file(inner["entries"], within, encoder)
         model = cls(unfitted(fitted), **{name: from_portable(value) for name, value in parameters.items()})
-        model._check_parameters()
+        model.check_parameters()
         wanted = correction_network(features.width, network.hidden)
         require(network == wanted, "columns and network do not fit together")
         require(features.n_features_in == fitted.n_features_in_, "its columns are not those of the model within")

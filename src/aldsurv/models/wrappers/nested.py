@@ -17,7 +17,7 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator, read_target
 from aldsurv.models.neural.fitting.preparation import rows_of
 from aldsurv.models.neural.neural_survival import NeuralSurvival
-from aldsurv.models.sklearn_mixin import EstimatorHabits
+from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,7 +27,7 @@ __all__ = ["HeldOut", "NestedHabits", "check_parts", "choose_parts", "held_out",
 IntArray = NDArray[np.int64]
 
 
-class NestedHabits(EstimatorHabits):
+class NestedHabits(SklearnEstimatorMixin):
     """scikit-learn's habits where a parameter is an estimator: its own are reached as ``estimator__name``."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -35,7 +35,7 @@ class NestedHabits(EstimatorHabits):
         own = {name: getattr(self, name) for name in self.parameter_defaults()}
         if not deep:
             return own
-        inner = {name: value for name, value in own.items() if isinstance(value, EstimatorHabits)}
+        inner = {name: value for name, value in own.items() if isinstance(value, SklearnEstimatorMixin)}
         return own | {f"{name}__{key}": v for name, value in inner.items() for key, v in value.get_params().items()}
 
     def set_params(self, **params: Any) -> Self:
@@ -46,7 +46,7 @@ class NestedHabits(EstimatorHabits):
             if not rest:
                 continue
             inner = getattr(self, owner, None) if owner in self.parameter_defaults() else None
-            if not isinstance(inner, EstimatorHabits):
+            if not isinstance(inner, SklearnEstimatorMixin):
                 raise ParameterError(f"{type(self).__name__} has no estimator {owner!r} to set {rest!r} of.")
             inner.set_params(**{rest: value})
         return self

@@ -106,7 +106,7 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
         sample_weight
             A weight for each row; multiplies those of `y`.
         """
-        self._check_parameters()
+        self.check_parameters()
         data = read_rows(X, y, sample_weight)
         seeds = member_seeds(self.random_state, 2)
         parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
@@ -169,10 +169,10 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
         """Networks or other members of an ensemble; 1 without one."""
         return self.estimator_.n_members
 
-    def _band_stretch(self) -> float:
-        return self.estimator_._band_stretch()
+    def band_stretch(self) -> float:
+        return self.estimator_.band_stretch()
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_parts(self.folds, self.validation)
         bins = self.bins
         if bins is not None and (not isinstance(bins, (int, np.integer)) or isinstance(bins, bool) or bins < 2):
@@ -210,6 +210,6 @@ class RecalibratedSurvival(NestedHabits, SurvivalEstimator):
         within = {name.removeprefix(_INNER): array for name, array in arrays.items() if name.startswith(_INNER)}
         fitted = kind._from_file(inner["entries"], within, encoder)
         model = cls(unfitted(fitted), **parameters)
-        model._check_parameters()
+        model.check_parameters()
         model._remember(fitted, LevelMap(*(finite_floats(arrays, name) for name in _ARRAYS)))
         return model

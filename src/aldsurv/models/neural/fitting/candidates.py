@@ -1,149 +1,147 @@
-"""Several estimators fitted for one, which becomes the best of them."""
+"""Several models trained for one estimator, of which validation rows choose the one to keep."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from aldsurv.errors import DataError, TrainingError
-from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.neural.fitted_network import FittedNetwork
+from aldsurv.models.neural.fitting.held_out import enough_events, held_out_log_likelihood
+from aldsurv.models.neural.fitting.prepare import Prepared, prepare_alternative
+from aldsurv.models.neural.fitting.train import train
+from aldsurv.models.persistence import load
 from aldsurv.models.training_rows import data_fingerprint
 
-__all__ = ["Fit", "Plan", "run_all"]
+if TYPE_CHECKING:
+    from aldsurv.models.neural.neural_survival import NeuralSurvival
 
-Run: TypeAlias = Callable[[Sequence[NeuralSurvival], Sequence[Prepared]], None]
-
-# Held-out events from which on one model can be told from another.
-_LEAST_EVENTS = 10
+__all__ = ["Candidate", "choose", "prepare_candidates", "train_candidates"]
 
 
 @final
 @dataclass(eq=False)
-class Fit:
-    """One estimator to fit, and those that are fitted for the same user to choose from, itself among them."""
+class Candidate:
+    """One model to train for an estimator, beside its rivals, itself among them."""
 
     estimator: NeuralSurvival
-    prepared: Prepared
-    rivals: list[Fit]
-    # None before it is tried, then whether training was ended by hand, or why it came to nothing.
-    ended: bool | TrainingError | None = None
+    task: Prepared
+    rivals: list[Candidate]
+    fitted: FittedNetwork | None = None
+    error: TrainingError | None = None
+    interrupted: bool = False
 
     @property
-    def fitted(self) -> bool:
-        """Whether there is something to choose."""
-        return isinstance(self.ended, bool)
-
-    @property
-    def needless(self) -> bool:
-        """Whether a user who has had enough has one to keep."""
-        return any(rival.ended is True for rival in self.rivals)
+    def is_settled(self) -> bool:
+        """Whether a user ended the training of a rival by Ctrl-C: what is trained by then is kept."""
+        return any(rival.interrupted for rival in self.rivals)
 
     @property
     def finished_file(self) -> Path | None:
         """Where one of several is kept, once trained, until the last is."""
-        path = self.estimator.checkpoint
+        path = self.task.options.checkpoint
         return None if path is None or len(self.rivals) == 1 else Path(f"{path}.done")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What is to be fitted for one estimator: itself, or candidates of which it becomes the best."""
+def prepare_candidates(estimator: NeuralSurvival, task: Prepared) -> list[Candidate]:
+    """The models that an estimator wants trained: one, or several that are compared on the same validation rows.
 
-    estimator: NeuralSurvival
-    fits: list[Fit]
-
-    @classmethod
-    def of(cls, estimator: NeuralSurvival, given: tuple[Any, ...]) -> Plan:
-        """Prepare what an estimator wants fitted to the data given."""
-        X, y, weight = (*given, None)[:3]
-        first, *others = estimator._candidates()
-        prepared = first._prepare(X, y, weight)
-        rivals: list[Fit] = []
-        rivals.append(Fit(first, prepared, rivals))
-        if others and _can_compare(prepared):
-            # All are compared on the same rows.
-            for other in others:
-                rivals.append(Fit(other, other._prepare(X, y, weight, prepared.rows), rivals))
-        return cls(estimator, rivals)
-
-    def settle(self) -> None:
-        """Have the estimator be what was fitted for it."""
-        if self.fits[0].estimator is not self.estimator:
-            fitted = [fit for fit in self.fits if fit.fitted]
-            kept = self.estimator._keep_best([fit.estimator for fit in fitted], [fit.prepared for fit in fitted])
-            interrupted = any(fit.ended is True for fit in self.fits)
-            if interrupted:
-                self.estimator.history_ = replace(self.estimator.history_, stopped_by="interrupt")
-            for fit in self.fits:
-                if fit.finished_file is not None and not interrupted:
-                    fit.finished_file.unlink(missing_ok=True)
-            prepared = fitted[kept].prepared
-        else:
-            prepared = self.fits[0].prepared
-        self.estimator._choose_points(prepared)
-        self.estimator._check_skill(prepared)
+    Parameters
+    ----------
+    estimator
+        For whom.
+    task
+        Prepared with the model to take without validation rows.
+    """
+    rivals: list[Candidate] = []
+    rivals.append(Candidate(estimator, task, rivals))
+    models = estimator.settings().alternatives()
+    if len(models) > 1 and enough_events(task):
+        for model in models[1:]:
+            rivals.append(
+                Candidate(estimator, prepare_alternative(task, model, estimator.run_options(model, task)), rivals)
+            )
+    return rivals
 
 
-def _can_compare(prepared: Prepared) -> bool:
-    """Whether enough events are held out to tell one model from another."""
-    if prepared.rows.validation is None:
-        return False
-    held = np.unique(np.concatenate(prepared.rows.validation))
-    return int(np.isfinite(prepared.data.upper[held]).sum()) >= _LEAST_EVENTS
-
-
-def run_all(fits: list[Fit], run: Run) -> None:
-    """Train what shares a loop; one of several candidates may fail, or be left out by a user who has had enough."""
-    if len(fits) == 1 and _taken_up(fits[0]):
+def train_candidates(candidates: Sequence[Candidate]) -> None:
+    """Train those that share a loop; one of several rivals may fail, or be left out after Ctrl-C."""
+    if not candidates or (len(candidates) == 1 and _take_up_finished(candidates[0])):
         return
-    several = all(len(fit.rivals) > 1 for fit in fits)
+    have_rivals = all(len(candidate.rivals) > 1 for candidate in candidates)
     try:
-        if fits:
-            run([fit.estimator for fit in fits], [fit.prepared for fit in fits])
+        fitted = train([candidate.task for candidate in candidates])
     except TrainingError as error:
-        if not several:
+        if not have_rivals:
             raise
-        if len(fits) > 1:
-            for fit in fits:
-                run_all([fit], run)
+        if len(candidates) > 1:
+            for candidate in candidates:
+                train_candidates([candidate])
             return
-        fits[0].ended = error
-        if all(isinstance(fit.ended, TrainingError) for fit in fits[0].rivals):
+        candidates[0].error = error
+        if all(rival.error is not None for rival in candidates[0].rivals):
             raise
         return
     except KeyboardInterrupt:
-        if not all(any(rival.fitted for rival in fit.rivals) for fit in fits):
+        trained = [[rival for rival in candidate.rivals if rival.fitted is not None] for candidate in candidates]
+        if not all(trained):
             raise
-        for fit in fits:
-            next(rival for rival in fit.rivals if rival.fitted).ended = True
+        # Another candidate was trained before Ctrl-C and is kept.
+        for rivals in trained:
+            rivals[0].interrupted = True
         return
-    for fit in fits:
-        fit.ended = fit.estimator.history_.stopped_by == "interrupt"
-        if fit.finished_file is not None and not fit.ended:
-            fit.estimator.save(fit.finished_file)
+    for candidate, value in zip(candidates, fitted, strict=True):
+        candidate.fitted = value
+        candidate.interrupted = value.history.stopped_by == "interrupt"
+        if candidate.finished_file is not None and not candidate.interrupted:
+            _save_finished(candidate, value)
 
 
-def _taken_up(fit: Fit) -> bool:
+def choose(candidates: Sequence[Candidate]) -> tuple[FittedNetwork, Prepared]:
+    """The trained candidate under which validation rows are most likely, and its prepared rows."""
+    trained = [(candidate.fitted, candidate.task) for candidate in candidates if candidate.fitted is not None]
+    if len(candidates[0].estimator.settings().alternatives()) == 1:
+        return trained[0]
+    scores = [held_out_log_likelihood(fitted, task) for fitted, task in trained]
+    fitted, task = trained[int(np.argmax(scores))]
+    if len(trained) > 1:
+        supports = [str(value.model.to_dict()["support"]) for value, _ in trained]
+        fitted = replace(fitted, support_scores=dict(zip(supports, scores, strict=True)))
+    interrupted = any(candidate.interrupted for candidate in candidates)
+    if interrupted:
+        fitted = replace(fitted, history=replace(fitted.history, stopped_by="interrupt"))
+    for candidate in candidates:
+        if candidate.finished_file is not None and not interrupted:
+            candidate.finished_file.unlink(missing_ok=True)
+    return fitted, task
+
+
+def _save_finished(candidate: Candidate, fitted: FittedNetwork) -> None:
+    trained = copy.copy(candidate.estimator)
+    trained.random_state = candidate.task.options.seed
+    trained.adopt(fitted)
+    trained.save(candidate.finished_file)
+
+
+def _take_up_finished(candidate: Candidate) -> bool:
     """Whether a run that was killed later had trained this one to the end; then it is read."""
-    path = fit.finished_file
+    path, task = candidate.finished_file, candidate.task
     if path is None or not path.exists():
         return False
-    from aldsurv.models.persistence import load
-
-    found, own, wanted = load(path, encoder=fit.estimator.encoder), fit.prepared, fit.estimator
-    same = found.settings_ == own.settings and found.random_state == wanted.random_state
+    trained: NeuralSurvival = load(path, encoder=task.options.encoder)
+    same = trained.settings_ == task.model and trained.random_state == task.options.seed
     # The same numbers inside may be other times.
-    same = same and found.time_scale_ == own.unit
-    if not same or found.trained_on_.fingerprint != data_fingerprint(own.x, own.data):
+    same = same and trained.fitted_.time_scale == task.unit
+    if not same or trained.fitted_.trained_on.fingerprint != data_fingerprint(task.x, task.data):
         raise DataError(
-            f"{path} is no checkpoint of this run: data, settings or random_state differ. "
-            "Remove the file to start anew, or name another one."
+            f"{path} is not a checkpoint of this run: data, settings or random_state differ",
+            argument="checkpoint",
+            advice="Remove the file to start anew, or name another one.",
         )
-    wanted._become(found)
-    fit.ended = False
+    candidate.fitted = trained.fitted_
     return True

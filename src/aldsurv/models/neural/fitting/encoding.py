@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import DataError, MissingDependencyError
 
-__all__ = ["encoded", "raw_inputs", "require_torch"]
+__all__ = ["encode_rows", "encoded", "raw_inputs", "require_torch"]
+
+_ROWS_AT_ONCE = 1024
 
 
 def raw_inputs(X: Any) -> NDArray[Any]:
@@ -25,6 +27,18 @@ def raw_inputs(X: Any) -> NDArray[Any]:
     if not np.isfinite(x).all():
         raise DataError("with an encoder X must be finite, but has gaps or infinite values. Fill or drop them.")
     return x
+
+
+def encode_rows(encoders: list[Any], x: NDArray[Any]) -> NDArray[np.float32]:
+    """What the encoders of all members make of the rows (members, rows, numbers), some rows at a time."""
+    import torch
+
+    blocks = []
+    with torch.no_grad():
+        for start in range(0, len(x), _ROWS_AT_ONCE):
+            block = torch.from_numpy(x[start : start + _ROWS_AT_ONCE])
+            blocks.append(np.stack([encoded(encoder, block).numpy() for encoder in encoders]))
+    return np.concatenate(blocks, axis=1).astype(np.float32)
 
 
 def encoded(encoder: Any, x: Any) -> Any:

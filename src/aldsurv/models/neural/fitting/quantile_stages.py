@@ -6,105 +6,85 @@ layer, and which is saved and used as any other.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.models.neural.fitted_network import TrainedNetwork, Weights
 from aldsurv.models.neural.fitting.preparation import Rows
-from aldsurv.models.neural.neural_survival import NeuralSurvival, Prepared
+from aldsurv.models.neural.fitting.prepare import Prepared
+from aldsurv.models.neural.fitting.train import run_loop
 from aldsurv.networks import Architecture, forward
+from aldsurv.training.history import History
 
 if TYPE_CHECKING:
-    from aldsurv.training.history import History
+    from aldsurv.models.neural.cqrnn import QuantileExtras, QuantileNetwork
 
-__all__ = ["later_stages", "own_layers", "stage_of"]
+__all__ = ["CENSORED_LEVEL", "train_level_by_level"]
 
-Weights = dict[str, NDArray[np.float32]]
-
-
-def own_layers(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a network in which each quantile has all layers for itself."""
-    sizes: list[int] = []
-    for name in ("hidden", "head_hidden"):
-        sizes += settings[name] if isinstance(settings[name], tuple) else (settings[name],)
-    return {**settings, "hidden": (), "head_hidden": tuple(sizes), "residual": False, "crossing": "sorted"}
+# Column of a task: the level of each row's censoring time, by the quantiles trained so far.
+CENSORED_LEVEL = "censored_level"
 
 
-def stage_of(prepared: Sequence[Prepared]) -> tuple[Sequence[float], NDArray[np.float64] | None]:
-    """Levels that a run is about, and the levels of all rows' censoring times if they are known beforehand."""
-    settings = prepared[0].settings
-    levels: Sequence[float] = settings["quantiles"]
-    if settings["algorithm"] == "grid":
-        return levels, None
-    number = int(prepared[0].per_row["stage"][0]) if prepared[0].per_row else 0
+def train_level_by_level(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
+    """Train the lowest quantile of all tasks in one loop, then the others of each task one after the other."""
     # Before any quantile is known, none has passed any censoring time.
-    known = [own.per_row["at"] if own.per_row else np.ones(len(own.data)) for own in prepared]
-    return levels[number : number + 1], np.concatenate(known)
+    first = run_loop([_stage(task, 0, np.ones(len(task.data))) for task in tasks])
+    return [_train_other_levels(task, trained) for task, trained in zip(tasks, first, strict=True)]
 
 
-def later_stages(
-    estimator: NeuralSurvival, prepared: Prepared, network: Architecture, weights: Weights, history: History
-) -> tuple[Architecture, Weights, History]:
-    """Train the quantiles after the first, and put the networks of all beside each other.
+def _stage(task: Prepared, number: int, censored_level: NDArray[np.float64]) -> Prepared:
+    """The task with the quantile of one level alone."""
+    model = cast("QuantileNetwork", task.model)
+    model = replace(model, quantiles=model.quantiles[number : number + 1])
+    return replace(task, model=model, row_columns={CENSORED_LEVEL: censored_level})
 
-    Parameters
-    ----------
-    estimator, prepared
-        Whose settings and rows they are.
-    network, weights, history
-        What has come out of the run of the first quantile.
-    """
-    if prepared.per_row:
-        # This is itself the run of a later quantile, of one member: no more is to follow.
-        return network, weights, history
-    stages, histories = [weights], [history]
-    for number in range(1, len(prepared.settings["quantiles"])):
+
+def _train_other_levels(task: Prepared, first: TrainedNetwork) -> TrainedNetwork:
+    model = cast("QuantileNetwork", task.model)
+    stages, histories = [first.weights], [first.history]
+    for number in range(1, len(model.quantiles)):
         if histories[-1].stopped_by == "interrupt":
-            # Without the quantiles that are to come there is no model.
+            # Without the other quantiles there is no model.
             raise KeyboardInterrupt
-        runs = _runs(estimator, prepared, _joined(network, stages), number)
-        parts = [run.weights_ for run in runs]
-        stages.append({name: np.concatenate([part[name] for part in parts]) for name in weights})
-        histories.append(_of_members([run.history_ for run in runs]))
-    return *_joined(network, stages), _one_after_the_other(histories)
+        runs = _train_members(task, _joined(first.network, stages), number)
+        stages.append({name: np.concatenate([run.weights[name] for run in runs]) for name in first.weights})
+        histories.append(_of_members([run.history for run in runs]))
+    network, weights = _joined(first.network, stages)
+    # A start anew may have had a smaller learning rate.
+    model = replace(model, learning_rate=first.model.learning_rate)
+    return replace(first, model=model, network=network, weights=weights, history=_in_sequence(histories))
 
 
-def _runs(
-    estimator: NeuralSurvival, prepared: Prepared, fitted: tuple[Architecture, Weights], number: int
-) -> list[NeuralSurvival]:
-    """A fitted estimator of one quantile for each member, all from one loop.
+def _train_members(task: Prepared, trained: tuple[Architecture, Weights], number: int) -> list[TrainedNetwork]:
+    """The networks of one quantile, a run for each member, all in one loop.
 
     Members differ in what they know of the censored rows, as several estimators on data of their own do.
     """
-    from aldsurv.models.neural.fitting.joint_fit import _run
-
-    known = _levels_of_censoring(prepared, forward(*fitted, prepared.x))
+    levels = _levels_of_censoring(task, forward(*trained, task.x))
     parts = []
-    for k, seed in enumerate(prepared.seeds):
-        held = None if prepared.rows.validation is None else [prepared.rows.validation[k]]
-        per_row = {"at": known[k], "stage": np.full(len(prepared.data), number)}
-        rows = Rows([prepared.rows.train[k]], held)
-        parts.append(replace(prepared, seeds=[seed], rows=rows, per_row=per_row))
-    runs = [copy.copy(estimator) for _ in parts]
-    _run(runs, parts)
-    return runs
+    for k, seed in enumerate(task.seeds):
+        held = None if task.rows.validation is None else [task.rows.validation[k]]
+        part = replace(task, seeds=[seed], rows=Rows([task.rows.train[k]], held))
+        parts.append(_stage(part, number, levels[k]))
+    return run_loop(parts)
 
 
-def _levels_of_censoring(prepared: Prepared, quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
+def _levels_of_censoring(task: Prepared, quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of each member and row (members, n): by the quantiles so far, 1 where none of them lies beyond the row's time."""
     from aldsurv.losses.censored_quantile import censored_levels
 
-    settings, time = prepared.settings, prepared.data.lower
-    log = settings["support"] == "log"
+    model = cast("QuantileNetwork", task.model)
+    time = task.data.lower
+    log = model.support == "log"
     if log:
-        time = np.log(time) / prepared.learned["log_spread"][0]
+        time = np.log(time) / cast("QuantileExtras", task.extras).log_spread
     time = np.broadcast_to(time, quantiles.shape[:-1])
-    levels = np.array(settings["quantiles"][: quantiles.shape[-1]])
-    found = censored_levels(quantiles, time, levels, rule=settings["censored_level"], log=log)
+    levels = np.array(model.quantiles[: quantiles.shape[-1]])
+    found = censored_levels(quantiles, time, levels, rule=model.censored_level, log=log)
     return np.where((quantiles > time[..., None]).any(axis=-1), found, 1.0)
 
 
@@ -126,20 +106,20 @@ def _of_members(histories: Sequence[History]) -> History:
     """One history of runs of one member each, all as long as the longest."""
     longest = max(histories, key=lambda history: history.epochs)
 
-    def together(losses: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def padded(losses: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         return np.hstack([np.pad(loss, ((0, longest.epochs - len(loss)), (0, 0)), mode="edge") for loss in losses])
 
     held = [history.validation_loss for history in histories if history.validation_loss is not None]
     return replace(
         longest,
-        train_loss=together([history.train_loss for history in histories]),
-        validation_loss=together(held) if held else None,
+        train_loss=padded([history.train_loss for history in histories]),
+        validation_loss=padded(held) if held else None,
         best_epoch=np.concatenate([history.best_epoch for history in histories]),
         trained_epochs=np.concatenate([history.trained_epochs for history in histories]),
     )
 
 
-def _one_after_the_other(histories: Sequence[History]) -> History:
+def _in_sequence(histories: Sequence[History]) -> History:
     """One history of all stages; the epoch that was kept is that of the last."""
     last = histories[-1]
     before = sum(history.epochs for history in histories[:-1])

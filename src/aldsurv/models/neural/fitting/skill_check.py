@@ -143,7 +143,7 @@ def warn_without_skill(gain: Gain | None, owner: str) -> None:
             "beyond what chance explains. Do not rely on differences between its predictions: give more rows, or only "
             "the columns that matter."
         )
-    warnings.warn(f"{owner} {message}", NoSkillWarning, stacklevel=3)
+    warnings.warn(f"{owner} {message}", NoSkillWarning, stacklevel=4)
 
 
 def _excess_events(survival: Callable[[FloatArray], FloatArray], data: SurvivalData) -> FloatArray:

@@ -1,0 +1,117 @@
+"""What comes out of training, as values: the networks of all members, and the model that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.columns.features import Features
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.models.neural.extras import Extras
+from aldsurv.models.neural.fitting.encoding import encode_rows
+from aldsurv.models.neural.fitting.point_choice import PointChoice
+from aldsurv.models.neural.network_model import NetworkModel
+from aldsurv.models.training_rows import TrainedOn
+from aldsurv.networks import Architecture, forward
+from aldsurv.training.history import History
+
+__all__ = ["FittedNetwork", "TrainedNetwork", "Weights"]
+
+Weights = dict[str, NDArray[np.float32]]
+FloatArray = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """The outcome of the training loop for one prepared fit.
+
+    Attributes
+    ----------
+    model
+        With the settings that were used; a smaller learning rate may have been needed.
+    network, weights, encoders
+        Architecture, arrays with a leading axis of members, and perhaps a module for each member.
+    history
+        Losses of each epoch and member.
+    fingerprint
+        Of the rows.
+    """
+
+    model: NetworkModel
+    network: Architecture
+    weights: Weights
+    encoders: list[Any]
+    history: History
+    fingerprint: str
+
+    def outputs(self, x: NDArray[Any]) -> FloatArray:
+        """Outputs (members, rows, k) of all members."""
+        return network_outputs(self.network, self.weights, self.encoders, x, self.model.levels)
+
+
+@final
+@dataclass(frozen=True)
+class FittedNetwork:
+    """All that an estimator has learned.
+
+    Attributes
+    ----------
+    model
+        The settings, and what depends on them.
+    features, n_features_in
+        How columns become numbers (None with an encoder), and how many columns there are.
+    network, weights, encoders, history
+        As in `TrainedNetwork`.
+    extras
+        What the model knows beside its networks.
+    time_scale
+        How much of the user's time is one unit inside.
+    times, trained_on
+        Times seen in training, at most 512 of them, and facts about the rows.
+    points
+        Summaries of a distribution that stand for it, and the scores by which they were chosen.
+    support_scores
+        Held-out log-likelihood by support, if the support was chosen.
+    """
+
+    model: NetworkModel
+    features: Features | None
+    n_features_in: int
+    network: Architecture
+    weights: Weights
+    encoders: list[Any]
+    history: History
+    extras: Extras
+    time_scale: float
+    times: FloatArray
+    trained_on: TrainedOn
+    points: PointChoice
+    support_scores: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def n_members(self) -> int:
+        """Networks of the ensemble."""
+        return int(self.weights["output.bias"].shape[0])
+
+    def outputs(self, x: NDArray[Any], member: int | None = None) -> FloatArray:
+        """Outputs (members, rows, k) of all members, or of one."""
+        if member is None:
+            return network_outputs(self.network, self.weights, self.encoders, x, self.model.levels)
+        weights = {name: array[member : member + 1] for name, array in self.weights.items()}
+        return network_outputs(self.network, weights, self.encoders[member : member + 1], x, self.model.levels)
+
+    def member_distribution(self, raw: FloatArray, member: int, X: Any) -> SurvivalDistribution:
+        """What a member predicts for the rows of `X`, in the user's unit; `raw` are the outputs of its network."""
+        return self.model.member_distribution(raw, self.extras, member, X).scaled(self.time_scale)
+
+
+def network_outputs(
+    network: Architecture, weights: Weights, encoders: list[Any], x: NDArray[Any], levels: FloatArray | None
+) -> FloatArray:
+    """Outputs of the networks whose weights are given, behind their encoders if there are any."""
+    return forward(network, weights, encode_rows(encoders, x) if encoders else x, levels)

@@ -1,0 +1,59 @@
+"""What the members of a fitted model predict for their own validation rows: the base of every choice made by them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aldsurv.distributions.time_zero import with_zero_as_early
+from aldsurv.models.neural.fitted_network import FittedNetwork
+from aldsurv.models.neural.fitting.point_choice import HeldRows
+from aldsurv.models.neural.fitting.preparation import rows_of
+from aldsurv.models.neural.fitting.prepare import Prepared
+from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier, sampled_rows
+
+__all__ = ["enough_events", "held_out_gain", "held_out_log_likelihood", "held_out_rows"]
+
+# Held-out events from which on one model can be told from another.
+_LEAST_EVENTS = 10
+
+
+def enough_events(task: Prepared) -> bool:
+    """Whether enough events are held out to tell one model from another."""
+    if task.rows.validation is None:
+        return False
+    held = np.unique(np.concatenate(task.rows.validation))
+    return int(np.isfinite(task.data.upper[held]).sum()) >= _LEAST_EVENTS
+
+
+def held_out_rows(fitted: FittedNetwork, task: Prepared) -> list[HeldRows]:
+    """For each member its predictions for its validation rows, these rows, and their numbers."""
+    raw = fitted.outputs(task.x)
+    held = []
+    for k, rows in enumerate(task.rows.validation or ()):
+        predicted = fitted.member_distribution(raw[k], k, task.covariates)
+        held.append(HeldRows(predicted[rows], task.observed[rows], rows))
+    return held
+
+
+def held_out_log_likelihood(fitted: FittedNetwork, task: Prepared) -> float:
+    """Mean log-likelihood of each member's validation rows; a density of time in any support."""
+    if task.rows.validation is None:
+        return 0.0
+    data, total, weight = with_zero_as_early(task.observed), 0.0, 0.0
+    for part in held_out_rows(fitted, task):
+        rows = data[part.numbers]
+        total += float(np.sum(part.predicted.log_likelihood(rows)))
+        weight += rows.total_weight
+    return total / weight
+
+
+def held_out_gain(fitted: FittedNetwork, task: Prepared) -> Gain | None:
+    """How much better the members predict some of their validation rows than Kaplan-Meier does."""
+    observed, parts = task.observed, []
+    for k, (training, held) in enumerate(zip(task.rows.train, task.rows.validation or (), strict=False)):
+        rows = sampled_rows(held)
+        raw = fitted.outputs(task.x[rows], member=k)[0]
+        predicted = fitted.member_distribution(raw, k, rows_of(task.covariates, rows))
+        learned_from = observed if fitted.model.LEARNS_FROM_ALL else observed[training]
+        parts.append(HeldPart(predicted, observed[rows], learned_from))
+    return gain_over_kaplan_meier(parts, repeats=task.rows.repeats)

@@ -1,0 +1,211 @@
+"""The first step of a fit: from what a user gives to numbers, scaled times, and the rows of each member."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.columns.features import Features
+from aldsurv.columns.row_copies import find_copies
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import ParameterError
+from aldsurv.models.neural.extras import Extras
+from aldsurv.models.neural.fitting.encoding import raw_inputs
+from aldsurv.models.neural.fitting.preparation import Rows, member_seeds, split_for_members, time_unit
+from aldsurv.models.neural.network_model import NetworkModel
+from aldsurv.models.training_rows import distinct_times, require_same_rows
+from aldsurv.quoting import quoted
+from aldsurv.training.history import EpochReport
+from aldsurv.training.randomness import Purpose, generator_for
+
+__all__ = ["Prepared", "RunOptions", "prepare", "prepare_alternative"]
+
+# Inputs from which on the steps that the default recipe takes are shortened.
+_WIDE = 1000
+
+
+@final
+@dataclass(frozen=True)
+class RunOptions:
+    """Where and how training runs; none of it is part of the model.
+
+    Attributes
+    ----------
+    owner
+        Class of the estimator, for messages.
+    seed
+        From which those of the members come.
+    encoder
+        A torch module, or a function that makes one, in place of the shared layers.
+    categorical
+        Columns whose numbers are categories.
+    device, progress, callbacks, checkpoint
+        As in `NeuralSurvival`.
+    slow_if_wide
+        Whether the learning rate is the default recipe's, which goes down for wide tables.
+    restart
+        Whether training that diverges may start anew with a smaller learning rate.
+    """
+
+    owner: str
+    seed: int
+    encoder: Any = None
+    categorical: Sequence[str | int] | None = None
+    device: str = "auto"
+    progress: bool | str = "auto"
+    callbacks: tuple[Callable[[EpochReport], Any], ...] = ()
+    checkpoint: Path | None = None
+    slow_if_wide: bool = False
+    restart: bool = False
+
+    @classmethod
+    def checked(
+        cls, *, encoder: Any, categorical: Any, callbacks: Any, checkpoint: Any, device: str, **others: Any
+    ) -> RunOptions:
+        """The options that a user gave; raises `ParameterError` for what cannot be one."""
+        functions = tuple(_sequence("callbacks", callbacks))
+        if not all(callable(callback) for callback in functions):
+            raise ParameterError(
+                f"callbacks must be functions of an EpochReport, but are {quoted(callbacks, 60)}.", argument="callbacks"
+            )
+        if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
+            raise ParameterError(
+                f"checkpoint must be the path of a file, but is {quoted(checkpoint, 60)}.", argument="checkpoint"
+            )
+        _sequence("categorical", categorical)
+        return cls(
+            encoder=encoder,
+            categorical=categorical,
+            callbacks=functions,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            device=device,
+            **others,
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Prepared:
+    """One fit, ready to be trained.
+
+    Attributes
+    ----------
+    model, options
+        What to fit, and how the run goes.
+    features, seeds
+        How columns become numbers (None with an encoder), and one seed per member.
+    x, data
+        Inputs and times of all rows, the times in `unit`.
+    unit
+        How much of the user's time is one unit inside.
+    rows
+        Training and validation rows of each member.
+    times
+        Distinct times in the user's unit.
+    extras
+        What the model must know before training.
+    row_columns
+        Columns (n,) that its loss needs beside the times.
+    observed, covariates
+        Times and covariates as the user gave them.
+    """
+
+    model: NetworkModel
+    options: RunOptions
+    features: Features | None
+    x: NDArray[Any]
+    data: SurvivalData
+    unit: float
+    seeds: list[int]
+    rows: Rows
+    times: NDArray[np.float64]
+    extras: Extras
+    row_columns: Mapping[str, NDArray[Any]]
+    observed: SurvivalData
+    covariates: Any
+
+
+def prepare(
+    model: NetworkModel,
+    options: RunOptions,
+    X: Any,
+    read_target: Callable[[], SurvivalData],
+    *,
+    rows: Rows | None = None,
+) -> Prepared:
+    """Make covariates and times into what the training loop takes.
+
+    Parameters
+    ----------
+    model, options
+        What to fit, and how the run goes.
+    X
+        Covariates.
+    read_target
+        Gives the checked target; called after the columns, so that an error is about what the user gave first.
+    rows
+        Rows of each member, if they are those of another fit; by default drawn by the seed.
+    """
+    columns = model.covariates(X)
+    features, x = _read_columns(model, options, columns)
+    if options.slow_if_wide and features is not None and x.shape[1] > _WIDE:
+        # A step moves every weight of the first layer, and the sum over all inputs by their number times as much.
+        model = replace(model, learning_rate=float(model.learning_rate) * _WIDE / x.shape[1])
+    observed = read_target()
+    require_same_rows(len(x), observed)
+    data = model.prepare_target(observed)
+    unit = time_unit(data, model.time_scale)
+    seeds = member_seeds(options.seed, model.members)
+    if rows is None:
+        folds = generator_for(seeds[0], Purpose.VALIDATION)
+        rows = split_for_members(data, float(model.validation), model.members, folds, find_copies(columns, observed))
+    scaled = data.scaled(1 / unit)
+    return Prepared(
+        model=model,
+        options=options,
+        features=features,
+        x=x,
+        data=scaled,
+        unit=unit,
+        seeds=seeds,
+        rows=rows,
+        times=distinct_times(data),
+        extras=model.prepare_extras(X, scaled, unit),
+        row_columns=model.row_columns(X),
+        observed=observed,
+        covariates=X,
+    )
+
+
+def prepare_alternative(first: Prepared, model: NetworkModel, options: RunOptions) -> Prepared:
+    """The same rows, split for the members in the same way, for another model."""
+    return prepare(model, options, first.covariates, lambda: first.observed, rows=first.rows)
+
+
+def _read_columns(model: NetworkModel, options: RunOptions, columns: Any) -> tuple[Features | None, NDArray[Any]]:
+    if options.encoder is not None:
+        return None, raw_inputs(columns)
+    # Lists are no way to hold many rows, or many columns.
+    n_rows, n_columns = (*(getattr(columns, "shape", None) or ()), 0, 0)[:2]
+    if isinstance(columns, Mapping):
+        n_columns = len(columns)
+    features = Features.learn(
+        columns,
+        categorical=options.categorical,
+        clip=float(model.clip_features) or None,
+        bins=model.pieces(n_rows, n_columns),
+        owner=options.owner,
+    )
+    return features, features.transform(columns, owner=options.owner)
+
+
+def _sequence(name: str, value: Any) -> Iterable[Any]:
+    if value is not None and not isinstance(value, Iterable):
+        raise ParameterError(f"{name} must be a list, but is {quoted(value, 60)}.", argument=name)
+    return () if value is None else value

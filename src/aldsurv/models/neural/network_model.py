@@ -1,0 +1,243 @@
+"""What a neural estimator fits, as one frozen value: every setting, and the formulas that depend on them.
+
+A fit goes straight through three steps that take and give values: `fitting.prepare` makes the rows into numbers,
+`fitting.train` gives a `FittedNetwork`, and the estimator adopts it. Each step asks the `NetworkModel` for what differs
+between models: the target, the loss, what is known beside the network, and what its outputs stand for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.wrappers.mixture import Mixture
+from aldsurv.errors import ParameterError
+from aldsurv.models.base import POINTS
+from aldsurv.models.file_entries import from_portable, portable, require
+from aldsurv.models.neural.extras import Extras
+from aldsurv.networks import Architecture
+from aldsurv.quoting import quoted
+from aldsurv.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from aldsurv.losses.objective import Objective
+    from aldsurv.models.neural.fitted_network import FittedNetwork, TrainedNetwork
+    from aldsurv.models.neural.fitting.prepare import Prepared
+
+__all__ = ["PAPER_TRAINING", "NetworkModel", "Strategy"]
+
+FloatArray = NDArray[np.float64]
+# Trains several prepared fits of one model in one loop.
+Strategy = Callable[[Sequence["Prepared"]], "list[TrainedNetwork]"]
+ModelT = TypeVar("ModelT", bound="NetworkModel")
+
+# How the paper trains all its networks, as differences from the defaults below.
+PAPER_TRAINING: Mapping[str, Any] = {
+    "activation": "relu",
+    "members": 1,
+    "optimizer": "adam",
+    "learning_rate": 0.01,
+    "batch_size": 128,
+    "patience": 10,
+    "weight_decay": 0.0,
+    "clip_norm": 0.0,
+    "start": "random",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkModel(ABC):
+    """Settings of a network, its training and its distribution; `NeuralSurvival` says what each of them means."""
+
+    hidden: tuple[int, ...] = (32, 32)
+    head_hidden: tuple[int, ...] = ()
+    activation: str = "silu"
+    residual: bool = False
+    batch_norm: bool = False
+    dropout: float = 0.1
+    members: int = 5
+    optimizer: str = "adamw"
+    learning_rate: float = 0.003
+    schedule: str = "constant"
+    warmup: int = 0
+    batch_size: int | str = "auto"
+    max_epochs: int = 200
+    patience: int = 15
+    weight_decay: float | str = 0.1
+    clip_norm: float = 1.0
+    validation: float = 0.2
+    start: str = "marginal"
+    time_scale: str | float = "median"
+    clip_features: float = 5.0
+    point: str = "median"
+
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
+        "members": WholeNumber(1, 1000),
+        "validation": Number(0, 1, below=True, meaning="a share of the rows, 0: none"),
+        "clip_features": Number(0, meaning="0: no limit"),
+        "point": Choice((*POINTS, "auto")),
+        "start": Choice(("random", "marginal")),
+    }
+    # Settings that files of earlier versions do not have, with the value that they had then; each group came at once.
+    ADDED_LATER: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    EXTRAS: ClassVar[type[Extras]] = Extras
+    # Whether something beside the networks, such as a baseline hazard, is learned from the validation rows, too.
+    LEARNS_FROM_ALL: ClassVar[bool] = False
+
+    # ---- settings
+
+    def with_given(self: ModelT, given: Mapping[str, Any]) -> ModelT:
+        """These settings with those that a user gave, checked.
+
+        Parameters
+        ----------
+        given
+            Settings by name; None keeps the value of the recipe.
+        """
+        values = {name: _as_python(value) for name, value in given.items() if value is not None}
+        for name, value in values.items():
+            items = value if isinstance(value, tuple) else (value,)
+            if not all(isinstance(item, (str, int, float)) for item in items):
+                raise ParameterError(
+                    f"{name} must be a number, text or sizes of layers, but is {quoted(value, 60)}.", argument=name
+                )
+        model = replace(self, **values)
+        model.check()
+        return model.completed()
+
+    def completed(self: ModelT) -> ModelT:
+        """The settings with those filled in that follow from others."""
+        return self
+
+    def check(self) -> None:
+        """Raise `ParameterError` for a setting that is not allowed, whatever the rows are."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        for kind in reversed(type(self).__mro__):
+            check_all(values, vars(kind).get("CONSTRAINTS", {}))
+        self.training_settings()
+
+    def training_settings(self) -> TrainingSettings:
+        """Those that the training loop reads."""
+        return TrainingSettings(**{field.name: getattr(self, field.name) for field in fields(TrainingSettings)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold them."""
+        return {field.name: portable(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls: type[ModelT], document: Mapping[str, Any]) -> ModelT:
+        """The inverse of `to_dict`, for a file that may hold anything; everything is checked."""
+        names = {field.name for field in fields(cls)}
+        values = {name: from_portable(value) for name, value in with_added_settings(document, cls.ADDED_LATER).items()}
+        require(set(values) == names, "its settings are not those of this model")
+        model = cls(**values)
+        model.check()
+        return model
+
+    # ---- before training
+
+    def alternatives(self) -> Sequence[NetworkModel]:
+        """Models to train and choose from by validation rows, the one to take without these first."""
+        return (self,)
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """How to train where one run of the loop is not enough."""
+        return None
+
+    def covariates(self, X: Any) -> Any:
+        """The part of `X` that is covariates."""
+        return X
+
+    def pieces(self, rows: int, columns: int) -> int:
+        """Pieces into which each column of numbers is divided for a table of this size; 0 for none."""
+        return 0
+
+    def prepare_target(self, data: SurvivalData) -> SurvivalData:
+        """The rows as the model's distribution can take them."""
+        return data
+
+    def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
+        """What must be known beside the network before it is trained; the times of `data` are in `unit`."""
+        return Extras()
+
+    def row_columns(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Columns (n,) that the loss needs beside the times."""
+        return {}
+
+    # ---- training
+
+    @abstractmethod
+    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+        """The loss of the rows of all `prepared`, which are one after the other in `data`.
+
+        `units` has for each row how many of the user's units of time one unit of `data` is.
+        """
+
+    def architecture(self, inputs: int, outputs: int, *, encoded: bool) -> Architecture:
+        """The network; with an encoder it has no shared layers of its own."""
+        return Architecture(
+            inputs=inputs,
+            outputs=outputs,
+            hidden=() if encoded else self.hidden,
+            head_hidden=self.head_hidden,
+            activation=self.activation,
+            residual=self.residual,
+            batch_norm=self.batch_norm,
+            dropout=self.dropout,
+        )
+
+    def complete_extras(self, prepared: Prepared, outputs: Callable[[], FloatArray]) -> Extras:
+        """What is known beside the network after training; `outputs()` are its outputs (members, n, k) for all rows."""
+        return prepared.extras
+
+    # ---- after training
+
+    @property
+    def levels(self) -> FloatArray | None:
+        """Levels at which the network is evaluated, if it takes one; outputs then are (members, n, levels, k)."""
+        return None
+
+    @abstractmethod
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+        """What the outputs (n, k) of a member's network for the rows of `X` stand for, in the unit inside."""
+
+    def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:
+        """The prediction of several members, whose distributions are in the user's unit."""
+        return Mixture(parts)
+
+    @abstractmethod
+    def describe(self, extras: Any) -> str:
+        """What the predictions are, in a few words."""
+
+    def format_loss(self, loss: float) -> tuple[str, str]:
+        """Name and text of a mean loss."""
+        return "loss", f"{loss:.4f}"
+
+    @abstractmethod
+    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+        """Raise `ParameterError` unless a network and its extras, as a file has them, suit these settings."""
+
+
+def with_added_settings(document: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Entries of a file with the settings that came later; a group of which some are there is not completed."""
+    values = dict(document)
+    for group in groups:
+        if not set(group) & set(values):
+            values |= group
+    return values
+
+
+def _as_python(value: Any) -> Any:
+    """Numbers of numpy as Python's, lists as tuples."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(_as_python(item) for item in value) if isinstance(value, (list, tuple)) else value
