@@ -49,7 +49,7 @@ class Truncated(SurvivalDistribution):
     def _log_density(self, t: Array) -> Array:
         xp = namespace(t)
         inside = xp.maximum(t, self._since)
-        # Hazard times survival since then: beyond what logarithms can hold, and where nobody is left, the plain ratio.
+        # Hazard times survival since then; where survival is 0 in float64, the ratio of density and survival.
         gone = self._base._log_survival(inside) == -math.inf
         safe = xp.where(gone, self._since, inside)
         density = self._base._log_hazard(safe) + self._base._log_survival_ratio(safe, self._since)
@@ -122,7 +122,9 @@ class LeftTruncated(Truncated):
         if bool(xp.any(gone)):
             row = int(xp.argmax(xp.astype(gone, xp.int64)[:, 0]))
             raise ParameterError(
-                f"nobody can be event-free at since in row {row} ({float(self.since[row, 0]):g}): survival is 0 there."
+                f"since must be a time with a survival above 0, but it is 0 at {float(self.since[row, 0]):g}",
+                argument="since",
+                row=row,
             )
 
     @property
