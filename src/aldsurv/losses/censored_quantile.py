@@ -76,7 +76,8 @@ def censored_quantile_loss(
         # Shapes that would broadcast, such as (rows, 1) against (rows,), would mix the rows.
         if given.shape != quantiles.shape[:-1]:
             raise ParameterError(
-                f"{name} must have one value a row, shape {tuple(quantiles.shape[:-1])}, but has {tuple(given.shape)}."
+                f"{name} must have one value per row, shape {tuple(quantiles.shape[:-1])}, but has {tuple(given.shape)}",
+                argument=name,
             )
     grid = torch.as_tensor(levels, dtype=quantiles.dtype, device=quantiles.device)
     if grid.shape != quantiles.shape[-1:]:

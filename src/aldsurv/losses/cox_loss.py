@@ -27,7 +27,7 @@ _WIDE, _WIDE_WITH_ENTRY = 600.0, 15.0
 def cox_objective(
     data: SurvivalData, *, ties: Ties = "efron", strata: NDArray[Any] | None = None, device: torch.device | str = "cpu"
 ) -> Objective:
-    """Negative log partial likelihood an event, of one network output a row: its log risk.
+    """Negative log partial likelihood per event, of one network output per row: its log risk.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class StillTraining:
     settings
         How to train.
     seeds
-        One a member.
+        One per member.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     Parameters
     ----------
     theta, sigma, kappa
-        Locations, scales and asymmetries: ``(K,)``, or ``(n, K)`` with one row an individual; or numbers.
+        Locations, scales and asymmetries: ``(K,)``, or ``(n, K)`` with one row per individual; or numbers.
     weights
         The same shapes, not negative; each row is divided by its sum. Equal weights by default.
     support

@@ -104,7 +104,7 @@ class LeftTruncated(Truncated):
     base
         The distribution before anything was known.
     since
-        A number, or one a row.
+        A number, or one per row.
     """
 
     base: SurvivalDistribution
