@@ -139,7 +139,7 @@ def plot_brier(
         return write_message(ax, "no row has a weight, or the training rows end before these times.")
     shown = grid[defined]
     lines = (("Kaplan-Meier", marginal, "0.4", "--"), ("prediction", predicted, COLOURS[0], "-"))
-    marker = "o" if shown.size < 10 else None
+    marker = "o" if shown.size < 10 else ""
     for score, (label, one, colour, style) in zip(scores, lines, strict=True):
         if shown.size > 1:
             label += f", mean {integrated_brier_score(one, data, train=training, times=shown):.3f}"
