@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def table(recipe: str, names: list[str]) -> None:
     """One line a change of the recipe."""
     print(f"| {recipe} | " + " | ".join(f"{name}: C | CensDcal | IBS | MAE" for name in names) + " | seconds |")
     print("| --- |" + " --- |" * (4 * len(names) + 1))
-    usual = CQRNN(recipe)._settings()
+    usual = asdict(CQRNN(recipe).settings())
     for change, settings in CHANGES.items():
         if settings and all(usual[name] == value for name, value in settings.items()):
             continue

@@ -64,7 +64,7 @@ def supports() -> None:
             for model, _, test in fitted(name, SEEDS["supports"], support=support):
                 loss = -metrics.log_likelihood(model.predict_distribution(test.x), test.y)
                 found.setdefault(support, []).append(float(loss))
-                chosen += [model.settings_["support"]] if support == "auto" else []
+                chosen += [model.settings_.support] if support == "auto" else []
         print(
             f"| {name} | " + " | ".join(f"{np.mean(own):.3f}" for own in found.values()) + f" | {_counted(chosen)} |",
             flush=True,

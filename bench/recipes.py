@@ -82,7 +82,7 @@ def results(recipe: str, name: str) -> list[dict[str, Any]]:
                 "seed": seed,
                 "log_loss": float(log_loss),
                 "ibs": float(metrics.integrated_brier_score(predicted, data, train=train, ties="scikit-survival")),
-                "c": float(metrics.concordance_harrell(predicted, data, point=model.settings_["point"])),
+                "c": float(metrics.concordance_harrell(predicted, data, point=model.settings_.point)),
                 "cens_dcal": float(metrics.censored_d_calibration(predicted, data)),
                 "seconds": seconds,
                 "epochs": model.history_.epochs,

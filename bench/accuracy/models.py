@@ -126,7 +126,7 @@ def _described(model: Any) -> Any:
     if isinstance(model, WithoutCovariates):
         return "without covariates"
     if isinstance(model, NeuralSurvival):
-        paper, settings = type(model)._RECIPES["paper"], model._settings()
+        paper, settings = (recipe.to_dict() for recipe in (type(model).RECIPES["paper"], model.settings()))
         found = {name: value for name, value in settings.items() if name not in paper or value != paper[name]}
     else:
         found = {

@@ -136,8 +136,8 @@ class Choice(Constraint):
         return isinstance(value, str) and value in self.values
 
     def describe(self) -> str:
-        """Such as "one of 'real', 'log'"."""
-        return f"one of {listed(self.values, 20)}"
+        """Such as "'free' or 'tied'"."""
+        return " or ".join(map(repr, self.values)) if len(self.values) <= 2 else f"one of {listed(self.values, 20)}"
 
 
 @final
@@ -261,8 +261,8 @@ def _describe_bounds(
     kind: str, low: float, high: float, above: bool, below: bool, words: tuple[str, ...], meaning: str
 ) -> str:
     has_low, has_high = math.isfinite(low), math.isfinite(high)
-    if has_low and has_high and above and below:
-        bounds = f" between {low:g} and {high:g}"
+    if has_low and has_high and above:
+        bounds = f" between {low:g} and {high:g}" if below else f" above {low:g} and at most {high:g}"
     else:
         bounds = f" {'above' if above else 'from'} {low:g}" if has_low else ""
         bounds += f" {'to below' if below else 'to' if has_low else 'up to'} {high:g}" if has_high else ""

@@ -62,7 +62,7 @@ def test_failures_are_told_and_give_exit_code_1(tmp_path, capsys, monkeypatch):
     [
         (["--datasets", "gbsgg"], "unknown dataset 'gbsgg'. Did you mean 'gbsg'?"),
         (["--models", "rfs"], "unknown model 'rfs'"),
-        (["--recipe", "bets"], "recipes must be among paper, best"),
+        (["--recipe", "bets"], "recipes must be among 'paper', 'best'"),
         (["--seeds", "0"], "seeds must be a whole number from 1"),
         (["--seeds", "many"], "Invalid value for '--seeds'"),
         (["--jobs", "-1"], "jobs must be a whole number"),

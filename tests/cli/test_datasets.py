@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from datasets.downloads import CONTENT
 from datasets.loopback import Reply, Server, honest
-from datasets.test_download import CONTENT
 
 from aldsurv.cli.main import main
 from aldsurv.datasets import download, loading, resuming_download
@@ -93,7 +93,7 @@ def test_describe(capsys: pytest.CaptureFixture[str]) -> None:
 def test_path(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert main(["datasets", "path"]) == 0
     assert capsys.readouterr().out == f"{folder}\n"
-    for name, told in (
+    for name, message in (
         ("whas", "aldsurv datasets fetch whas"),
         ("lgggbm", "https://www.cbioportal.org"),
         ("weibull", "needs no file"),
@@ -103,7 +103,7 @@ def test_path(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         assert main(["datasets", "path", name]) == 2
         err = capsys.readouterr().err
         assert_error_lines(err)
-        assert told in err
+        assert message in err
     for name in ("whas", "gbsg"):
         path = folder / str(DATASETS[name].file)
         path.write_bytes(b"")
@@ -112,7 +112,7 @@ def test_path(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([], "one of the two"),
         (["whas", "--all"], "one of the two"),
@@ -120,12 +120,12 @@ def test_path(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         (["--alll"], "--all"),
     ],
 )
-def test_wrong_usage_of_fetch(capsys: pytest.CaptureFixture[str], folder: Path, words: list[str], told: str) -> None:
+def test_wrong_usage_of_fetch(capsys: pytest.CaptureFixture[str], folder: Path, words: list[str], message: str) -> None:
     assert main(["datasets", "fetch", *words]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert_error_lines(err)
-    assert told in err
+    assert message in err
     assert list(folder.iterdir()) == []
 
 
@@ -133,7 +133,9 @@ def test_fetch(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     from dataclasses import replace
 
     whole, digest = honest(CONTENT), hashlib.sha256(CONTENT).hexdigest()
-    with Server(lambda asked, number: Reply("404 Gone") if "whas" in asked.path else whole(asked, number)) as server:
+    with Server(
+        lambda request, number: Reply("404 Gone") if "whas" in request.path else whole(request, number)
+    ) as server:
         records = [
             replace(info, url=info.url and f"{server.url}/{info.name}", sha256=info.sha256 and digest)
             for info in DATASETS.records()
@@ -157,4 +159,4 @@ def test_fetch(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
         assert list(found["files"]) == ["metabric", "support"]
         assert list(found["failed"]) == ["whas", "tmbimmuno", "breastmsk", "lgggbm"]
         assert_error_lines(err, 4)
-        assert [asked.path for asked in server.asked] == ["/metabric", "/whas", "/support", "/whas"]
+        assert [request.path for request in server.requests] == ["/metabric", "/whas", "/support", "/whas"]

@@ -23,7 +23,7 @@ NAMES = {
     "uno_c": "Uno's C",
     "ibs": "integrated Brier score",
     "mae": "mean absolute error",
-    "log_likelihood": "log-likelihood a row",
+    "log_likelihood": "log-likelihood per row",
     "cens_dcal": "CensDcal",
     "d_calibration": "D-calibration p-value",
     "cal_s_slope": "Cal[S] slope",
@@ -227,12 +227,12 @@ def test_small_groups_have_no_worst(ask, folder):
     code, out, err = ask("weibull.aldsurv", "small.csv", "--group", "centre")
     assert code == 0
     assert "No group has the 50 rows" in out
-    assert "events: the figures are uncertain" in err
+    assert "events: the scores are uncertain" in err
 
 
 def test_quiet_and_notes(ask, folder):
     code, out, err = ask("weibull.aldsurv", "test.csv", "--bootstrap", "5")
-    assert "note: the censoring is estimated from these rows themselves" in err
+    assert "note: the censoring is estimated from these rows;" in err
     quiet = ask("weibull.aldsurv", "test.csv", "--bootstrap", "5", "--quiet")
     assert quiet == (0, out, "")
     assert code == 0
@@ -241,7 +241,7 @@ def test_quiet_and_notes(ask, folder):
     assert "Are they in another unit?" in err
     assert "were followed beyond" in err
     _, _, err = ask("weibull.aldsurv", "train.csv", "--bootstrap", "0")
-    assert "looks like the table of training" in err
+    assert "looks like the training table: metrics on training rows are optimistic" in err
     assert "beyond" not in err
 
 
@@ -265,9 +265,11 @@ def test_events_after_those_of_training_and_at_time_0(ask, folder):
     code, out, err = ask("cox.aldsurv", "late.csv", "--train", "train.csv", "--bootstrap", "10")
     assert code == 0
     assert not re.search(r"\binf\b|∞", out + err)
-    assert re.search(r"log-likelihood a row +– +higher is better", out)
+    assert re.search(r"log-likelihood per row +– +higher is better", out)
     assert re.search(r"bounded log-likelihood +-\d\.\d+ +-\d\.\d+ to -\d\.\d+ +higher is better", out)
-    assert "1 of 180 rows were held impossible, as events after the last step of a curve" in " ".join(err.split())
+    assert "1 of 180 rows have no probability under the prediction, as events after the last step" in " ".join(
+        err.split()
+    )
     _, out, _ = ask("cox.aldsurv", "late.csv", "--train", "train.csv", "--bootstrap", "0", "--json")
     found = read_json(out)["metrics"]
     assert found["log_likelihood"]["value"] is None
@@ -276,14 +278,14 @@ def test_events_after_those_of_training_and_at_time_0(ask, folder):
     assert found["bounded_log_likelihood"]["value"] == pytest.approx(expected, rel=1e-9)
     # A distribution of all times holds neither row impossible: the line is not needed.
     _, out, err = ask("weibull.aldsurv", "late.csv", "--train", "train.csv", "--bootstrap", "0")
-    assert re.search(r"log-likelihood a row +-\d+\.\d+", out)
+    assert re.search(r"log-likelihood per row +-\d+\.\d+", out)
     assert "bounded" not in out + err
 
 
 def test_table_that_the_model_does_not_know(ask):
     code, out, err = ask("forgetful.aldsurv", "test.csv")
     assert (code, out) == (2, "")
-    assert "forgetful.aldsurv: the model does not know the columns of its outcome" in err
+    assert "model 'forgetful.aldsurv': the model does not know the columns of its outcome" in err
     assert err.count("\n") == 1
     code, out, _ = ask("forgetful.aldsurv", "test.csv", "--time", "months", "--event", "status", "--json", "--quiet")
     assert code == 0
@@ -336,7 +338,7 @@ def test_few_rows(ask, folder, n):
     found = read_json(out)
     assert code == 0
     assert found["bootstrap"] is None
-    assert any("too few to draw from" in note for note in found["notes"])
+    assert any("too few to resample" in note for note in found["notes"])
     assert not any("resamples" in note or "_" in note for note in found["notes"])
     assert (found["metrics"]["harrell_c"]["value"] is None) == (n == 1)
     code, out, _ = ask("weibull.aldsurv", "few.csv")
@@ -350,8 +352,11 @@ def test_few_rows(ask, folder, n):
         (("weibull.aldsurv", "test.csv", "--time", "month"), "no column 'month'. Did you mean 'months'"),
         (("weibull.aldsurv", "test.csv", "--group", "center"), "no column 'center'. Did you mean 'centre'"),
         (("weibull.aldsurv", "test.csv", "--group", "age"), "--group 'age' has "),
-        (("weibull.aldsurv", "test.csv", "--times", "12,x"), "--times must be positive numbers"),
-        (("weibull.aldsurv", "test.csv", "--times", "-3"), "but has '-3'"),
+        (
+            ("weibull.aldsurv", "test.csv", "--times", "12,x"),
+            "--times must be numbers with commas between them, but holds 'x'",
+        ),
+        (("weibull.aldsurv", "test.csv", "--times", "-3"), "--times must be above 0, but holds '-3'"),
         (("weibull.aldsurv", "test.csv", "--bootstrap", "1"), "--bootstrap must be 0 (no intervals) or 2 and more"),
         (("weibull.aldsurv", "test.csv", "--bootstrap", "many"), "'--bootstrap'"),
         (("weibull.aldsurv", "test.csv", "--confidence", "95"), "'--confidence'"),

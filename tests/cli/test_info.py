@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +81,8 @@ def test_json(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert [column["name"] for column in found["columns"]] == ["age", "grade"]
     assert found["columns"][1]["levels"] == [["text", "I"], ["text", "II"]]
     if name == "ald":
-        expected = {key: list(value) if isinstance(value, tuple) else value for key, value in model.settings_.items()}
+        values = {field.name: getattr(model.settings_, field.name) for field in fields(model.settings_)}
+        expected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
         assert {key: found["settings"][key] for key in expected} == expected
     elif name == "recalibrated":
         inner = {"model": "weibull_aft", "ridge": 0.0, "point": "median"}
@@ -144,7 +145,7 @@ def test_a_model_with_an_encoder(capsys: pytest.CaptureFixture[str]) -> None:
         (lambda path: path.write_text("time,event\n1,1\n"), "'bad.aldsurv' is damaged or no model file"),
         (lambda path: path.write_bytes(bytes(range(256))), "'bad.aldsurv' is damaged or no model file"),
         (lambda path: path.write_bytes(b"PK\x03\x04" + bytes(200)), "'bad.aldsurv' "),
-        (lambda path: path.write_bytes(Path("m.aldsurv").read_bytes()[:-40]), "'bad.aldsurv' is cut short"),
+        (lambda path: path.write_bytes(Path("m.aldsurv").read_bytes()[:-40]), "'bad.aldsurv' is damaged or cut short"),
         (lambda path: write_model_file(path, {"kind": "cake"}, {}), "it is a 'cake', not a fitted model"),
         (lambda path: write_model_file(path, {"kind": "fitted model", "model": "alt", "version": "1"}, {}), "'ald'"),
         (lambda path: path.mkdir(), "'bad.aldsurv' is a folder, not a file"),

@@ -121,13 +121,23 @@ def test_reading(table: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "kind", "told"),
     [
-        (RIGHT, {}, DataError, r"people.csv.*column 'status' must be True/False or 0/1.*such as --event-value 'dead'"),
+        (
+            RIGHT,
+            {},
+            DataError,
+            r"people.csv.*event must be True/False or 0/1.*column 'status'.*such as --event-value 'dead'",
+        ),
         (OutcomeColumns("months", "status", "gone"), {}, DataError, r"--event-value 'gone' does not occur"),
         (OutcomeColumns("months", "status", "7"), {}, DataError, r"--event-value 7 does not occur"),
         (OutcomeColumns("month", "status"), {}, UnknownNameError, r"Did you mean 'months'"),
-        (OutcomeColumns("months", "status", "dead"), {"drop": ["months"]}, ParameterError, r"out of --drop"),
+        (
+            OutcomeColumns("months", "status", "dead"),
+            {"drop": ["months"]},
+            ParameterError,
+            r"both time and dropped. Change --drop",
+        ),
         (OutcomeColumns("months"), {}, ParameterError, r"but got --time\."),
-        (OutcomeColumns("months", "age"), {}, DataError, r"say by --event-value which"),
+        (OutcomeColumns("months", "age"), {}, DataError, r"6 different numbers.*column 'age'.*event by --event-value"),
     ],
 )
 def test_errors_speak_of_options(table: Path, columns, options, kind: type[Exception], told: str) -> None:
@@ -162,7 +172,9 @@ def test_a_model_remembers(tmp_path: Path) -> None:
     assert outcome_columns_of(again, OutcomeColumns()) == columns
     other = outcome_columns_of(again, OutcomeColumns(time="days", weight=""))
     assert other == OutcomeColumns("days", "status", "dead", entry="from")
-    assert outcome_columns_of(again, OutcomeColumns(event="died", entry="")) == OutcomeColumns("months", "died", weight="w")
+    assert outcome_columns_of(again, OutcomeColumns(event="died", entry="")) == OutcomeColumns(
+        "months", "died", weight="w"
+    )
     bounds = outcome_columns_of(again, OutcomeColumns(lower="l", upper="u"))
     assert bounds.given == {"lower": "l", "upper": "u", "entry": "from", "weight": "w"}
     with pytest.raises(ParameterError, match="but got --lower"):

@@ -15,7 +15,7 @@ import pytest
 
 import aldsurv
 from aldsurv.cli.main import main
-from aldsurv.cli.process import SignalledError, WordStream, ended_by_signals, word_streams
+from aldsurv.cli.process import MessageStream, SignalledError, ended_by_signals, message_streams
 from aldsurv.models import WeibullAFT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals and descriptors of POSIX")
@@ -261,7 +261,7 @@ def test_streams_are_put_back_and_errors_other_than_a_reader_who_left_are_kept(t
         def isatty(self) -> bool:
             return True
 
-    stream = WordStream(Full())
+    stream = MessageStream(Full())
     assert stream.write("words") == 5
     stream.flush()
     assert stream.error is not None
@@ -270,7 +270,7 @@ def test_streams_are_put_back_and_errors_other_than_a_reader_who_left_are_kept(t
     before = sys.stdout, sys.stderr
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", None)
-        with word_streams():
+        with message_streams():
             assert not sys.stderr.isatty()
             print("words", file=sys.stderr)
         assert sys.stderr is None

@@ -53,9 +53,9 @@ def folder(tmp_path_factory):
 def here(folder, tmp_path, monkeypatch):
     """In an empty folder, with pages that have no pictures: these are tried elsewhere."""
     monkeypatch.chdir(tmp_path)
-    for module in ("model_sections", "model_quality", "model_effects"):
+    for module in ("row_sections", "quality_sections", "effect_sections"):
         monkeypatch.setattr(
-            f"aldsurv.reports.{module}.embedded_picture",
+            f"aldsurv.reports.model.{module}.embedded_picture",
             lambda figure, name, *, caption, alt, **size: Picture(name, caption, alt, "", 1, 1),
         )
     return folder
@@ -135,7 +135,7 @@ def test_the_unit_is_the_models_or_given_or_the_name_of_the_column(here, tmp_pat
         (["--rows", "3;4"], "--rows must be row numbers with commas, such as 3,17, but is '3;4'."),
         (["--rows", ","], "--rows must be 1 to 10 row numbers, but are 0."),
         (["--people", "11"], "--people must be a number from 1 to 10, but is 11."),
-        (["--group", "wrad"], "--group names 'wrad', which is no column"),
+        (["--group", "wrad"], "--group names 'wrad', which is not a column"),
         (["--event", "dead"], "there is no column 'dead'"),
         (["--out", "."], "--out '.' is a folder. Name a file in it."),
         (["--seed", "-1"], "random_state must be a whole number from 0 on, but is -1."),

@@ -547,8 +547,11 @@ REFUSED_TABLES = {
     "lazy": (pl.LazyFrame({"a": [1, 2]}), "is a LazyFrame, which has not read them yet. Collect it first"),
     "unknown frame": (UnknownFrame(), "X must be a frame of a known kind"),
     "same name twice": (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' occurs twice"),
-    "unequal columns": ({"a": [1, 2], "b": [1]}, r"this one has 1 values and column 'a' has 2 \(column 'b'\)"),
-    "nested columns": ({"a": np.zeros((3, 2))}, r"X must be one column, but its shape is \(3, 2\) .*\(column 'a'\)"),
+    "unequal columns": ({"a": [1, 2], "b": [1]}, r"a column of X has 1 values, but column 'a' has 2 \(column 'b'\)"),
+    "nested columns": (
+        {"a": np.zeros((3, 2))},
+        r"a column of X must be one column, but its shape is \(3, 2\) .*\(column 'a'\)",
+    ),
     "complex": (np.ones((3, 2), complex), r"Complex data not supported: .*\(column 0\)"),
     "complex entry": (mixed(2j), r"Complex data not supported: .*\(column 1\)"),
     "inf": (

@@ -213,8 +213,7 @@ def test_other_splits(how, tmp_path):
 def test_models_hold_copies_out_together(name, monkeypatch):
     """Wherever a model holds rows out, whoever copies one of them is held out with it."""
     pytest.importorskip("torch")
-    from aldsurv.models.neural import neural_survival as neural
-    from aldsurv.models.neural.fitting import preparation
+    from aldsurv.models.neural.fitting import preparation, prepare
     from aldsurv.models.trees import boosted_ald as boosted
     from aldsurv.models.wrappers import held_out, level_correction
     from aldsurv.registry import MODELS
@@ -228,7 +227,7 @@ def test_models_hold_copies_out_together(name, monkeypatch):
         seen.append([(data, *pair) for pair in zip(rows.train, rows.validation or rows.train[:0], strict=True)])
         return rows
 
-    for module in (neural, boosted, level_correction):
+    for module in (prepare, boosted, level_correction):
         monkeypatch.setattr(module, "split_for_members", split_and_note)
 
     def choose_and_note(data, **settings):

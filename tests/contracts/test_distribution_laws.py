@@ -44,6 +44,14 @@ def test_every_public_family_is_registered():
     assert classes == {FAMILIES.load(name) for name in NAMES}
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if issubclass(FAMILIES.load(name), Parametric)])
+@given(data=st.data())
+def test_an_event_at_zero_has_a_density_where_a_family_says_so(name, data):
+    d = data.draw(members(name))
+    if d.events_at_zero:
+        assert np.all(np.isfinite(d.log_density(0.0)))
+
+
 @every_family
 @given(data=st.data())
 def test_survival_falls_from_one_to_zero_and_adds_up_with_the_cdf(name, data):

@@ -5,17 +5,17 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     path: str
     headers: dict[str, str]
 
     @property
     def start(self) -> int:
-        """Where the range begins that was asked for, 0 without one."""
+        """Where the requested range begins, 0 without one."""
         return int(self.headers.get("range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
 
 
@@ -33,15 +33,15 @@ class Reply:
     raw: bytes | None = None
 
 
-Answer = Callable[[Asked, int], Reply]
+Answer = Callable[[Request, int], Reply]
 
 
 def honest(content: bytes, *, tag: str = '"one"', ranges: bool = True, **changes) -> Answer:
     """Serve the content, ranges too; `changes` are those of the reply."""
 
-    def answer(asked: Asked, number: int) -> Reply:
-        start = asked.start if ranges else 0
-        if start and asked.headers.get("if-range", tag) != tag:
+    def answer(request: Request, number: int) -> Reply:
+        start = request.start if ranges else 0
+        if start and request.headers.get("if-range", tag) != tag:
             start = 0
         if start >= len(content):
             return Reply("416 Range Not Satisfiable", headers={"Content-Range": f"bytes */{len(content)}"})
@@ -54,12 +54,21 @@ def honest(content: bytes, *, tag: str = '"one"', ranges: bool = True, **changes
     return answer
 
 
+def cutting(answer: Answer, size: int, *, times: int) -> Answer:
+    """The same answers, of which the first few end after ``size`` bytes."""
+
+    def cut(request: Request, number: int) -> Reply:
+        return replace(answer(request, number), cut=size if number < times else None)
+
+    return cut
+
+
 class Server:
     """Answers in a thread each, until the block of `with` ends."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
-        self.asked: list[Asked] = []
+        self.requests: list[Request] = []
         self.sent = 0
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._end = threading.Event()
@@ -99,9 +108,9 @@ class Server:
                 lines = head.decode("latin-1").split("\r\n")
                 headers = {key.lower(): value for key, _, value in (line.partition(": ") for line in lines[1:])}
                 with self._lock:
-                    asked, number = Asked(lines[0].split()[1], headers), len(self.asked)
-                    self.asked.append(asked)
-                self._send(connection, self.answer(asked, number))
+                    request, number = Request(lines[0].split()[1], headers), len(self.requests)
+                    self.requests.append(request)
+                self._send(connection, self.answer(request, number))
             except OSError:
                 return
 

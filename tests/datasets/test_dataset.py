@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -277,3 +278,15 @@ def test_times_at_0_can_be_raised_by_a_stated_rule():
     assert raised.with_positive_times() is raised
     with pytest.raises(DataError, match="2 of 3 times are 0, but it is not known in which steps gbsg was recorded"):
         replace(data, info=datasets.describe("gbsg")).with_positive_times()
+
+
+def test_the_table_of_the_docs_is_that_of_the_records():
+    lines = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    assert [row[0].strip("`") for row in rows] == datasets.names(paper=True)
+    for name, (_, size, features, censored, in_paper, unit, _) in zip(datasets.names(paper=True), rows, strict=True):
+        info, released = (datasets.describe(name, definition=which) for which in ("printed", "released"))
+        both = "" if info.purpose == released.purpose or name == "norm_same" else f"; released {released.censored:.3f}"
+        assert (size, features) == (f"{info.n_train} + {info.n_test}", str(info.n_features))
+        assert (censored, in_paper) == (f"{info.censored:.3f}{both}", f"{info.censored_in_paper:.2f}")
+        assert unit == ("" if info.kind == "synthetic" else info.unit)

@@ -167,7 +167,7 @@ def test_a_seed_gives_the_same_rows_in_every_process():
     code = (
         "from aldsurv import datasets; d = datasets.load('weibull', seed=4); print(d.x[:3, 0].tolist(), d.y.time[-1])"
     )
-    told = [
+    printed = [
         subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -178,7 +178,7 @@ def test_a_seed_gives_the_same_rows_in_every_process():
         for seed in ("1", "2")
     ]
     here = datasets.load("weibull", seed=4)
-    assert told == [f"{here.x[:3, 0].tolist()} {here.y.time[-1]}\n"] * 2
+    assert printed == [f"{here.x[:3, 0].tolist()} {here.y.time[-1]}\n"] * 2
 
 
 def test_seeds_datasets_and_definitions_have_rows_of_their_own():

@@ -162,7 +162,7 @@ def test_up_to_a_horizon_it_is_the_difference_of_two(support):
     d = MixedAsymmetricLaplace(*ROWS["three"], support=support)
     lower, upper, horizon = np.array([[0.5, 2.0, 1.0]]), np.array([[0.5, 3.0, 8.0]]), np.array([[8.0]])
     whole = d.crps(lower, upper) - d.crps([[-np.inf]], horizon)
-    assert_allclose(d._crps_until(lower, upper, horizon), whole, rtol=1e-9)
+    assert_allclose(d.crps_until(lower, upper, horizon), whole, rtol=1e-9)
 
 
 @every_support
@@ -171,9 +171,9 @@ def test_gradients_against_finite_differences(support):
     lower, upper = torch.tensor([[0.5, 2.0]]).double(), torch.tensor([[0.7, 2.0]]).double()
 
     def score(*columns):
-        d = MixedAsymmetricLaplace._trusted(
+        d = MixedAsymmetricLaplace.from_checked(
             **dict(zip(("theta", "sigma", "kappa", "weights"), columns, strict=True)), support=support
         )
-        return d._crps_until(lower, upper, torch.tensor([[5.0]]).double())
+        return d.crps_until(lower, upper, torch.tensor([[5.0]]).double())
 
     assert torch.autograd.gradcheck(score, given, rtol=1e-5)

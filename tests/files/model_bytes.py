@@ -82,8 +82,8 @@ def packed(header: dict[str, Any] | str | bytes, data: bytes = b"") -> bytes:
 
 def minimal(entries: dict[str, Any], data: bytes = b"", **metadata: Any) -> bytes:
     """A file whose checksum is right, whatever the entries say."""
-    known = {"aldsurv": "{}", "format": "aldsurv", "schema": "1"} | metadata
-    return packed(signed({"__metadata__": known} | entries, data), data)
+    texts = {"aldsurv": "{}", "format": "aldsurv", "schema": "1"} | metadata
+    return packed(signed({"__metadata__": texts} | entries, data), data)
 
 
 def entry(dtype: Any, shape: Any, begin: Any, end: Any) -> dict[str, Any]:

@@ -80,11 +80,11 @@ def test_every_bit_of_a_float_comes_back(tmp_path):
 
 def test_the_document_comes_back(tmp_path):
     document = DOCUMENT | {"tuple": (1, 2), "big": 2**128, "small": 5e-324, "zero": -0.0, "half": "\ud800", "": {}}
-    found, arrays = read_model_file(write_model_file(tmp_path / "model", document, {}))
-    assert found == document | {"tuple": [1, 2]}
-    assert str(found["zero"]) == "-0.0"
-    assert found["deep"]["a"] is True
-    assert list(found) == sorted(document)
+    read, arrays = read_model_file(write_model_file(tmp_path / "model", document, {}))
+    assert read == document | {"tuple": [1, 2]}
+    assert str(read["zero"]) == "-0.0"
+    assert read["deep"]["a"] is True
+    assert list(read) == sorted(document)
     assert arrays == {}
     assert list(read_model_file(write_model_file(tmp_path / "model", DOCUMENT, ARRAYS)).arrays) == sorted(ARRAYS)
 

@@ -133,7 +133,7 @@ def test_owner_and_group_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest
 
 @POSIX
 @pytest.mark.parametrize("old", [True, False], ids=["over an old file", "to a new file"])
-def test_nobody_else_may_read_what_is_not_whole(tmp_path: Path, old: bool) -> None:
+def test_no_other_user_may_read_what_is_not_whole(tmp_path: Path, old: bool) -> None:
     path = tmp_path / "rows.csv"
     if old:
         path.touch(mode=0o600)

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import laplace_asymmetric
 
 from aldsurv import SurvivalData
-from aldsurv.distributions.numerics.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.losses.likelihood.ald_information import ald_information
 from aldsurv.losses.likelihood.ald_slopes import between_value_and_slopes
 from aldsurv.losses.likelihood.boosting_slopes import AldRows, MixtureRows
@@ -109,10 +110,10 @@ def several(support, raw, least):
 def test_losses_and_slopes(support, components):
     data, exp_theta, least = SurvivalData.interval(LOW, HIGH, entry=ENTRY), support == "positive", 0.05
     if components == 1:
-        rows, law = AldRows(support, data, exp_theta=exp_theta), single
+        rows, law = AldRows(SUPPORTS[support], data, exp_theta=exp_theta), single
     else:
         layout = MixtureOutputs(components, True, exp_theta)
-        rows = MixtureRows(support, data, layout=layout, least_scale=least)
+        rows = MixtureRows(SUPPORTS[support], data, layout=layout, least_scale=least)
 
         def law(support, raw):
             return several(support, raw, least)
@@ -175,9 +176,9 @@ def test_probability_between_bounds_to_many_digits(low, high):
 def test_loss_is_that_of_the_user_s_unit():
     data = SurvivalData.right([3.0, 8.0], [True, False])
     raw = np.array([[0.7, 0.1, 0.2]])
-    inside = AldRows("log", data.scaled(0.25), unit=4.0, exp_theta=False)
+    inside = AldRows(SUPPORTS["log"], data.scaled(0.25), unit=4.0, exp_theta=False)
     moved = raw + np.array([[np.log(4.0), 0.0, 0.0]])
-    outside = AldRows("log", data, exp_theta=False)
+    outside = AldRows(SUPPORTS["log"], data, exp_theta=False)
     np.testing.assert_allclose(inside.losses(raw), outside.losses(moved), rtol=1e-12)
 
 
@@ -186,10 +187,10 @@ def test_a_known_component_tells_more_than_the_mixture(support):
     # What the mixture tells is the mean square of the slope at its own times: taken at even quantiles.
     layout = MixtureOutputs(2, True, support == "positive")
     raw = np.array([[0.4, -0.2, 0.3, -0.3, 0.1, -0.1, 0.0, 0.2, 0.1, -0.2]])
-    any_row = MixtureRows(support, SurvivalData.right([1.0], [True]), layout=layout, least_scale=0.05)
+    any_row = MixtureRows(SUPPORTS[support], SurvivalData.right([1.0], [True]), layout=layout, least_scale=0.05)
     times = any_row.distribution(raw).quantile((np.arange(2000) + 0.5) / 2000)[0]
     times = times[times > 0]
-    rows = MixtureRows(support, SurvivalData.interval(times, times), layout=layout, least_scale=0.05)
+    rows = MixtureRows(SUPPORTS[support], SurvivalData.interval(times, times), layout=layout, least_scale=0.05)
     told = (rows.losses_and_slopes(raw)[1][:, : rows.boosted] ** 2).mean(0)
     known = rows.information(np.repeat(raw, len(times), axis=0)).mean(0)
     assert (told < 1.02 * known).all()

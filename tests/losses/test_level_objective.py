@@ -10,9 +10,9 @@ from scipy.stats import laplace_asymmetric
 
 from aldsurv import SurvivalData
 from aldsurv.distributions import MixedAsymmetricLaplace
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.losses.level_objective import correction_objective, level_objective
 
-FAMILIES = {"real": "asymmetric_laplace", "positive": "positive_asymmetric_laplace", "log": "log_asymmetric_laplace"}
 LINKS = ("identity", "exp", "exp")
 N = 40
 KINDS = ("right", "late", "any")
@@ -89,10 +89,10 @@ def computed(objective, raw, level, weight):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("target", ["cdf", "pinball"])
-@pytest.mark.parametrize("support", FAMILIES)
+@pytest.mark.parametrize("support", SUPPORTS)
 def test_the_loss_is_its_definition(support, target, kind):
     data, (raw, level, weight) = rows(kind), drawn()
-    objective = level_objective(FAMILIES[support], LINKS, data, share=0.3, target=target)
+    objective = level_objective(SUPPORTS[support], LINKS, data, share=0.3, target=target)
     found = computed(objective, torch.tensor(raw), level, weight)
     theta, sigma, kappa = raw[:, 0], np.exp(raw[:, 1]), np.exp(raw[:, 2])
     parts = [Row([(1.0, t, s, k)], support) for t, s, k in zip(theta, sigma, kappa, strict=True)]
@@ -106,7 +106,7 @@ def test_the_loss_is_its_definition(support, target, kind):
 
 @pytest.mark.parametrize("kind", ["right", "late"])
 @pytest.mark.parametrize("target", ["cdf", "pinball"])
-@pytest.mark.parametrize("support", FAMILIES)
+@pytest.mark.parametrize("support", SUPPORTS)
 def test_the_loss_of_factors_is_its_definition(support, target, kind):
     data, (raw, level, weight) = rows(kind), drawn(2)
     raw = 0.4 * (raw - raw.mean(0))
@@ -132,7 +132,7 @@ def test_gradients_are_finite_differences(target, kind):
     data, (raw, level, weight) = rows(kind), drawn(4)
     rng = np.random.default_rng(5)
     base = MixedAsymmetricLaplace(rng.normal(0.8, 0.4, (N, 1)), 1.1, 0.9, support="log")
-    objectives = [level_objective(FAMILIES["real"], LINKS, data, share=0.5, target=target)]
+    objectives = [level_objective(SUPPORTS["real"], LINKS, data, share=0.5, target=target)]
     if kind != "any":
         objectives.append(correction_objective(base, data, share=0.5, target=target))
     for objective in objectives:
@@ -151,7 +151,7 @@ def test_of_censored_rows_only_what_is_too_high_counts():
     data = SurvivalData.right([1.0, 1.0], [False, False])
     # With κ = 1 and θ = 1, F(1) = 1/2.
     raw = torch.tensor([[1.0, 0.0, 0.0]] * 2, dtype=torch.float64)
-    objective = level_objective(FAMILIES["real"], LINKS, data, share=0.5, target="cdf")
+    objective = level_objective(SUPPORTS["real"], LINKS, data, share=0.5, target="cdf")
     survival = -np.log(0.5)
     above, below = (computed(objective, raw, np.full(2, level), None).item() for level in (0.9, 0.2))
     assert_allclose([above, below], [survival / 2, survival / 2 + 0.3 / 2], rtol=1e-6)

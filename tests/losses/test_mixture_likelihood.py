@@ -12,12 +12,12 @@ from scipy import stats
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import DataError
 from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
 from aldsurv.losses.objective import ClosedFormObjective
 
-SUPPORTS = ("real", "positive", "log")
 LAYOUTS = {
     "free": MixtureOutputs(3, tied=False, exp_theta=False),
     "free exp": MixtureOutputs(2, tied=False, exp_theta=True),
@@ -62,7 +62,7 @@ def by_hand(layout, raw):
 
 
 def losses_of(layout, support, data, raw, *, unit=1.0, weight=None):
-    objective = mixture_objective(layout, support, data, LEAST, unit=unit)
+    objective = mixture_objective(layout, SUPPORTS[support], data, LEAST, unit=unit)
     fields = tuple(
         (field.double() if field.is_floating_point() else field)[None].expand(len(raw), -1)
         for field in objective.fields
@@ -134,7 +134,7 @@ def test_slopes_against_finite_differences(layout, support, kinds, entry):
 @pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
 def test_slopes_by_hand_are_those_of_torch(layout, support, entry, weighted):
     data = known("er" if entry or support == "positive" else "erl", entry=entry)
-    objective = mixture_objective(layout, support, data, LEAST)
+    objective = mixture_objective(layout, SUPPORTS[support], data, LEAST)
     fields = tuple(field[None].expand(3, -1) for field in objective.fields)
     weight = torch.rand(3, 60, generator=torch.Generator().manual_seed(0)) if weighted else None
     raw = outputs(layout, members=3).float().requires_grad_()
@@ -152,7 +152,7 @@ def test_slopes_by_hand_are_those_of_torch(layout, support, entry, weighted):
 def test_far_rows_have_finite_slopes(support):
     layout = LAYOUTS["free"]
     data = SurvivalData.right([1e-4, 1e4, 1e4, 3.0], [True, True, False, True])
-    objective = mixture_objective(layout, support, data, LEAST)
+    objective = mixture_objective(layout, SUPPORTS[support], data, LEAST)
     raw = np.full((1, 4, layout.outputs), -2.0, np.float32)
     raw[..., 9:] = [30.0, 0.0, -60.0]
     values, slopes = objective.losses_and_slopes(raw, [field[None].numpy() for field in objective.fields], None)
@@ -164,7 +164,7 @@ def test_a_component_that_weighs_nothing_still_feels_the_rows():
     # The network gives the second component e⁻⁶⁰ of the weight, but it stands where the rows are.
     layout = MixtureOutputs(2, tied=False, exp_theta=False)
     data = SurvivalData.right(np.full(20, 5.0), np.ones(20))
-    objective = mixture_objective(layout, "real", data, LEAST)
+    objective = mixture_objective(layout, SUPPORTS["real"], data, LEAST)
     raw = np.tile(np.array([1.0, 3.5, 0, 0, 0, 0, 0, -60.0], np.float32), (1, 20, 1))
     _, slopes = objective.losses_and_slopes(raw, [field[None].numpy() for field in objective.fields], None)
     assert abs(slopes[0, :, 1].sum()) > 0.01
@@ -174,7 +174,7 @@ def test_a_component_that_weighs_nothing_still_feels_the_rows():
 @every_support
 def test_the_guess_puts_components_at_different_times(layout, support):
     data = known(n=400)
-    objective = mixture_objective(layout, support, data, LEAST)
+    objective = mixture_objective(layout, SUPPORTS[support], data, LEAST)
     start, scale = objective.guess(np.arange(400))
     assert start.shape == scale.shape == (layout.outputs,)
     theta = layout.columns(start[None], LEAST)["theta"][0]
@@ -189,4 +189,4 @@ def test_the_guess_puts_components_at_different_times(layout, support):
 def test_an_event_at_time_zero_has_no_logarithm():
     data = SurvivalData.right([0.0, 1.0], [True, True])
     with pytest.raises(DataError, match="no logarithm"):
-        mixture_objective(LAYOUTS["free"], "log", data, LEAST)
+        mixture_objective(LAYOUTS["free"], SUPPORTS["log"], data, LEAST)

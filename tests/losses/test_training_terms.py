@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import DataError
 from aldsurv.losses import likelihood_objective
 from aldsurv.losses.calibration_term import calibration_penalties
@@ -45,9 +46,11 @@ def made(support, components, data, **weights):
         likelihood = likelihood_objective(FAMILIES[support], ("identity", "exp", "exp"), data)
         columns, least = one_component(exp_theta=False), 0.0
     else:
-        likelihood, columns, least = mixture_objective(TIED, support, data, LEAST), TIED.columns, LEAST
+        likelihood, columns, least = mixture_objective(TIED, SUPPORTS[support], data, LEAST), TIED.columns, LEAST
     terms = {"calibration": 0.0, "crps": 0.0, **weights}
-    return likelihood, with_terms(likelihood, columns, support, data, horizon=HORIZON, least_scale=least, **terms)
+    return likelihood, with_terms(
+        likelihood, columns, SUPPORTS[support], data, horizon=HORIZON, least_scale=least, **terms
+    )
 
 
 def outputs(components, n, members=1, seed=1):

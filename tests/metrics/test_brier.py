@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.metrics import brier_score, integrated_brier_score
 from aldsurv.metrics.error import brier
 from aldsurv.metrics.evaluation_times import weighted_quantiles
+from aldsurv.metrics.row_blocks import row_blocks
 from metrics import definitions
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_until
 
@@ -161,7 +163,7 @@ def test_blocks_do_not_show(monkeypatch):
     predicted = Exponential(np.linspace(5, 40, 203))
     times = np.linspace(1, 10, 7)
     whole = brier_score(predicted, data, times, train=data)
-    monkeypatch.setattr(brier, "_BLOCK_VALUES", 70)
+    monkeypatch.setattr(brier, "row_blocks", partial(row_blocks, values=70))
     np.testing.assert_allclose(brier_score(predicted, data, times, train=data), whole, rtol=1e-13)
 
 
@@ -229,7 +231,7 @@ def test_what_is_refused():
         with pytest.raises(ParameterError, match="two or more in strictly increasing order"):
             integrated_brier_score(predicted, data, train=data, times=times)
     for times in (1.0, [[1.0]], [np.nan], [np.inf]):
-        with pytest.raises(ParameterError, match="times must be a vector of finite numbers"):
+        with pytest.raises(ParameterError, match="times must be a vector of one or more finite numbers"):
             brier_score(predicted, data, times, train=data)
     with pytest.raises(ParameterError, match="ties must be 'events_first' or 'scikit-survival', but is 'sksurv'"):
         brier_score(predicted, data, [1], train=data, ties="sksurv")

@@ -261,9 +261,9 @@ def test_without_weight():
 def test_what_is_refused():
     data, predicted = right([1, 2], [1, 1]), Exponential([1.0, 2.0])
     for bins in (1, 0, 2.5, True, "10"):
-        with pytest.raises(ParameterError, match="bins must be an integer of 2 or more"):
+        with pytest.raises(ParameterError, match="bins must be a whole number from 2 on"):
             calibration_counts(predicted, data, bins=bins)
-    with pytest.raises(ParameterError, match="bins must be an integer of 3 or more, but is 2"):
+    with pytest.raises(ParameterError, match="bins must be a whole number from 3 on, but is 2"):
         density_calibration(predicted, data, bins=2)
     with pytest.raises(ParameterError, match="predicted has 2 and data 1"):
         censored_d_calibration(predicted, data[:1])

@@ -125,7 +125,7 @@ def test_edges():
         assert metric([2.0], data[:1], train=right([1], [False])) == 1
         with pytest.warns(UserWarning, match="no row has an event"):
             assert np.isnan(metric([2.0], right([0.5], [False]), train=train))
-        with pytest.raises(CensoringError, match=f"{metric.__name__} has no definition for delayed entry"):
+        with pytest.raises(CensoringError, match=f"{metric.__name__} is not defined for delayed entry"):
             metric([1.0, 2.0], late, train=train)
         with pytest.raises(CensoringError, match="exact and right-censored"):
             metric([1.0, 2.0], SurvivalData.interval([1, 2], [2, 3]), train=train)

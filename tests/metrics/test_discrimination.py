@@ -11,7 +11,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.metrics import concordance_harrell
-from aldsurv.metrics.discrimination import over_time as discrimination
+from aldsurv.metrics.discrimination import time_dependent
 from aldsurv.metrics.discrimination.time_dependent import concordance_antolini, cumulative_dynamic_auc
 from metrics.definitions import right_censored, rows_of, simulated, uncensored_before, uncensored_until
 
@@ -133,7 +133,7 @@ def test_antolini_in_blocks(monkeypatch):
     predicted = Weibull(rng.uniform(5, 40, 120), rng.uniform(0.5, 3, 120))
     expected = concordance_antolini(predicted, data)
     for pairs in (1, 300, 2000):
-        monkeypatch.setattr(discrimination, "_BLOCK_PAIRS", pairs)
+        monkeypatch.setattr(time_dependent, "_BLOCK_PAIRS", pairs)
         assert concordance_antolini(predicted, data) == pytest.approx(expected, rel=1e-13)
 
 
@@ -156,9 +156,9 @@ def test_the_truth_orders_best():
 def test_edges():
     predicted, data = Exponential([1.0, 2.0]), right([1, 2], [True, True])
     late = right([1, 2], [True, True], entry=[0, 1])
-    with pytest.raises(CensoringError, match="cumulative_dynamic_auc has no definition for delayed entry"):
+    with pytest.raises(CensoringError, match="cumulative_dynamic_auc is not defined for delayed entry"):
         cumulative_dynamic_auc(predicted, late, [1], train=data)
-    with pytest.raises(CensoringError, match="concordance_antolini has no definition for delayed entry"):
+    with pytest.raises(CensoringError, match="concordance_antolini is not defined for delayed entry"):
         concordance_antolini(predicted, late)
     with pytest.raises(CensoringError, match="exact and right-censored"):
         concordance_antolini(predicted, SurvivalData.interval([1, 2], [2, 3]))

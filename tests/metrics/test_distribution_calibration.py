@@ -127,13 +127,13 @@ def test_edges():
     nothing = right([1, 2, 3], [True] * 3, weight=[0, 0, 1])[:2]
     with pytest.warns(UserWarning, match="d_calibration is not defined and NaN: no row has a positive weight"):
         assert np.isnan(d_calibration(predicted, nothing)[:2]).all()
-    with pytest.raises(CensoringError, match="km_calibration has no definition for delayed entry"):
+    with pytest.raises(CensoringError, match="km_calibration is not defined for delayed entry"):
         km_calibration(predicted, right([1, 2], [True, True], entry=[0, 1]))
     with pytest.raises(CensoringError, match="exact and right-censored rows only"):
         km_calibration(predicted, SurvivalData.interval([1, 2], [2, 3]))
-    with pytest.raises(ParameterError, match="horizon must be one positive, finite number"):
+    with pytest.raises(ParameterError, match="horizon must be a number above 0"):
         km_calibration(predicted, data, horizon=-1)
-    with pytest.raises(ParameterError, match="bins must be an integer of 2 or more"):
+    with pytest.raises(ParameterError, match="bins must be a whole number from 2 on"):
         d_calibration(predicted, data, bins=1)
 
 

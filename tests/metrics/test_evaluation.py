@@ -91,9 +91,9 @@ def test_resamples_without_a_value_are_left_out_of_their_metric():
 @pytest.mark.parametrize("bootstrap", [1, 0, True, 10.0])
 def test_numbers_of_draws_that_are_refused(bootstrap):
     data = simulated(1, n=5)
-    with pytest.raises(ParameterError, match="bootstrap must be None or an integer of 2 or more"):
+    with pytest.raises(ParameterError, match="bootstrap must be a whole number from 2 on or None"):
         metrics.evaluate(Exponential(np.ones(5)), data, train=data, bootstrap=bootstrap)
-    with pytest.raises(ParameterError, match="confidence must lie between 0 and 1, but is 95"):
+    with pytest.raises(ParameterError, match="confidence must be a number between 0 and 1, but is 95"):
         metrics.evaluate(Exponential(np.ones(5)), data, train=data, bootstrap=10, confidence=95)
 
 

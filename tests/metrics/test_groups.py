@@ -113,11 +113,11 @@ def test_edges():
         assert calibration_by_group(predicted[:2], nothing, [0, 1]).groups == ()
     with pytest.raises(ParameterError, match=r"one label for each of 6 rows, but has shape \(2,\)"):
         calibration_by_group(predicted, data, [0, 1])
-    with pytest.raises(ParameterError, match="least must be an integer of 1 or more"):
+    with pytest.raises(ParameterError, match="least must be a whole number from 1 on"):
         calibration_by_group(predicted, data, labels, least=0)
-    with pytest.raises(ParameterError, match="horizon must be one positive"):
+    with pytest.raises(ParameterError, match="horizon must be a number above 0"):
         calibration_by_group(predicted, data, labels, horizon=-1)
-    with pytest.raises(CensoringError, match="calibration_by_group has no definition for delayed entry"):
+    with pytest.raises(CensoringError, match="calibration_by_group is not defined for delayed entry"):
         calibration_by_group(predicted, right(data.time, data.event, entry=[0.5] * 6), labels)
     with pytest.raises(CensoringError, match="exact and right-censored"):
         calibration_by_group(predicted[:2], SurvivalData.interval([1, 2], [2, 3]), [0, 1])

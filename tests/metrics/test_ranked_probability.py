@@ -81,7 +81,7 @@ def test_edges():
         assert np.isnan(survival_crps(predicted, nothing))
     late = right([1, 2], [True, True], entry=[0, 1])
     for metric in (crps, survival_crps):
-        with pytest.raises(CensoringError, match="has no definition for delayed entry"):
+        with pytest.raises(CensoringError, match="is not defined for delayed entry"):
             metric(predicted, late)
     with pytest.raises(CensoringError, match="exact and right-censored"):
         crps(predicted, SurvivalData.interval([1, 2], [2, 3]))

@@ -10,6 +10,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, LogNormal, Step, Weibull
 from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.metrics.catalogue import find_metric
+from aldsurv.metrics.resampling.row_counts import by_counts
 from aldsurv.registry import METRICS
 
 right = SurvivalData.right
@@ -78,3 +79,53 @@ def test_what_has_no_later_time_stays_as_it_is():
     assert with_zero_as_early(data) is data
     none = right([0.0, 2.0], [False, True])
     assert with_zero_as_early(none) is none
+
+
+AT_ZERO = right([0, 2, 3, 5, 8, 9], [True, True, False, True, False, True])
+DRAWN = np.array([2, 0, 1, 1, 1, 1])  # the event at 0 twice, the first time above 0 never
+EARLY = ("log_likelihood", "bounded_log_likelihood", "cens_dcal", "cal_s_slope", "cal_f_slope", "d_calibration")
+
+
+@pytest.mark.parametrize("name", [*EARLY, "average_calibration", "coverage", "crps", "survival_crps"])
+def test_a_resample_has_the_clock_of_all_rows(name):
+    """The smallest time above 0 is that of the rows handed in, whether it is drawn or not."""
+    predicted = LogNormal(np.linspace(0.5, 1.5, 6), 0.8)
+    metric = find_metric(name)
+    options = metric.options_with(None, {}, AT_ZERO)
+    expected = metric(predicted, AT_ZERO.with_weight(DRAWN), **options)
+    assert by_counts(metric, predicted, AT_ZERO, options)(DRAWN[None])[0, 0] == pytest.approx(expected, rel=1e-12)
+    rows = np.repeat(np.arange(6), DRAWN)
+    assert metric(predicted[rows], AT_ZERO[rows], **options) != pytest.approx(expected, rel=1e-6)
+
+
+def test_the_bound_of_an_early_event_in_a_resample():
+    predicted = LogNormal(np.linspace(0.5, 1.5, 6), 0.8)
+    density, survival = (
+        predicted.log_density(AT_ZERO.time[:, None])[:, 0],
+        predicted.log_survival(AT_ZERO.time[:, None]),
+    )
+    rows = np.where(AT_ZERO.event, density, survival[:, 0])
+    rows[0] = predicted.log_cdf(2.0)[0]
+    metric = find_metric("log_likelihood")
+    found = by_counts(metric, predicted, AT_ZERO, {})(DRAWN[None])[0, 0]
+    assert found == pytest.approx(DRAWN @ rows / DRAWN.sum(), rel=1e-12)
+
+
+def test_resamples_without_weight_have_no_value():
+    data = right([0, 2, 3], [True, True, True], weight=[0, 1, 0])
+    metric = find_metric("crps")
+    with pytest.warns(UserWarning, match="no uncensored row has a positive weight"):
+        found = by_counts(metric, LogNormal(np.ones(3), 1.0), data, {})(np.array([[2, 0, 1]]))
+    assert np.isnan(found).all()
+
+
+def test_true_times_are_drawn_with_their_rows():
+    rng = np.random.default_rng(0)
+    data = right(rng.uniform(1, 9, 30), rng.random(30) < 0.6)
+    predicted, truth = Weibull(rng.uniform(2, 9, 30), 1.5), rng.uniform(1, 20, 30)
+    counts = rng.multinomial(30, np.full(30, 1 / 30), size=3)
+    for name, function in (("crps", metrics.crps), ("mae", metrics.mean_absolute_error)):
+        found = by_counts(find_metric(name), predicted, data, {"truth": truth})(counts)
+        for row, value in zip(counts, found[:, 0], strict=True):
+            rows = np.repeat(np.arange(30), row)
+            assert value == pytest.approx(function(predicted[rows], data[rows], truth=truth[rows]), rel=1e-12)

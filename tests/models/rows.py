@@ -29,8 +29,8 @@ def quick(**settings):
 
 def same_bits(first, second):
     """Whether two fitted estimators have the same weights."""
-    return first.weights_.keys() == second.weights_.keys() and all(
-        array.tobytes() == second.weights_[name].tobytes() for name, array in first.weights_.items()
+    return first.fitted_.weights.keys() == second.fitted_.weights.keys() and all(
+        array.tobytes() == second.fitted_.weights[name].tobytes() for name, array in first.fitted_.weights.items()
     )
 
 

@@ -37,7 +37,7 @@ def test_members_are_those_whose_mixture_is_the_prediction(model):
     assert len(members) == 4
     np.testing.assert_allclose(own.cdf(TIMES), np.mean([one.cdf(TIMES) for one in members], axis=0), rtol=1e-12)
     # What the prediction is mixed of are components, not members.
-    assert len(own.components) == 4 * model.settings_["components"]
+    assert len(own.components) == 4 * model.settings_.components
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9])

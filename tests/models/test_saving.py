@@ -105,7 +105,7 @@ def test_all_that_is_known_comes_back(model, path):
     assert loaded.settings_ == model.settings_
     assert loaded.trained_on_ == model.trained_on_
     assert loaded.history_.to_plain() == model.history_.to_plain()
-    assert loaded.time_scale_ == model.time_scale_
+    assert loaded.time_scale_ == model.fitted_.time_scale
     assert list(loaded.feature_names_in_) == list(model.feature_names_in_)
     assert loaded.n_features_in_ == 6
     np.testing.assert_array_equal(loaded.unique_times_, model.unique_times_)
@@ -266,7 +266,7 @@ def only_a_model_file_error(target, document, arrays, rows):
     assert "\n" in loaded.summary()
     assert repr(loaded.history_)
     assert len(loaded.history_.table()) == loaded.history_.epochs
-    assert loaded.history_.best_loss.shape == (loaded.settings_["members"],)
+    assert loaded.history_.best_loss.shape == (loaded.settings_.members,)
     return True
 
 

@@ -60,7 +60,7 @@ def test_times_alone_are_events_with_a_warning(wrap):
         ((TIME[:5], EVENT[:5]), "X has 120 rows, but y has 5"),
         ((TIME, EVENT[:5]), "time has 120 values, but event has 5"),
         ((TIME, np.zeros(120)), "no event was observed in any row"),
-        ((np.r_[np.nan, TIME[1:]], EVENT), r"time must be finite and not negative.*row 0, nan"),
+        ((np.r_[np.nan, TIME[1:]], EVENT), r"time must be finite and not negative.*first nan \(row 0\)"),
         ((np.r_[np.inf, TIME[1:]], EVENT), "time must be finite"),
         ((np.r_[-1.0, TIME[1:]], EVENT), "time must be finite and not negative"),
         ((TIME, np.r_[np.nan, ONES[1:]]), "event"),
@@ -80,7 +80,7 @@ def test_targets_that_are_refused(y, told):
         (X[:, 0], "Expected 2D array"),
         (X[:0], "0 sample"),
         (X[:, :0], "0 feature"),
-        (np.r_[[[np.inf, 0, 0]], X[1:]], "column 0 must be finite"),
+        (np.r_[[[np.inf, 0, 0]], X[1:]], r"covariates must be finite.*\(column 0, row 0\)"),
     ],
 )
 def test_covariates_that_are_refused(x, told):
@@ -235,8 +235,8 @@ def test_numpy_numbers_are_parameters_too():
     model = quick(**given, dropout=np.float64(0), residual=np.bool_(True), random_state=np.int32(4)).fit(
         X, (TIME, EVENT)
     )
-    assert type(model.settings_["members"]) is int
-    assert model.settings_["hidden"] == (8,)
+    assert type(model.settings_.members) is int
+    assert model.settings_.hidden == (8,)
 
 
 def test_kinds_of_target_by_cross_censoring():

@@ -180,10 +180,10 @@ def test_no_events_no_hazard() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"log_risk": [1.0, 2.0]}, ParameterError, r"log_risk must be one number a row \(3,\), but has shape \(2,\)"),
-        ({"log_risk": [1.0, np.nan, 2.0]}, ParameterError, "log_risk must be finite, but row 1 has nan"),
-        ({"ties": "exact"}, ParameterError, "ties must be 'efron' or 'breslow', but is 'exact'"),
-        ({"strata": [1, 2]}, ParameterError, r"strata must be one value a row \(3,\)"),
+        ({"log_risk": [1.0, 2.0]}, ParameterError, r"log_risk must be one number per row \(3,\), but has shape \(2,\)"),
+        ({"log_risk": [1.0, np.nan, 2.0]}, ParameterError, r"log_risk must be finite, but is nan \(row 1\)"),
+        ({"ties": "exact"}, ParameterError, "ties must be one of 'efron', 'breslow', but is 'exact'"),
+        ({"strata": [1, 2]}, ParameterError, r"strata must be one value per row \(3,\)"),
         ({"strata": [1.0, np.nan, 2.0]}, ParameterError, "strata must not be NaN"),
         ({"strata": np.array([1, "a", 2], object)}, ParameterError, "strata must be all numbers or all text"),
         ({"data": SurvivalData.interval([1, 2, 3], [2, 4, 5])}, CensoringError, "3 of 3 rows have left- or interval"),

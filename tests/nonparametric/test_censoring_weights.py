@@ -117,16 +117,16 @@ def test_events_where_nobody_is_uncensored():
     training = right([1, 2, 3], [1, 0, 0])
     test = right([0.5, 2.5, 2.75, 3, 7, 8], [1, 1, 0, 1, 1, 0])
     message = (
-        "the event of row 3 at time 3.0 has no weight: by the estimate nobody is still uncensored "
-        "from time 3.0 on. "
+        "an event at time 3.0 has no weight: by the estimate of the censoring no row is uncensored "
+        "from time 3.0 on (row 3). "
         "The largest usable horizon is 2.5: give that, or drop later events."
     )
     with pytest.raises(CensoringError, match=f"^{re.escape(message)}$"):
         inverse_censoring_weights(test, training)
     assert inverse_censoring_weights(test, training, horizon=2.5).tolist() == [1, 2, 0, 0, 0, 0]
     message = (
-        "the event of row 0 at time 4.0 has no weight: by the estimate nobody is still uncensored "
-        "from time 3.0 on. "
+        "an event at time 4.0 has no weight: by the estimate of the censoring no row is uncensored "
+        "from time 3.0 on (row 0). "
         "No event comes before that: estimate the censoring from more rows."
     )
     with pytest.raises(CensoringError, match=f"^{re.escape(message)}$"):

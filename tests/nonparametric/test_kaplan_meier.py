@@ -292,12 +292,12 @@ def test_tiny_weights_do_not_overflow():
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, np.nan])
 def test_level_that_is_no_level(level):
-    with pytest.raises(ParameterError, match="level must be between 0 and 1, but is"):
+    with pytest.raises(ParameterError, match="level must be a number between 0 and 1, but is"):
         kaplan_meier(SurvivalData.right([1], [1])).band(level)
 
 
 def test_unknown_band():
-    with pytest.raises(ParameterError, match="method must be 'log-log' or 'plain', but is 'loglog'"):
+    with pytest.raises(ParameterError, match="method must be one of 'log-log', 'plain', but is 'loglog'"):
         kaplan_meier(SurvivalData.right([1], [1])).band(method="loglog")
 
 
@@ -342,9 +342,9 @@ def test_early_zero_at_time_zero_is_warned_of():
 
 
 def test_other_kinds_of_censoring_are_refused():
-    with pytest.raises(CensoringError, match=re.escape("first: row 1, (2, 3]")):
+    with pytest.raises(CensoringError, match=re.escape("first (2, 3] (row 1)")):
         kaplan_meier(SurvivalData.interval([1, 2], [1, 3]))
-    with pytest.raises(CensoringError, match=re.escape("first: row 0, (-inf, 1]")):
+    with pytest.raises(CensoringError, match=re.escape("first (-inf, 1] (row 0)")):
         kaplan_meier(SurvivalData.left([1, 2], [0, 1]))
 
 

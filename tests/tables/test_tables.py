@@ -407,7 +407,7 @@ def test_types_that_change_late(write) -> None:
 
 
 def test_more_surprises_than_passes(write) -> None:
-    n = text_file._MOST_SURPRISES + 2
+    n = text_file._MOST_PASSES + 2
     rows = [",".join(["1"] * n)] * 120_000
     odd = ",".join(f"w{k}" if k % 2 else "1.5" for k in range(n))
     text = ",".join(f"c{k}" for k in range(n)) + "\n" + "\n".join([*rows, odd]) + "\n"
@@ -493,6 +493,21 @@ def test_parquet(tmp_path: Path) -> None:
     # Of other categories than text Parquet keeps only the values.
     assert table.categorical == ("grade",)
     assert "(Parquet)" in table.summary()
+
+
+def test_errors_have_parts(write) -> None:
+    path = write("x,days,dead\n1,5,1\n\n2,-6,0\n")
+    with pytest.raises(DataError) as caught:
+        read_table(path, **ROLES)
+    error = caught.value
+    assert (error.argument, error.column, error.row) == ("time", "days", 1)
+    assert (error.file, error.line, error.advice) == (str(path), 4, "Drop or correct those rows.")
+    with pytest.raises(UnknownNameError) as unknown:
+        read_table(path, **ROLES, drop=["X"])
+    assert (unknown.value.argument, unknown.value.suggestion, unknown.value.file) == ("drop", None, str(path))
+    with pytest.raises(DataError) as marks:
+        list(read_blocks(write("x\n1\n2 000\n")).blocks(numbers=["x"], rows=1))
+    assert (marks.value.argument, marks.value.column, marks.value.row, marks.value.line) == ("decimal", "x", 1, 3)
 
 
 def test_refusals_of_parquet(tmp_path: Path, write) -> None:

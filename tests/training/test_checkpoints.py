@@ -230,7 +230,7 @@ def test_fits_with_other_data_settings_or_seed(tmp_path):
         with pytest.raises(DataError, match="no checkpoint of this run"):
             ALDSurvival(**{**options, **changes}).fit(*given)
     found = ALDSurvival(**options).fit(x, data)
-    assert same_bits(found.weights_, expected.weights_)
+    assert same_bits(found.fitted_.weights, expected.fitted_.weights)
     assert not path.exists()
 
 

@@ -152,15 +152,15 @@ def _progress_report(plan: Plan, folder: Path, show: Callable[[str], None]) -> C
     """A function that shows how many cells are done, the time left and the last result."""
     from aldsurv.benchmark.store import Store
 
-    store, start = Store(folder), time.monotonic()
-    before = len(store.done()) if store.path.is_file() else 0
-    total, new = len(plan.cells()), 0
+    start, total, run, done = time.monotonic(), len(plan.cells()), 0, 0
 
     def report_progress(outcome: CellOutcome) -> None:
-        nonlocal new
-        new += 1
-        left = (time.monotonic() - start) / new * (total - before - new)
-        show(f"{before + new}/{total} cells, about {format_clock(left)} left · {_result_text(outcome)}")
+        nonlocal run, done
+        # The first outcome is stored already: with those of earlier runs it is done.
+        done = done + 1 if run else max(1, len(Store(folder).done()))
+        run += 1
+        left = (time.monotonic() - start) / run * (total - done)
+        show(f"{done}/{total} cells, about {format_clock(left)} left · {_result_text(outcome)}")
 
     return report_progress
 

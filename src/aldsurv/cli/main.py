@@ -1,4 +1,4 @@
-"""The command ``aldsurv``: finds the command that is asked for, and turns errors into one line."""
+"""The command ``aldsurv``: runs the command that is named, and shows errors as one line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from aldsurv import __version__
-from aldsurv.cli.process import SignalledError, discard, ended_by_signals, word_streams
+from aldsurv.cli.process import SignalledError, discard, ended_by_signals, message_streams
 from aldsurv.cli.shared.error_text import error_line
 from aldsurv.errors import AldsurvError
 from aldsurv.quoting import printable, quoted, shortened
@@ -35,19 +35,19 @@ _COMMANDS = Registry(
     Record("demo", "aldsurv.cli.demo_command:demo", "demo", "Fit a model to a real table and predict."),
 )
 
-# Untrusted names are shortened where they are quoted; this is for what others wrote of them.
+# Names from untrusted input are shortened where they are quoted; this limits messages of other libraries.
 _LONGEST_MESSAGE = 2000
 _USAGE_ERROR, _SYSTEM_ERROR, _INTERRUPTED = 2, 1, 130
 
 
 class _LazyGroup(click.Group):
-    """A group that imports a command only to run it or to show its own help."""
+    """A group that imports a command only to run it or to show its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # A word half typed, which a shell wants completed, is no error.
+        # A command half typed, which a shell completes, is not an error.
         if ctx.resilient_parsing and cmd_name not in _COMMANDS:
             return None
         command: click.Command = _COMMANDS.load(cmd_name)
@@ -57,7 +57,7 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            # Of a pipe that was named as the output; click would end in silence.
+            # Of a pipe that was named as the output; click would end without a message.
             raise click.ClickException(_system_message(error)) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -85,8 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
     It is 2 when something in the request or the data is wrong, 1 when the system fails (a full disk, a folder
-    that cannot be written), 130 when interrupted, and 128 and its number when a signal such as SIGTERM ends it. A
-    reader of standard output who leaves early does not end the work.
+    that cannot be written), 130 when interrupted, and 128 plus its number when a signal such as SIGTERM ends it.
+    When the reader of standard output leaves early, the work goes on.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Words after ``aldsurv``; None for those of the process.
     """
     _tolerate_characters()
-    with word_streams() as output:
+    with message_streams() as output:
         try:
             with ended_by_signals():
                 code = _run(arguments)
@@ -107,15 +107,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    # click takes no terminal for narrower than 50 columns; on smaller ones lines would break anywhere.
+    # click assumes at least 50 columns; on narrower terminals lines would break anywhere.
     width = max(20, min(shutil.get_terminal_size().columns, 80))
     try:
         code = aldsurv.main(arguments, prog_name="aldsurv", standalone_mode=False, terminal_width=width)
     except AldsurvError as error:
         return _fail(error_line(error), _USAGE_ERROR)
     except click.UsageError as error:
-        asked = error.ctx.command_path if error.ctx else "aldsurv"
-        return _fail(f"{_sentence(error.format_message())} Try '{asked} --help'.", _USAGE_ERROR)
+        command = error.ctx.command_path if error.ctx else "aldsurv"
+        return _fail(f"{_sentence(error.format_message())} Try '{command} --help'.", _USAGE_ERROR)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -123,7 +123,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except MemoryError as error:
         return _fail(_memory_message(str(error)), _USAGE_ERROR)
     except RuntimeError as error:
-        # Neither torch, out of memory, nor pathlib, in a loop of links, has an error of its own.
+        # torch out of memory and pathlib in a loop of links raise plain RuntimeErrors.
         if str(error).startswith("Symlink loop"):
             return _fail(f"{error}: a link leads to itself. Name a file.", _USAGE_ERROR)
         if "allocate memory" not in str(error):
@@ -148,10 +148,10 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _memory_message(asked: str) -> str:
-    """What was asked for, where it is known, and what takes less."""
-    # numpy names the shape and the type of the array that there was no room for; others have no text.
-    reason = " ".join(asked.split()).rstrip(".")
+def _memory_message(details: str) -> str:
+    """What could not be allocated, if that is known, and what takes less memory."""
+    # numpy names the shape and the type of the array; others have no text.
+    reason = " ".join(details.split()).rstrip(".")
     return (
         f"there is not enough memory{f' ({reason})' if reason else ''}. Use fewer rows, columns, --times or --members "
         "at a time, or a machine with more memory."
@@ -165,7 +165,7 @@ def _sentence(message: str) -> str:
 def _tolerate_characters() -> None:
     """Write ``?`` for a character that the terminal does not have, rather than fail.
 
-    A byte of a file name that is not UTF-8 is no character: it is written as a backslash escape.
+    A byte of a file name that is not UTF-8 is written as a backslash escape.
     """
     codecs.register_error("aldsurv", _replacement)
     for stream in (sys.stdout, sys.stderr):
@@ -182,7 +182,7 @@ def _replacement(error: UnicodeError) -> tuple[str, int]:
 
 
 def _discard_output() -> None:
-    """Let go of output that cannot be written, so that Python does not try, and complain, once more at its end."""
+    """Discard output that cannot be written, so that Python does not try it again, and complain, when it exits."""
     stream = sys.__stdout__
     if stream is None:
         return

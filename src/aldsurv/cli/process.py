@@ -1,4 +1,4 @@
-"""What surrounds a command: readers that leave, streams that are closed, and signals that end it."""
+"""The process of a command: readers that leave early, closed streams, and signals that end it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, final
 
-__all__ = ["SignalledError", "WordStream", "discard", "ended_by_signals", "word_streams"]
+__all__ = ["MessageStream", "SignalledError", "discard", "ended_by_signals", "message_streams"]
 
 # What Slurm, systemd, `timeout` and a terminal that closes send; the last one is that of Windows.
 _SIGNALS = ("SIGTERM", "SIGHUP", "SIGXCPU", "SIGBREAK")
@@ -23,7 +23,7 @@ _LAST_STANDARD = 2
 
 @final
 class SignalledError(BaseException):
-    """The process is to end; no error that anybody may catch on the way, so that all that is unfinished is removed."""
+    """A signal ends the process; not an Exception, so that only cleaning up happens on the way."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -32,10 +32,10 @@ class SignalledError(BaseException):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Have signals that would end the process raise `SignalledError`; those that are ignored, as by nohup, stay so.
+    """Signals that would end the process raise `SignalledError`; those that are ignored, as by nohup, stay ignored.
 
-    After one of them the process is about to end: later ones are ignored, so that a signal sent twice changes neither
-    the cleaning up nor the exit code.
+    After the first, later ones are ignored, so that a signal sent twice disturbs neither the cleaning up nor the exit
+    code.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -60,13 +60,13 @@ def ended_by_signals() -> Iterator[None]:
 
 
 @final
-class WordStream:
-    """A standard stream for words: when nobody can read them any more they are dropped, and the work goes on.
+class MessageStream:
+    """A standard stream for messages: when its reader has left they are dropped, and the work goes on.
 
     Parameters
     ----------
     stream
-        The stream; what is not about writing is its own.
+        The stream, which gets everything else.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -82,7 +82,7 @@ class WordStream:
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what was written."""
+        """Pass on what was written."""
         try:
             self._stream.flush()
         except OSError as error:
@@ -93,23 +93,23 @@ class WordStream:
 
     def _drop(self, error: OSError) -> None:
         self.error = self.error or error
-        # Else Python tries, and complains, once more at its end.
+        # Otherwise Python tries again, and complains, when it exits.
         with suppress(OSError, ValueError):
             discard(self._stream.fileno())
 
 
 @contextmanager
-def word_streams() -> Iterator[WordStream]:
-    """Standard output and errors as streams whose reader may leave; gives that of standard output."""
+def message_streams() -> Iterator[MessageStream]:
+    """Standard output and errors as streams whose reader may leave; yields that of standard output."""
     _occupy_closed()
     before = sys.stdout, sys.stderr
-    output = WordStream(sys.stdout)
+    output = MessageStream(sys.stdout)
     if sys.stdout is not None:
         sys.stdout = output
     nowhere = None
     if sys.stderr is None:
         nowhere = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-    sys.stderr = WordStream(sys.stderr)
+    sys.stderr = MessageStream(sys.stderr)
     try:
         yield output
     finally:
@@ -119,16 +119,16 @@ def word_streams() -> Iterator[WordStream]:
 
 
 def discard(descriptor: int) -> None:
-    """Let what is written to a descriptor go nowhere."""
+    """Discard what is written to a descriptor."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 
 def _occupy_closed() -> None:
-    """Keep the numbers of standard streams that are closed from the files that are opened next.
+    """Occupy the descriptors of standard streams that are closed.
 
-    Else what a library prints would end up in the model.
+    Otherwise the next files that are opened would get them, and what a library prints would end up in the model.
     """
     # Each gets the lowest number that is free.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _LAST_STANDARD:

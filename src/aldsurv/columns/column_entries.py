@@ -62,15 +62,15 @@ def entry_kinds(raw: NDArray[Any], column: ColumnKey) -> set[str]:
     if raw.dtype.kind in "UT":
         return {"text"}
     if raw.dtype.kind == "c":
-        raise _complex_refusal(column)
+        raise _complex_error(column)
     if raw.dtype.kind in _REFUSED_DTYPES:
-        raise _refusal(column, _REFUSED_DTYPES[raw.dtype.kind], 0, raw[0])
+        raise _kind_error(column, _REFUSED_DTYPES[raw.dtype.kind], 0, raw[0])
     items = raw.tolist()
     kinds = _kinds_of_types(items)
     allowed = {"number", "text", "gap"}
     if not set(kinds.values()) <= allowed:
         row = next(row for row, item in enumerate(items) if kinds[type(item)] not in allowed)
-        raise _refusal(column, kinds[type(items[row])], row, items[row])
+        raise _kind_error(column, kinds[type(items[row])], row, items[row])
     return set(kinds.values())
 
 
@@ -107,9 +107,9 @@ def _differs_from_itself(item: object) -> bool:
         return True
 
 
-def _refusal(column: ColumnKey, kind: str, row: int, item: object) -> DataError:
+def _kind_error(column: ColumnKey, kind: str, row: int, item: object) -> DataError:
     if kind == "complex":
-        return _complex_refusal(column)
+        return _complex_error(column)
     if kind in _REFUSED:
         what, advice = _REFUSED[kind]
         problem = f"covariates must be numbers or text, but this is {what} {format_value(item)}"
@@ -124,7 +124,7 @@ def _refusal(column: ColumnKey, kind: str, row: int, item: object) -> DataError:
     )
 
 
-def _complex_refusal(column: ColumnKey) -> DataError:
+def _complex_error(column: ColumnKey) -> DataError:
     return covariate_error(
         "Complex data not supported: covariates hold complex numbers", column, None, "Give real numbers."
     )
@@ -147,7 +147,7 @@ def read_numbers(raw: NDArray[Any], column: ColumnKey) -> FloatArray:
         raw = _float_objects(raw.tolist(), column)
     values = np.array(raw, np.float64)
     if not (np.isfinite(values.min()) and np.isfinite(values.max())) and np.isinf(values).any():
-        raise _infinite_refusal(column, np.isinf(values), values)
+        raise _infinite_error(column, np.isinf(values), values)
     return values
 
 
@@ -175,7 +175,7 @@ def _float(item: Any) -> float:
         return math.inf
 
 
-def _infinite_refusal(column: ColumnKey, infinite: BoolArray, values: NDArray[Any]) -> DataError:
+def _infinite_error(column: ColumnKey, infinite: BoolArray, values: NDArray[Any]) -> DataError:
     row, count = int(np.argmax(infinite)), int(infinite.sum())
     are_not = f"{count} of {infinite.size} values {'is' if count == 1 else 'are'} not"
     return covariate_error(

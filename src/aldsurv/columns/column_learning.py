@@ -50,7 +50,7 @@ def learn_column(
     bins: int,
     exact: bool = False,
 ) -> LearnedColumn:
-    """Learn one column; `listed` says that the user called it categorical, `categorical` that its type does.
+    """Learn one column; `listed`: the user called it categorical; `categorical`: its type says so.
 
     Unless `exact`, what is learned of numbers is the same from a column in float32 and from one in float64.
     """
@@ -67,7 +67,7 @@ def learn_column(
         return LearnedColumn(LeftOut(name, "no values"))
     low, high = float(present.min()), float(present.max())
     if low == high:
-        # One value or none, as in a box that was ticked or left blank: the gaps are what tells.
+        # One value or none, as in a box that was ticked or left blank: only the gaps carry information.
         return LearnedColumn(Levels(name, (low,), gaps=True, other=False) if has_gaps else LeftOut(name, "constant"))
     identifier = _looks_like_identifier(present, name, low, high)
     if not exact:
@@ -109,7 +109,7 @@ def _learn_levels(
     if not counts:
         return LeftOut(name, "no values")
     if not (listed or categorical):
-        _refuse_numbers_as_text(levels, inverse, column)
+        _require_no_numbers_as_text(levels, inverse, column)
     if len(counts) == 1 and not gaps:
         return LeftOut(name, "constant")
     if not listed and len(counts) >= _IDENTIFIER_ROWS and max(counts.values()) == 1 and str in map(type, counts):
@@ -144,7 +144,7 @@ def _looks_like_identifier(values: FloatArray, name: str, low: float, high: floa
     return bool((ordered[1:] > ordered[:-1]).all() if named else (np.diff(ordered) == 1).all())
 
 
-def _refuse_numbers_as_text(levels: list[Level | None], inverse: NDArray[np.intp], column: ColumnKey) -> None:
+def _require_no_numbers_as_text(levels: list[Level | None], inverse: NDArray[np.intp], column: ColumnKey) -> None:
     present = [level for level in levels if level is not None]
     numeric = [level for level in present if not isinstance(level, str) or is_numeric_text(level)]
     if 2 * len(numeric) <= len(present):

@@ -23,7 +23,7 @@ from aldsurv.columns.column_entries import (
     read_numbers,
 )
 
-__all__ = ["LEVEL_KINDS", "MOST_BINS", "ColumnPlan", "LeftOut", "Levels", "Number", "Surprise", "as_single"]
+__all__ = ["LEVEL_KINDS", "MOST_BINS", "ColumnPlan", "LeftOut", "Levels", "Number", "UnseenValues", "as_single"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -41,7 +41,7 @@ LEVEL_KINDS: dict[type, str] = {str: "text", bool: "bool", int: "integer", float
 _GAP, _UNKNOWN = -1, -2
 
 
-class Surprise(NamedTuple):
+class UnseenValues(NamedTuple):
     """What a column holds that training had not shown: rows with gaps, rows with unknown levels, some of those."""
 
     gaps: int = 0
@@ -76,7 +76,7 @@ class ColumnPlan(ABC):
         """What becomes of gaps, in words."""
 
     @abstractmethod
-    def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> Surprise:
+    def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> UnseenValues:
         """Write the column into `out`, zeros of shape (n, width)."""
 
     @abstractmethod
@@ -125,7 +125,7 @@ class Number(ColumnPlan):
         """What gaps are filled with."""
         return f"filled with {self.median:g}" + (", with an indicator" if self.gaps else "")
 
-    def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> Surprise:
+    def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> UnseenValues:
         """Write the scaled values and, if training had gaps, whether there is one."""
         values = read_numbers(raw, column)
         if out.dtype == np.float32:
@@ -147,7 +147,7 @@ class Number(ColumnPlan):
         out[:, 0] = values
         if self.gaps:
             out[:, 1] = gaps
-        return Surprise() if self.gaps else Surprise(gaps=n_gaps)
+        return UnseenValues() if self.gaps else UnseenValues(gaps=n_gaps)
 
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """Rows below the smallest or above the largest value of training; a gap is not."""
@@ -197,7 +197,7 @@ class Levels(ColumnPlan):
         """Whether gaps are a level."""
         return "a level of their own" if self.gaps else "none of the levels"
 
-    def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> Surprise:
+    def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> UnseenValues:
         """Write a 1 where the level is; rows with no known level stay all zeros."""
         levels, inverse = distinct_levels(raw, column)
         codes = self._codes(levels, inverse, column)
@@ -206,7 +206,7 @@ class Levels(ColumnPlan):
         out[rows, code[rows]] = 1.0
         unknown = [quoted_value(levels[position]) for position in np.flatnonzero(codes == _UNKNOWN)[:4]]
         examples = ", ".join(unknown[:3]) + ", …" * (len(unknown) > 3)
-        return Surprise(int((code == _GAP).sum()), int((code == _UNKNOWN).sum()), examples)
+        return UnseenValues(int((code == _GAP).sum()), int((code == _UNKNOWN).sum()), examples)
 
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """Rows with a level that training had not shown; where the rest is one level, none is."""
@@ -259,9 +259,9 @@ class LeftOut(ColumnPlan):
         """Nothing to say."""
         return ""
 
-    def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> Surprise:
+    def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> UnseenValues:
         """Write nothing."""
-        return Surprise()
+        return UnseenValues()
 
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """No row."""

@@ -52,9 +52,8 @@ class Covariates(NamedTuple):
         raw = column_array(column)
         if raw.size != self.n_rows:
             raise column.error(
-                f"must have columns of equal length, but this one has {raw.size} values and column "
-                f"{quoted(self.keys[0])} has {self.n_rows}",
-                advice="Give one value per row in each.",
+                f"has {raw.size} values, but column {quoted(self.keys[0])} has {self.n_rows}",
+                advice="Give columns of equal length: one value per row.",
             )
         return raw
 
@@ -86,7 +85,7 @@ def read_covariates(X: Any) -> Covariates:
     return Covariates(_text_names(keys), tuple(map(_column_key, keys)), n_rows, lambda j: X[keys[j]])
 
 
-def covariate_arrays(X: Any) -> Iterator[NDArray[Any]]:
+def covariate_arrays(X: object) -> Iterator[NDArray[Any]]:
     """The columns (n,) of covariates as they are, one at a time; of an array of more axes its numbers."""
     if isinstance(X, np.ndarray) and X.ndim > 2:
         X = X.reshape(len(X), -1)
@@ -95,7 +94,7 @@ def covariate_arrays(X: Any) -> Iterator[NDArray[Any]]:
         yield table.read(j)
 
 
-def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+def take_rows(X: Any, rows: NDArray[np.int64]) -> object:
     """Some rows of covariates of any kind, by their numbers, in the same kind."""
     if isinstance(X, Mapping):
         return {name: np.asarray(column)[rows] for name, column in X.items()}
@@ -105,7 +104,7 @@ def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
         return (X if isinstance(X, np.ndarray) or "columns" in dir(X) else np.asarray(X))[rows]
 
 
-def _array_covariates(X: Any) -> Covariates:
+def _array_covariates(X: object) -> Covariates:
     try:
         array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         if array.dtype.kind in "US" and isinstance(X, (list, tuple)):

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from aldsurv.checks import Number, WholeNumber, check, is_whole_number, listed
 from aldsurv.columns.column_learning import LearnedColumn, learn_column
-from aldsurv.columns.column_plans import MOST_BINS, ColumnPlan, LeftOut, Surprise
+from aldsurv.columns.column_plans import MOST_BINS, ColumnPlan, LeftOut, UnseenValues
 from aldsurv.columns.covariates import Covariates, read_covariates
 from aldsurv.columns.plan_reading import plan_from_dict, require_bool, require_keys, require_number
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
@@ -62,7 +62,7 @@ class Features:
     @classmethod
     def learn(
         cls,
-        X: Any,
+        X: object,
         *,
         categorical: Sequence[str | int] | None = None,
         scale: bool = True,
@@ -118,29 +118,29 @@ class Features:
         plans = tuple(column.plan for column in learned)
         return cls(plans, table.names is not None, None if clip is None else float(clip))
 
-    def transform(self, X: Any, *, owner: str = "this model") -> NDArray[np.float32]:
+    def transform(self, X: object, *, owner: str = "this model") -> NDArray[np.float32]:
         """Numbers of shape (n, width), a row of them for each row of X and independent of the other rows."""
         return self._filled(X, owner, np.float32, frozenset())
 
     def transform_exactly(
-        self, X: Any, *, owner: str = "this model", without: Set[int] = frozenset()
+        self, X: object, *, owner: str = "this model", without: Set[int] = frozenset()
     ) -> NDArray[np.float64]:
-        """The same in float64, for models with a coefficient a number; columns in `without` are not read and 0."""
+        """The same in float64, for models with a coefficient per number; columns in `without` are not read and 0."""
         return self._filled(X, owner, np.float64, without)
 
-    def _filled(self, X: Any, owner: str, dtype: DTypeLike, without: Set[int]) -> NDArray[Any]:
+    def _filled(self, X: object, owner: str, dtype: DTypeLike, without: Set[int]) -> NDArray[Any]:
         table = self._checked_table(X, owner)
         out: NDArray[Any] = np.zeros((table.n_rows, self.width), dtype)
-        surprises, start = [], 0
+        unseen, start = [], 0
         for j, plan in enumerate(self.columns):
             part = out[:, start : start + plan.width]
             read = j not in without
-            surprises.append(plan.fill(table.read(j), table.keys[j], part, self.clip) if read else Surprise())
+            unseen.append(plan.fill(table.read(j), table.keys[j], part, self.clip) if read else UnseenValues())
             start += plan.width
-        self._warn_of_surprises(surprises, table)
+        self._warn_of_unseen(unseen, table)
         return out
 
-    def outside(self, X: Any, *, owner: str = "this model") -> NDArray[np.bool_]:
+    def outside(self, X: object, *, owner: str = "this model") -> NDArray[np.bool_]:
         """Whether a value lies beyond those of training, of shape (n, n_features_in).
 
         Numbers do below the smallest or above the largest, levels when they are unknown; gaps and columns that
@@ -201,7 +201,7 @@ class Features:
             raise DataError("features: columns without names must be called x0, x1, … in order", advice=_DAMAGED)
         return cls(plans, named, clip)
 
-    def _checked_table(self, X: Any, owner: str) -> Covariates:
+    def _checked_table(self, X: object, owner: str) -> Covariates:
         """X as a table with the columns of training; named ones are found by their names, in any order."""
         table, expected = read_covariates(X), self.names_in
         if expected is not None and table.names is not None and table.names != expected:
@@ -219,13 +219,13 @@ class Features:
             )
         return table
 
-    def _warn_of_surprises(self, surprises: list[Surprise], table: Covariates) -> None:
+    def _warn_of_unseen(self, unseen: list[UnseenValues], table: Covariates) -> None:
         gaps, unknown = [], []
-        for surprise, plan, label in zip(surprises, self.columns, table.labels, strict=True):
-            if surprise.gaps:
-                gaps.append(f"{label} in {surprise.gaps} of {table.n_rows} rows ({plan.gap_rule})")
-            if surprise.unknown:
-                unknown.append(f"{label} in {surprise.unknown} of {table.n_rows} rows ({surprise.examples})")
+        for values, plan, label in zip(unseen, self.columns, table.labels, strict=True):
+            if values.gaps:
+                gaps.append(f"{label} in {values.gaps} of {table.n_rows} rows ({plan.gap_rule})")
+            if values.unknown:
+                unknown.append(f"{label} in {values.unknown} of {table.n_rows} rows ({values.examples})")
         if gaps:
             warnings.warn(f"gaps where training had none: {_first_labels(gaps, '; ')}.", stacklevel=4)
         if unknown:

@@ -1,7 +1,7 @@
 """Rows that a table holds more than once: the same covariates and the same outcome.
 
-A copy on the other side of a split tells what the split was to find out. Here copies are noticed, for everything that
-holds rows out; `aldsurv.data.row_splitting.keep_together` then has them on one side.
+A copy on the other side of a split makes scores too good. Copies are found here, for everything that holds rows out;
+`aldsurv.data.row_splitting.keep_together` then keeps them on one side.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _TIMES, _DEVIATIONS = 2.0, 3.0
 _LARGEST_SHARE = 10
 
 
-def find_copies(X: Any, data: SurvivalData) -> IntArray | None:
-    """A number for each row (n,), equal for exact copies of one row and -1 for a row that is there once.
+def find_copies(X: object, data: SurvivalData) -> IntArray | None:
+    """A number for each row (n,), equal for exact copies of one row and -1 for a row that occurs once.
 
     Copies have equal covariates, times, events and entries; weights do not matter, nor does a column of text that
     differs in every row, as identifiers do. Equal rows are no copies where chance explains them: of few covariates with
@@ -47,7 +47,7 @@ def find_copies(X: Any, data: SurvivalData) -> IntArray | None:
     Returns
     -------
     array or None
-        None if no row is there twice, or `X` cannot be read: whoever learns from it says why.
+        None if no row occurs twice, or if `X` cannot be read: the model that learns from it raises the error.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class _Groups(NamedTuple):
 
 
 def _grouped(columns: Iterator[NDArray[Any]], rows: IntArray, n: int, numbers: IntArray | None = None) -> _Groups:
-    """Rows equal in all columns, of those that were equal so far; whoever is alone is looked at no more."""
+    """Rows equal in all columns, out of those that were equal so far."""
     numbers = np.zeros(len(rows), np.int64) if numbers is None else numbers
     for column in columns:
         if len(column) != n:
@@ -121,7 +121,7 @@ def _outcome_columns(data: SurvivalData) -> Iterator[NDArray[Any]]:
     yield from (column for column in (data.lower, data.upper, data.entry, data.cause) if column is not None)
 
 
-def _covariates(X: Any) -> Iterator[NDArray[Any]]:
+def _covariates(X: object) -> Iterator[NDArray[Any]]:
     for column in covariate_arrays(X):
         if column.dtype.kind in "OUS":
             codes = _codes(column)

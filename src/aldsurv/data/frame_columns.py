@@ -78,7 +78,8 @@ class Column:
 
     def error(self, problem: str, *, row: int | None = None, advice: str = "") -> DataError:
         """An error about these values; the name of the argument is put before the problem."""
-        return DataError(f"{self.argument} {problem}", argument=self.argument, column=self.name, row=row, advice=advice)
+        subject = "a column of X" if self.argument == "X" else self.argument
+        return DataError(f"{subject} {problem}", argument=self.argument, column=self.name, row=row, advice=advice)
 
 
 def column_names(frame: object) -> list[Any]:
@@ -146,7 +147,7 @@ def column_array(column: Column) -> NDArray[Any]:
 
 
 def number_column(column: Column) -> FloatArray:
-    """A fresh float64 column of shape (n,): missing values become NaN, what is no number is refused."""
+    """A fresh float64 column of shape (n,): missing values become NaN, anything else than a number is an error."""
     raw = column_array(column)
     if raw.dtype.kind not in "iuf":
         raw = _numbers_among_objects(raw, column)

@@ -79,8 +79,8 @@ def keep_together(
     parts
         The number of each row's part (n,) before.
     groups
-        A number for each row (n,): from 0 on for those that belong together, -1 for a row that stands alone. None: no
-        row belongs to another.
+        A number for each row (n,): from 0 on for those that belong together, -1 for a row without a group. None: no
+        groups.
     stratum
         A bool for each row, equal within a group, whose share in each part is kept. None: as it falls.
     order
@@ -88,7 +88,7 @@ def keep_together(
     """
     if groups is None or not (groups >= 0).any():
         return parts
-    found: NDArray[np.int64] = parts.copy()
+    moved: NDArray[np.int64] = parts.copy()
     strata = np.zeros(len(parts), np.bool_) if stratum is None else stratum
     for value in (False, True):
         rows = order[strata[order] == value]
@@ -96,7 +96,7 @@ def keep_together(
         room = np.bincount(parts[rows], minlength=int(parts.max()) + 1).tolist()
         for members in _groups_by_size(groups, rows):
             chosen = _part_for(parts[members].tolist(), room)
-            found[members] = chosen
+            moved[members] = chosen
             room[chosen] -= len(members)
         single = rows[groups[rows] < 0]
         leaving = []
@@ -107,9 +107,9 @@ def keep_together(
             room[part] -= kept
         for row in np.concatenate(leaving):
             chosen = room.index(max(room))
-            found[row] = chosen
+            moved[row] = chosen
             room[chosen] -= 1
-    return found
+    return moved
 
 
 def _part_for(before: list[int], room: list[int]) -> int:

@@ -34,10 +34,10 @@ __all__ = ["SurvivalData"]
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SurvivalData:
-    """Times of n subjects in one unit; what is known of each is that its event lies in (lower, upper].
+    """Times of n subjects in one unit: the event of each lies in (lower, upper].
 
     Usually made by `right`, `left`, `interval`, `competing`, `from_frame`, `from_structured` or `of`. The data are
-    checked once, when they are made, and copied: the arrays are read-only and no later change of the input shows.
+    checked once, when they are made, and copied; the arrays are read-only.
 
     Parameters
     ----------
@@ -73,17 +73,13 @@ class SurvivalData:
         checked = SurvivalData.interval(self.lower, self.upper, entry=self.entry, weight=self.weight)
         codes, names = self.cause, self.causes
         if (codes is None) != (names is None):
-            raise ParameterError(
-                "cause and causes must be given together: a number per row, and the names of the causes.",
-                argument="causes",
-            )
+            problem = "cause and causes must be given together: a number per row, and the names of the causes."
+            raise ParameterError(problem, argument="causes")
         if codes is not None and names is not None:
             codes, names = cause_column(Column(codes, "cause"), names=list(names))
             if codes.shape != checked.lower.shape or not np.array_equal(codes > 0, checked.exact):
-                raise DataError(
-                    "cause must be positive in the rows with an exactly observed event, and 0 in all others.",
-                    argument="cause",
-                )
+                problem = "cause must be positive in the rows with an exactly observed event, and 0 in all others."
+                raise DataError(problem, argument="cause")
         self._store(Outcome(checked.lower, checked.upper, checked.entry, checked.weight, codes, names))
 
     @classmethod
@@ -148,8 +144,8 @@ class SurvivalData:
         >>> print(SurvivalData.interval([1, 2, 4, -np.inf], [1, np.inf, 6, 3]))
         n=4, 1 event (25 %), time 1–6, 1 left-censored, 1 interval-censored
         """
-        columns = Column(lower, "lower"), Column(upper, "upper")
-        return cls.from_checked(*bounded_outcome(*columns, *entry_and_weight(entry, weight)))
+        bounds = Column(lower, "lower"), Column(upper, "upper")
+        return cls.from_checked(*bounded_outcome(*bounds, *entry_and_weight(entry, weight)))
 
     @classmethod
     def competing(
@@ -238,18 +234,34 @@ class SurvivalData:
         ----------
         y
             SurvivalData, scikit-survival's structured array, a tuple ``(time, event)``, or a frame (also a
-            dict or structured array) of two columns whose names, or else values, tell time from event.
+            dict or structured array) of two columns, time and event, distinguished by their names or else values.
         event_value
             As in `right`.
         """
         if isinstance(y, SurvivalData):
             if event_value is not None:
-                raise ParameterError(
-                    "event_value cannot be combined with SurvivalData, whose events are already marked.",
-                    argument="event_value",
-                )
+                problem = "event_value cannot be combined with SurvivalData, whose events are already marked."
+                raise ParameterError(problem, argument="event_value")
             return y
         return cls.from_checked(*target_outcome(y, event_value))
+
+    @classmethod
+    def from_checked(
+        cls,
+        lower: FloatArray,
+        upper: FloatArray,
+        entry: FloatArray | None = None,
+        weight: FloatArray | None = None,
+        cause: IntArray | None = None,
+        causes: tuple[str, ...] | None = None,
+    ) -> SurvivalData:
+        """An instance of columns that are not checked again: what is cut out of checked data, or made of it.
+
+        The arrays are taken over without a copy and become read-only.
+        """
+        data = object.__new__(cls)
+        data._store(Outcome(lower, upper, entry, weight, cause, causes))
+        return data
 
     @staticmethod
     def concatenate(parts: Iterable[SurvivalData]) -> SurvivalData:
@@ -426,24 +438,6 @@ class SurvivalData:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays come back writeable from pickle and copy.
         self._store(Outcome(*(state[name] for name in Outcome._fields)))
-
-    @classmethod
-    def from_checked(
-        cls,
-        lower: FloatArray,
-        upper: FloatArray,
-        entry: FloatArray | None = None,
-        weight: FloatArray | None = None,
-        cause: IntArray | None = None,
-        causes: tuple[str, ...] | None = None,
-    ) -> SurvivalData:
-        """An instance of columns that are not checked again: what is cut out of checked data, or made of it.
-
-        The arrays are taken over without a copy and become read-only.
-        """
-        data = object.__new__(cls)
-        data._store(Outcome(lower, upper, entry, weight, cause, causes))
-        return data
 
     def _store(self, outcome: Outcome) -> None:
         for name, value in outcome._asdict().items():

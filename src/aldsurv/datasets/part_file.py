@@ -99,7 +99,7 @@ def open_part(path: Path, private: Path) -> Iterator[PartFile]:
 
 
 def _locked(path: Path) -> FileIO | None:
-    """The file, open and locked until it is closed or its process ends; None if another process has it or it has no lock."""
+    """The file, open and locked until it is closed or its process ends; None if another process has it."""
     for _ in range(_TRIES):
         try:
             file = FileIO(os.open(path, _FLAGS, 0o666), "r+")

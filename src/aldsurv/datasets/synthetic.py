@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,10 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.datasets.dataset import Dataset
 from aldsurv.datasets.dataset_info import DatasetInfo
 from aldsurv.datasets.splitting import generator_for
-from aldsurv.distributions import Exponential, LogNormal, Normal, SurvivalDistribution, Weibull
+from aldsurv.registry import FAMILIES
+
+if TYPE_CHECKING:
+    from aldsurv.distributions import SurvivalDistribution
 
 __all__ = ["RELEASED", "SMALLEST_TIME", "SYNTHETIC", "draw"]
 
@@ -36,10 +39,14 @@ _BETA = np.array([0.8, 0.6, 0.4, 0.5, -0.3, 0.2, 0.0, -0.7])
 @final
 @dataclass(frozen=True)
 class _Formula:
-    """How a time depends on the covariates x (d, n): in words, and as a distribution."""
+    """How a time depends on the covariates x (d, n): in words, and as a family and its parameters."""
 
     text: str
-    distribution: Callable[[FloatArray], SurvivalDistribution]
+    family: str
+    parameters: Callable[[FloatArray], tuple[FloatArray | float, ...]]
+
+    def distribution(self, x: FloatArray) -> SurvivalDistribution:
+        return cast("SurvivalDistribution", FAMILIES.load(self.family)(*self.parameters(x)))
 
 
 @final
@@ -104,23 +111,26 @@ class _SyntheticDataset:
 
 
 def _as_event(event: _Formula) -> _Formula:
-    return _Formula("as the event time", event.distribution)
+    return replace(event, text="as the event time")
 
 
 _NORM = _Formula(
     "N(3x0 + x1² - x2² + 2 sin(x2 x3) + 6, x0 + 0.5)",
-    lambda x: Normal(3 * x[0] + x[1] ** 2 - x[2] ** 2 + 2 * np.sin(x[2] * x[3]) + 6, x[0] + 0.5),
+    "normal",
+    lambda x: (3 * x[0] + x[1] ** 2 - x[2] ** 2 + 2 * np.sin(x[2] * x[3]) + 6, x[0] + 0.5),
 )
 _NORM_RELEASED = _Formula(
     "N(3x0 + x1² - x2² + sin(x2 x3) + 6, 1)",
-    lambda x: Normal(3 * x[0] + x[1] ** 2 - x[2] ** 2 + np.sin(x[2] * x[3]) + 6, 1.0),
+    "normal",
+    lambda x: (3 * x[0] + x[1] ** 2 - x[2] ** 2 + np.sin(x[2] * x[3]) + 6, 1.0),
 )
 _LOGNORM = _Formula(
     "LogNorm(βx, 1)/10, β = (0.8, 0.6, 0.4, 0.5, -0.3, 0.2, 0, -0.7)",
     # A tenth of a log-normal time is log-normal too.
-    lambda x: LogNormal(_BETA @ x - math.log(10), 1.0),
+    "log_normal",
+    lambda x: (_BETA @ x - math.log(10), 1.0),
 )
-_WEIBULL_CENSORING = _Formula("Weibull(20 - 3x, 5)", lambda x: Weibull(20 - 3 * x[0], 5.0))
+_WEIBULL_CENSORING = _Formula("Weibull(20 - 3x, 5)", "weibull", lambda x: (20 - 3 * x[0], 5.0))
 
 _DATASETS = (
     _SyntheticDataset(
@@ -129,8 +139,8 @@ _DATASETS = (
         n_features=1,
         censored_in_paper=0.20,
         printed=_Times(
-            _Formula("N(2x + 10, x + 1)", lambda x: Normal(2 * x[0] + 10, x[0] + 1)),
-            _Formula("N(4x + 10, 0.8x + 0.4)", lambda x: Normal(4 * x[0] + 10, 0.8 * x[0] + 0.4)),
+            _Formula("N(2x + 10, x + 1)", "normal", lambda x: (2 * x[0] + 10, x[0] + 1)),
+            _Formula("N(4x + 10, 0.8x + 0.4)", "normal", lambda x: (4 * x[0] + 10, 0.8 * x[0] + 0.4)),
             censored=0.230,
         ),
     ),
@@ -140,8 +150,10 @@ _DATASETS = (
         n_features=1,
         censored_in_paper=0.24,
         printed=_Times(
-            _Formula("N(x sin 2x + 10, 0.5x + 0.5)", lambda x: Normal(x[0] * np.sin(2 * x[0]) + 10, 0.5 * x[0] + 0.5)),
-            _Formula("N(2x + 10, 2)", lambda x: Normal(2 * x[0] + 10, 2.0)),
+            _Formula(
+                "N(x sin 2x + 10, 0.5x + 0.5)", "normal", lambda x: (x[0] * np.sin(2 * x[0]) + 10, 0.5 * x[0] + 0.5)
+            ),
+            _Formula("N(2x + 10, 2)", "normal", lambda x: (2 * x[0] + 10, 2.0)),
             censored=0.267,
         ),
     ),
@@ -151,8 +163,8 @@ _DATASETS = (
         n_features=1,
         censored_in_paper=0.30,
         printed=_Times(
-            _Formula("Exp(mean 2x + 4)", lambda x: Exponential(2 * x[0] + 4)),
-            _Formula("Exp(mean 15 - 3x)", lambda x: Exponential(15 - 3 * x[0])),
+            _Formula("Exp(mean 2x + 4)", "exponential", lambda x: (2 * x[0] + 4,)),
+            _Formula("Exp(mean 15 - 3x)", "exponential", lambda x: (15 - 3 * x[0],)),
             censored=0.336,
         ),
     ),
@@ -162,12 +174,14 @@ _DATASETS = (
         n_features=1,
         censored_in_paper=0.22,
         printed=_Times(
-            _Formula("Weibull(x sin(2x - 2) + 10, 5)", lambda x: Weibull(x[0] * np.sin(2 * x[0] - 2) + 10, 5.0)),
+            _Formula("Weibull(x sin(2x - 2) + 10, 5)", "weibull", lambda x: (x[0] * np.sin(2 * x[0] - 2) + 10, 5.0)),
             _WEIBULL_CENSORING,
             censored=0.107,
         ),
         released=_Times(
-            _Formula("Weibull(4x sin(2x - 2) + 10, 5)", lambda x: Weibull(4 * x[0] * np.sin(2 * x[0] - 2) + 10, 5.0)),
+            _Formula(
+                "Weibull(4x sin(2x - 2) + 10, 5)", "weibull", lambda x: (4 * x[0] * np.sin(2 * x[0] - 2) + 10, 5.0)
+            ),
             _WEIBULL_CENSORING,
             censored=0.232,
         ),
@@ -178,12 +192,12 @@ _DATASETS = (
         n_features=1,
         censored_in_paper=0.21,
         printed=_Times(
-            _Formula("LogNorm((x - 1)², x)", lambda x: LogNormal((x[0] - 1) ** 2, x[0])),
+            _Formula("LogNorm((x - 1)², x)", "log_normal", lambda x: ((x[0] - 1) ** 2, x[0])),
             _Uniform(10.0),
             censored=0.221,
         ),
         released=_Times(
-            _Formula("LogNorm((x - 1)², 1)", lambda x: LogNormal((x[0] - 1) ** 2, 1.0)),
+            _Formula("LogNorm((x - 1)², 1)", "log_normal", lambda x: ((x[0] - 1) ** 2, 1.0)),
             _Uniform(10.0),
             censored=0.222,
         ),
@@ -194,13 +208,13 @@ _DATASETS = (
         n_features=1,
         censored_in_paper=0.62,
         printed=_Times(
-            _Formula("N(2x cos 2x + 13, x + 0.5)", lambda x: Normal(2 * x[0] * np.cos(2 * x[0]) + 13, x[0] + 0.5)),
+            _Formula("N(2x cos 2x + 13, x + 0.5)", "normal", lambda x: (2 * x[0] * np.cos(2 * x[0]) + 13, x[0] + 0.5)),
             _Uniform(18.0),
             censored=0.657,
         ),
         released=_Times(
             _Formula(
-                "N(2x cos 2x + 13, x² + 0.5)", lambda x: Normal(2 * x[0] * np.cos(2 * x[0]) + 13, x[0] ** 2 + 0.5)
+                "N(2x cos 2x + 13, x² + 0.5)", "normal", lambda x: (2 * x[0] * np.cos(2 * x[0]) + 13, x[0] ** 2 + 0.5)
             ),
             _Uniform(18.0),
             censored=0.657,

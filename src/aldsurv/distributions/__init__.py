@@ -1,4 +1,6 @@
-"""Survival distributions: one interface, one family a file."""
+"""Survival distributions: one interface, one family per file."""
+
+from typing import Any
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.asymmetric_laplace import AsymmetricLaplace
@@ -7,6 +9,7 @@ from aldsurv.distributions.families.log_asymmetric_laplace import LogAsymmetricL
 from aldsurv.distributions.families.log_normal import LogNormal
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.families.normal import Normal
+from aldsurv.distributions.families.positive_asymmetric_laplace import PositiveAsymmetricLaplace
 from aldsurv.distributions.families.quantile_knots import QuantileKnots
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.families.weibull import Weibull
@@ -15,7 +18,8 @@ from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.distributions.wrappers.recalibrated import Recalibrated
 from aldsurv.distributions.wrappers.shifted import Shifted
-from aldsurv.distributions.wrappers.truncated import LeftTruncated, PositiveAsymmetricLaplace
+from aldsurv.distributions.wrappers.truncated import LeftTruncated
+from aldsurv.registry import FAMILIES
 
 __all__ = [
     "AsymmetricLaplace",
@@ -36,3 +40,11 @@ __all__ = [
     "SurvivalDistribution",
     "Weibull",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A family that has nothing but its record."""
+    for record in FAMILIES.records():
+        if record.location.endswith(f":{name}"):
+            return record.load()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from aldsurv.distributions.censored_likelihood import row_log_likelihood
-from aldsurv.distributions.numerics import fallbacks as numeric
-from aldsurv.distributions.numerics.backend import Array, as_like, namespace, random_exponential
-from aldsurv.distributions.numerics.log_space import log1mexp
-from aldsurv.distributions.shapes import Rows
+from aldsurv.distributions.formulas import Formulas, residual_anywhere
+from aldsurv.distributions.numerics.backend import Array, namespace, random_exponential
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,15 +21,13 @@ if TYPE_CHECKING:
     from aldsurv.distributions.from_predictions import CurveTail
     from aldsurv.distributions.wrappers.level_map import LevelMap
 
-__all__ = ["SurvivalDistribution", "residual_anywhere"]
-
-# Evaluations that a numerical fallback spends on one value; it only sets the size of blocks.
-_NUMERIC_COST = 512
-# Log survivals at which a search for the highest density looks first.
-_SPREAD = np.log1p(-np.linspace(0.0, 1.0, 130)[None, 1:-1])
+__all__ = ["SurvivalDistribution"]
 
 
-class SurvivalDistribution(Rows):
+DistributionT = TypeVar("DistributionT", bound="SurvivalDistribution")
+
+
+class SurvivalDistribution(Formulas):
     """The distribution of the time to an event for each of n individuals.
 
     Immutable. **Shapes:** every method that takes times (or probabilities, or horizons) gives ``(n,)`` for a
@@ -40,150 +36,11 @@ class SurvivalDistribution(Rows):
 
     The arrays are numpy's or torch's, like the parameters; the same formulas run on both. Slicing with ``d[rows]``,
     joining with ``SurvivalDistribution.concatenate``, and changing the unit of time with ``scaled`` and ``shifted``
-    work for every family. Families override the methods that begin with an underscore; those get
-    arguments that broadcast against ``(n, 1)``.
+    work for every family. Families override the methods that begin with an underscore (`Formulas`).
     """
 
-    # ---- what a family provides -------------------------------------------------------------------------
-
-    @abstractmethod
-    def _join(self, others: Sequence[Self]) -> Self:
-        """Rows of self followed by those of others, all of this family."""
-
-    @abstractmethod
-    def _log_survival(self, t: Array) -> Array: ...
-
-    @abstractmethod
-    def _log_cdf(self, t: Array) -> Array: ...
-
-    @abstractmethod
-    def _log_density(self, t: Array) -> Array: ...
-
-    def _survival(self, t: Array) -> Array:
-        return namespace(t).exp(self._log_survival(t))
-
-    def _cdf(self, t: Array) -> Array:
-        return namespace(t).exp(self._log_cdf(t))
-
-    def _density(self, t: Array) -> Array:
-        return namespace(t).exp(self._log_density(t))
-
-    def _log_hazard(self, t: Array) -> Array:
-        return self._log_density(t) - self._log_survival(t)
-
-    def _hazard(self, t: Array) -> Array:
-        return namespace(t).exp(self._log_hazard(t))
-
-    def _log_survival_ratio(self, t: Array, since: Array) -> Array:
-        """``log S(t) - log S(since)``; a family may know it without the cancellation."""
-        return self._log_survival(t) - self._log_survival(since)
-
-    def _log_probability(self, lower: Array, upper: Array) -> Array:
-        """``log P(lower < T ≤ upper)``: a difference of survivals or of cdfs, whichever cancels less."""
-        xp = namespace(lower)
-        log_survival, log_cdf = self._log_survival(lower), self._log_cdf(upper)
-        from_above = log_survival < log_cdf
-        outer = xp.where(from_above, log_survival, log_cdf)
-        inner = xp.where(from_above, self._log_survival(upper), self._log_cdf(lower))
-        possible = outer > -math.inf
-        gap = xp.where(possible, inner, -xp.ones_like(inner)) - xp.where(possible, outer, xp.zeros_like(outer))
-        return xp.where(possible, outer + log1mexp(xp.clip(gap, None, 0.0)), outer)
-
-    def _inverse_log_survival(self, log_survival: Array) -> Array:
-        return numeric.inverse_log_survival(self, log_survival)
-
-    def _bracket(self, log_survival: Array) -> tuple[Array, Array]:
-        """Times between which the survival passes through ``exp(log_survival)``."""
-        xp = namespace(log_survival)
-        low, _ = xp.broadcast_arrays(self._lower(), log_survival)
-        return low, xp.full_like(low, math.inf)
-
-    def _first_guess(self, log_survival: Array, low: Array, high: Array) -> Array:
-        """Where between the ends of its bracket the search for a quantile begins; need not be accurate."""
-        return numeric.middle(low, high)
-
-    def _around(self, log_survival: Array) -> tuple[Array, Array]:
-        """Times close before and after the quantile, or twice the quantile itself where that is cheap."""
-        time = self._inverse_log_survival(log_survival)
-        return time, time
-
-    def _places(self) -> Array:
-        """Times ``(n, k)`` spread over the distribution, near one of which its density is highest."""
-        xp, column = namespace(self._column), self._column[:, :1]
-        grid = as_like(_SPREAD, column) + xp.zeros_like(column)
-        within, lower = self._inverse_log_survival(grid), self._lower()
-        lower = xp.where(xp.isfinite(lower), lower, within[:, :1])
-        return xp.concat([lower, within, self._kinks()], axis=-1)
-
-    def _lower(self) -> Array:
-        """Lower end of the support, as a column."""
-        return namespace(self._column).full_like(self._column[:, :1], -math.inf)
-
-    def kinks(self) -> Array:
-        """Times ``(n, k)`` at which the density is not smooth: corners and jumps of the curves."""
-        return self._kinks()
-
-    def _kinks(self) -> Array:
-        """Times ``(n, k)`` that integrals must not step across: where the density is not smooth."""
-        return self._column[:, :0]
-
-    def _residual(self, start: Array, stop: Array) -> Array:
-        """``∫ S(t)/S(start) dt`` from start to stop ≥ start, start inside the support; stop may be infinite."""
-        xp = namespace(start)
-        start, stop, _ = xp.broadcast_arrays(start, stop, self._column[:, :1])
-        log_start = self._log_survival(start)[..., None, None]
-        stops = None if bool(xp.all(stop == math.inf)) else stop
-        return numeric.upper_integral(
-            self, lambda _, log_s: xp.exp(log_s - log_start), self._log_survival, start, stops
-        )
-
-    def _or_by_quadrature(self, value: Array, doubtful: Array, start: Array, stop: Array) -> Array:
-        """``_residual`` by a closed form, but where that subtracts nearly equal numbers by quadrature."""
-        xp = namespace(value)
-        if not bool(xp.any(doubtful)):
-            return value
-        return xp.where(doubtful, SurvivalDistribution._residual(self, start, stop), value)
-
-    def _mean(self) -> Array:
-        xp = namespace(self._column)
-        middle = self._inverse_log_survival(xp.full_like(self._column[:, :1], math.log(0.5)))
-        above = numeric.upper_integral(self, lambda _, s: s, self._survival, middle)
-        return middle + (above - numeric.lower_integral(self, lambda _, f: f, self._cdf, middle))
-
-    def _variance(self) -> Array:
-        # Around the mean both integrals are positive: nothing cancels.
-        xp = namespace(self._column)
-        mean = self._mean()
-        finite = xp.where(xp.isfinite(mean), mean, xp.zeros_like(mean))
-        distance = finite[..., None, None]
-        above = numeric.upper_integral(self, lambda t, s: (t - distance) * s, self._survival, finite)
-        below = numeric.lower_integral(self, lambda t, f: (distance - t) * f, self._cdf, finite)
-        return xp.where(xp.isfinite(mean), 2 * (above + below), xp.full_like(mean, math.inf))
-
-    def _mode(self) -> Array:
-        return numeric.mode(self)
-
-    def _crps(self, lower: Array, upper: Array) -> Array:
-        """``∫ F² dt`` up to lower plus ``∫ S² dt`` from upper."""
-        below = numeric.lower_integral(self, lambda _, f: f**2, self._cdf, lower)
-        return below + numeric.upper_integral(self, lambda _, s: s**2, self._survival, upper)
-
-    def _quadrature_cost(self) -> int:
-        """How many values a quadrature has in work for each one of its results; it only sets the size of blocks."""
-        return _NUMERIC_COST
-
-    def _block_cost(self) -> int:
-        """The same for means, modes and restricted means, which a family may know without quadrature."""
-        return self._quadrature_cost()
-
-    def _crps_cost(self) -> int:
-        """The same for the CRPS."""
-        return self._block_cost()
-
-    # ---- what users call --------------------------------------------------------------------------------
-
     @staticmethod
-    def concatenate(parts: Sequence[SurvivalDistribution]) -> SurvivalDistribution:
+    def concatenate(parts: Sequence[DistributionT]) -> DistributionT:
         """One distribution with the rows of all parts, in order; the parts must be of one family."""
         parts = list(parts)
         if not parts:
@@ -313,6 +170,10 @@ class SurvivalDistribution(Rows):
         """Event rate among those still event-free: f(t)/S(t)."""
         return self._evaluate(lambda d, t: d._hazard(t), times=times)
 
+    def log_conditional_survival(self, times: Any, since: Any) -> Array:
+        """``log P(T > times | T > since)`` for times not before ``since``, accurate where both survivals underflow."""
+        return self._evaluate(lambda d, t, s: d._log_survival_ratio(t, s), times=times, since=since)
+
     def cumulative_hazard(self, times: Any) -> Array:
         """``-log S(t)``."""
         return self._evaluate(lambda d, t: -d._log_survival(t), times=times)
@@ -359,6 +220,10 @@ class SurvivalDistribution(Rows):
     def mode(self) -> Array:
         """Time at which the density is highest."""
         return self._evaluate(lambda d: d._mode(), cost=self._block_cost())
+
+    def kinks(self) -> Array:
+        """Times ``(n, k)`` at which the density is not smooth, so that a grid should hold them."""
+        return self._kinks()
 
     def restricted_mean(self, horizon: Any) -> Array:
         """Expected event-free time within ``horizon``: ``∫ S(t) dt`` from 0 to the horizon."""
@@ -429,6 +294,12 @@ class SurvivalDistribution(Rows):
         with np.errstate(over="ignore"):
             return self._shifted(column)
 
+    # ---- distributions made of this one, of which a family may know a simpler form ---------------------------
+
+    @abstractmethod
+    def _join(self, others: Sequence[Self]) -> Self:
+        """Rows of self followed by those of others, all of this family."""
+
     def _conditional(self, since: Array) -> SurvivalDistribution:
         from aldsurv.distributions.wrappers.truncated import LeftTruncated
 
@@ -441,7 +312,8 @@ class SurvivalDistribution(Rows):
         return Recalibrated(self, level_map)
 
     @abstractmethod
-    def _scaled(self, factor: Array) -> SurvivalDistribution: ...
+    def _scaled(self, factor: Array) -> SurvivalDistribution:
+        """Distribution of ``factor · T``, for a column (1 or n, 1) of positive numbers; all fields get its rows."""
 
     def _shifted(self, offset: Array) -> SurvivalDistribution:
         from aldsurv.distributions.wrappers.shifted import Shifted
@@ -466,20 +338,6 @@ def _restricted_mean(distribution: SurvivalDistribution, horizon: Array) -> Arra
 
 def _mean_residual_life(distribution: SurvivalDistribution, times: Array) -> Array:
     return residual_anywhere(distribution, times, namespace(times).full_like(times, math.inf))
-
-
-def residual_anywhere(distribution: SurvivalDistribution, start: Array, stop: Array) -> Array:
-    """``_residual`` from a start that may lie below the support, where survival is one."""
-    xp = namespace(start)
-    lower = distribution._lower()
-    forever = start == -math.inf
-    start = xp.where(forever, xp.zeros_like(start), start)
-    inside = xp.maximum(start, lower)
-    waiting = xp.minimum(inside, stop) - start
-    residual = distribution._residual(inside, xp.maximum(stop, inside))
-    # Probability may sit at the very start of the support: then not all who wait get past it.
-    residual = waiting + xp.where(start < lower, distribution._survival(inside), xp.ones_like(residual)) * residual
-    return xp.where(forever, xp.full_like(residual, math.inf), residual)
 
 
 def _crps_anywhere(distribution: SurvivalDistribution, lower: Array, upper: Array) -> Array:

@@ -37,11 +37,11 @@ def linear_survival(ends: FloatArray, survival: FloatArray) -> QuantileKnots:
     survival
         Survival at each (n, m).
     """
-    curve = Step._trusted(times=ends[None, :], values=survival, tail="hold").smoothed()
+    curve = Step.from_checked(times=ends[None, :], values=survival, tail="hold").smoothed()
     last = np.clip(survival[:, -1:], 0.0, 1 - 1e-12)
     with np.errstate(divide="ignore"):
         scale = np.maximum(ends[-1] / -np.log(last), np.finfo(np.float64).eps * (1 + ends[-1]))
-    return QuantileKnots._trusted(
+    return QuantileKnots.from_checked(
         values=curve.values, cdf_values=curve.cdf_values, tail_scale=scale, crossed=curve.crossed
     )
 
@@ -110,7 +110,7 @@ class CumulativeIncidence(Rows):
         return self.values[:, 0, :1]
 
     def _map_rows(self, change: Callable[[Any], Any]) -> CumulativeIncidence:
-        return self._trusted(
+        return self.from_checked(
             times=self.times, values=change(self.values), causes=self.causes, interpolate=self.interpolate
         )
 
@@ -122,7 +122,7 @@ class CumulativeIncidence(Rows):
         survival = np.clip(1 - self.values.sum(axis=1), 0.0, 1.0)
         if self.interpolate:
             return linear_survival(self.times, survival)
-        return Step._trusted(times=self.times[None, :], values=survival, tail="hold")
+        return Step.from_checked(times=self.times[None, :], values=survival, tail="hold")
 
     def incidence(self, times: Any, cause: int | str | None = None) -> FloatArray:
         """Probability of the event by `times`.

@@ -27,7 +27,7 @@ class Rows(ABC):
     """Immutable rows, one an individual, that can be sliced and evaluated at times of several shapes."""
 
     @classmethod
-    def _trusted(cls, **fields: Any) -> Self:
+    def from_checked(cls, **fields: Any) -> Self:
         """Build from fields known to be valid, without looking at them again."""
         made = object.__new__(cls)
         for name, value in fields.items():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import DataError
 
-__all__ = ["with_zero_as_early"]
+__all__ = ["with_log_times", "with_zero_as_early"]
 
 
 def with_zero_as_early(data: SurvivalData) -> SurvivalData:
@@ -14,7 +15,7 @@ def with_zero_as_early(data: SurvivalData) -> SurvivalData:
 
     The clock was too coarse to tell when it came. At 0 itself one family has a density and another none, so that a
     likelihood there would compare conventions; of the probability of an early event all of them can tell. Data
-    without an event at 0, or without any later time, are given back as they are.
+    without an event at 0, without any later time, or without any weight are given back as they are.
 
     Parameters
     ----------
@@ -27,11 +28,34 @@ def with_zero_as_early(data: SurvivalData) -> SurvivalData:
     array([ 2., inf,  5.])
     """
     at_zero = data.exact & (data.lower <= 0)
-    if not at_zero.any():
+    if not at_zero.any() or data.total_weight == 0:
         return data
-    known = np.concatenate([data.lower, data.upper])
-    positive = known[np.isfinite(known) & (known > 0)]
+    bounds = np.concatenate([data.lower, data.upper])
+    positive = bounds[np.isfinite(bounds) & (bounds > 0)]
     if not positive.size:
         return data
     lower, upper = np.where(at_zero, -np.inf, data.lower), np.where(at_zero, positive.min(), data.upper)
     return SurvivalData.interval(lower, upper, entry=data.entry, weight=data.weight)
+
+
+def with_log_times(data: SurvivalData) -> SurvivalData:
+    """The same data for a model of log time, under which nothing happens at or before time 0.
+
+    An event at 0 came before the clock could tell: at or before the smallest time above 0 that was seen. An interval
+    from 0 on, and an entry at 0, say no more than one from the start.
+
+    Parameters
+    ----------
+    data
+        Rows of any censoring.
+    """
+    data = with_zero_as_early(data)
+    if (data.exact & (data.lower <= 0)).any():
+        raise DataError("all times are 0: there is nothing to learn.", advice="Check the time column.")
+    from_zero = data.interval_censored & (data.lower <= 0)
+    entered = np.zeros(len(data), np.bool_) if data.entry is None else data.entry == 0
+    if not (from_zero | entered).any():
+        return data
+    entry = None if data.entry is None else np.where(entered, -np.inf, data.entry)
+    lower = np.where(from_zero, -np.inf, data.lower)
+    return SurvivalData.interval(lower, data.upper, entry=entry, weight=data.weight)

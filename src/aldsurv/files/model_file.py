@@ -402,8 +402,8 @@ def _read_arrays(file: BufferedReader, path: Path, names: Iterable[str]) -> dict
         with safe_open(_path_of(file, path), "numpy", backend="pread") as tensors:
             values = {name: tensors.get_tensor(name) for name in names}
     except SafetensorError as error:
-        reason = shortened(printable(error), _LONGEST_REASON)
-        raise _FlawError(f"is damaged or cut short: {reason}. Copy or write it again") from None
+        reason = shortened(printable(error).removeprefix("Error while deserializing header: "), _LONGEST_REASON)
+        raise _FlawError(f"is cut short or damaged: {reason}. Copy or write it again") from None
     return {name: np.asarray(value, value.dtype.newbyteorder("<")) for name, value in values.items()}
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
-from aldsurv.losses.likelihood.log_times import LEAST_LOG_TIME
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import LEAST_LOG_TIME
 from aldsurv.losses.rounding import beside_the_times, rounded
 
 __all__ = ["ald_guess", "mixture_guess"]

@@ -19,15 +19,13 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.censored_likelihood import row_kinds
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.families.parametric import Parametric
 from aldsurv.distributions.links import linked_columns
+from aldsurv.distributions.support import LEAST_LOG_TIME, SUPPORTS, Support
 from aldsurv.distributions.wrappers.corrected import corrected
 from aldsurv.losses.first_guess import ald_guess
 from aldsurv.losses.likelihood.ald_likelihood import ald_log_likelihood
 from aldsurv.losses.likelihood.family_likelihood import likelihood_objective
-from aldsurv.losses.likelihood.log_times import LEAST_LOG_TIME, in_log_time
 from aldsurv.losses.objective import Objective, weighted_mean
-from aldsurv.registry import FAMILIES
 
 __all__ = ["correction_objective", "level_objective"]
 
@@ -36,7 +34,7 @@ _VALIDATION_NODES = 8
 
 
 def level_objective(
-    family: str,
+    support: Support,
     links: Sequence[str],
     data: SurvivalData,
     *,
@@ -49,18 +47,19 @@ def level_objective(
 
     Parameters
     ----------
-    family, links, data, unit, device
+    support
+        Where the times lie; it says which family it is.
+    links, data, unit, device
         As for `likelihood_objective`; the links of σ and κ must be exp.
     share
         w: how much the likelihood counts, from 0 to 1.
     target
         ``"cdf"`` for ``|u - q|`` or ``"pinball"``.
     """
-    support = {"asymmetric_laplace": "real", "positive_asymmetric_laplace": "positive"}.get(family, "log")
     if (data.exact | data.right_censored).all():
         return _OfParameters(links[0] == "exp", data, support, np.log(unit), share, target, device)
-    likelihood = likelihood_objective(family, links, data, unit=unit, device=device)
-    return _OfAnyRows(likelihood, family, links, data, support, share, target, device)
+    likelihood = likelihood_objective(support.family_name, links, data, unit=unit, device=device)
+    return _OfAnyRows(likelihood, links, data, support, share, target, device)
 
 
 def correction_objective(
@@ -119,13 +118,15 @@ class _LevelObjective(Objective):
 class _OfExactOrLater(_LevelObjective):
     """Rows that are exact or right-censored, by the closed form of the likelihood: S is that of a censored row."""
 
-    def __init__(self, data: SurvivalData, support: str, log_unit: Any, share: float, target: str, device: Any) -> None:
+    def __init__(
+        self, data: SurvivalData, support: Support, log_unit: Any, share: float, target: str, device: Any
+    ) -> None:
         super().__init__(share, target)
         event = data.exact
         time, entry, offset = data.lower, data.entry, np.where(event, log_unit, 0.0)
-        if support == "log":
-            time, entry, offset = in_log_time(time, entry, event, offset)
-        self._middle, self._delayed, self._positive = time, entry is not None, support == "positive"
+        time, entry, offset = support.inside_rows(time, entry, event, offset)
+        self._middle, self._delayed, self._positive = time, entry is not None, support.cut_at_zero
+        self._earliest = support.earliest
         known = [time, offset] if entry is None else [time, offset, entry]
         self.fields = (torch.from_numpy(np.array(event)).to(device), *(_float(column, device) for column in known))
 
@@ -146,8 +147,7 @@ class _OfExactOrLater(_LevelObjective):
         known = self._known(parts, fields[1], event)
         if not self._delayed:
             return known
-        # Nobody had the event long before the earliest time.
-        entry = fields[3].clamp_min(0.0 if self._positive else LEAST_LOG_TIME)
+        entry = fields[3].clamp_min(self._earliest)
         return known - self._known(parts, entry, torch.zeros_like(event))
 
     def _likelihood(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
@@ -172,7 +172,14 @@ class _OfParameters(_OfExactOrLater):
     """The network gives θ, or its logarithm, and the logarithms of σ and κ."""
 
     def __init__(
-        self, exp_theta: bool, data: SurvivalData, support: str, log_unit: Any, share: float, target: str, device: Any
+        self,
+        exp_theta: bool,
+        data: SurvivalData,
+        support: Support,
+        log_unit: Any,
+        share: float,
+        target: str,
+        device: Any,
     ) -> None:
         super().__init__(data, support, log_unit, share, target, device)
         self._exp_theta = exp_theta
@@ -193,8 +200,8 @@ class _OfFactors(_OfExactOrLater):
     def __init__(
         self, base: MixedAsymmetricLaplace, data: SurvivalData, log_unit: Any, share: float, target: str, device: Any
     ) -> None:
-        super().__init__(data, base.support, log_unit, share, target, device)
-        self._support, self._own, self._count = base.support, len(self.fields), base.theta.shape[1]
+        super().__init__(data, SUPPORTS[base.support], log_unit, share, target, device)
+        self._support, self._own, self._count = SUPPORTS[base.support], len(self.fields), base.theta.shape[1]
         columns = [base.theta, base.sigma, base.kappa, np.maximum(base.weights, np.finfo(np.float32).tiny)]
         self.fields = (*self.fields, *(_float(column, device) for own in columns for column in np.asarray(own).T))
 
@@ -212,17 +219,16 @@ class _OfAnyRows(_LevelObjective):
     def __init__(
         self,
         likelihood: Objective,
-        family: str,
         links: Sequence[str],
         data: SurvivalData,
-        support: str,
+        support: Support,
         share: float,
         target: str,
         device: Any,
     ) -> None:
         super().__init__(share, target)
-        self._inner, self._links, self._in_log = likelihood, list(links), support == "log"
-        self._family: type[Parametric] = FAMILIES.load(family)
+        self._inner, self._links, self._in_log = likelihood, list(links), support.of_log_time
+        self._family = support.family
         _, since = row_kinds(data)
         bounds = [since, data.upper] if data.entry is None else [since, data.upper, data.entry]
         self._own = len(bounds)
@@ -242,7 +248,7 @@ class _OfAnyRows(_LevelObjective):
 
     def _beyond_level(self, raw: Tensor, fields: tuple[Tensor, ...], level: Tensor) -> Tensor:
         parameters, (lower, upper, levels, *entry) = self._columns(raw, fields, level)
-        distribution, earliest = self._family._trusted(**parameters), 0.0 if self._in_log else -torch.inf
+        distribution, earliest = self._family.from_checked(**parameters), 0.0 if self._in_log else -torch.inf
         least, most = (_cdf(distribution, bound, earliest, *entry) for bound in (lower, upper))
         beyond = torch.relu(least - levels) + torch.where(torch.isposinf(upper), 0.0, torch.relu(levels - most))
         return beyond.view(level.shape)
@@ -262,11 +268,11 @@ def _cdf(distribution: SurvivalDistribution, time: Tensor, earliest: float, entr
     """``F(time)``, of those event-free at `entry`; 0 up to `earliest`, and at inf, where nobody asks."""
     known = torch.isfinite(time) & (time > earliest)
     at = torch.where(known, time, 1.0)
-    value = distribution._cdf(at)
+    value = distribution.cdf(at)
     if entry is not None:
         delayed = torch.isfinite(entry) & (entry > earliest) & known
         since = torch.minimum(torch.where(delayed, entry, at), at)
-        value = torch.where(delayed, -torch.expm1(distribution._log_survival_ratio(at, since)), value)
+        value = torch.where(delayed, -torch.expm1(distribution.log_conditional_survival(at, since)), value)
     return torch.where(known, value, 0.0)
 
 

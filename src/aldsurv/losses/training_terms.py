@@ -11,6 +11,7 @@ from torch import Tensor
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.distributions.support import Support
 from aldsurv.errors import DataError
 from aldsurv.losses.calibration_term import calibration_penalties
 from aldsurv.losses.likelihood.family_likelihood import _float
@@ -26,7 +27,7 @@ _LARGEST_LOG = 80.0
 def with_terms(
     likelihood: Objective,
     columns: Columns,
-    support: str,
+    support: Support,
     data: SurvivalData,
     *,
     calibration: float,
@@ -50,7 +51,7 @@ def with_terms(
     columns
         Parameters (rows, K) of the components by name, from outputs (rows, outputs) and least scales (rows, 1).
     support
-        ``"real"``, ``"positive"`` or ``"log"``.
+        Where the times lie.
     data
         The rows, censored in any way.
     calibration, crps
@@ -85,7 +86,7 @@ class _WithTerms(Objective):
         self,
         likelihood: Objective,
         columns: Columns,
-        support: str,
+        support: Support,
         data: SurvivalData,
         weights: tuple[float, float],
         horizon: Any,
@@ -109,12 +110,12 @@ class _WithTerms(Objective):
         # Differences of exponentials: float32 would have few digits left.
         lower, upper, entry, horizon, least = (field.reshape(-1, 1).double() for field in own)
         columns = self._columns(raw.reshape(-1, self.outputs).double(), least)
-        predicted = MixedAsymmetricLaplace._trusted(**columns, support=self._support)
+        predicted = MixedAsymmetricLaplace.from_checked(**columns, support=self._support.name)
         terms: list[Tensor] = []
         if self._crps < 1:
             terms.append((1 - self._crps) * self._likelihood.losses(raw, given, weight))
         if self._crps:
-            scores = predicted._crps_until(lower, upper, horizon).view(raw.shape[:2])
+            scores = predicted.crps_until(lower, upper, horizon).view(raw.shape[:2])
             terms.append(self._crps * weighted_mean(scores, weight))
         if self._calibration:
             first, last = (_levels(predicted, time, entry).view(raw.shape[:2]) for time in (lower, upper))
@@ -133,5 +134,5 @@ def _levels(predicted: MixedAsymmetricLaplace, times: Tensor, entry: Tensor) -> 
 
 def _cdf(predicted: MixedAsymmetricLaplace, times: Tensor) -> Tensor:
     finite = torch.isfinite(times)
-    level = predicted._cdf(torch.where(finite, times, torch.ones_like(times)))
+    level = predicted.cdf(torch.where(finite, times, torch.ones_like(times)))
     return torch.where(finite, level, (times > 0).to(level))

@@ -1,66 +1,87 @@
-"""What every metric asks of its arguments before it computes anything."""
+"""What metrics require of their arguments, and the warning where a metric has no value."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from array_api_compat import to_device
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array, without_gradient
 from aldsurv.errors import CensoringError, ParameterError, UndefinedMetricWarning
 
-__all__ = ["FloatArray", "as_numbers", "matched_data", "number_column", "undefined", "without_delayed_entry"]
+__all__ = [
+    "FloatArray",
+    "Prediction",
+    "as_numbers",
+    "matched_data",
+    "number_column",
+    "undefined",
+    "without_delayed_entry",
+]
 
-FloatArray = NDArray[np.float64]
+FloatArray: TypeAlias = NDArray[np.float64]
+# A distribution of each row or, where a metric takes them, predicted times (n,).
+Prediction: TypeAlias = SurvivalDistribution | ArrayLike
 
 
 def as_numbers(array: Array) -> FloatArray:
-    """An answer of a distribution as float64 of numpy, wherever it was computed."""
+    """The values of a distribution as float64 of numpy, whatever library and device computed them."""
     return np.asarray(to_device(without_gradient(array), "cpu"), dtype=np.float64)
 
 
-def number_column(values: Any, name: str, length: int) -> FloatArray:
-    """``values`` as one number a row, checked: of the right length and without NaN."""
+def number_column(values: object, name: str, length: int) -> FloatArray:
+    """``values`` as one number per row, checked: of the right length and without NaN."""
     try:
         column = np.asarray(without_gradient(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"{name} must be numbers, but is {type(values).__name__} ({error}).") from None
+        raise ParameterError(
+            f"{name} must be numbers, but is {type(values).__name__} ({error}).", argument=name
+        ) from None
     if column.shape != (length,):
-        raise ParameterError(f"{name} must have one number for each of {length} rows, but has shape {column.shape}.")
+        raise ParameterError(
+            f"{name} must have one number for each of {length} rows, but has shape {column.shape}.", argument=name
+        )
     missing = np.isnan(column)
     if missing.any():
         raise ParameterError(
-            f"{name} must be numbers, but {missing.sum()} of {length} values are NaN "
-            f"(first: row {int(np.argmax(missing))})."
+            f"{name} must be numbers, but {missing.sum()} of {length} values are NaN",
+            argument=name,
+            row=int(np.argmax(missing)),
         )
     return column
 
 
-def matched_data(predicted: SurvivalDistribution, data: Any) -> SurvivalData:
+def matched_data(predicted: SurvivalDistribution, data: SurvivalData) -> SurvivalData:
     """The data, checked to have a row for each row of the prediction."""
     if not isinstance(predicted, SurvivalDistribution):
-        raise ParameterError(f"predicted must be a SurvivalDistribution, but is {type(predicted).__name__}.")
+        raise ParameterError(
+            f"predicted must be a SurvivalDistribution, but is {type(predicted).__name__}.", argument="predicted"
+        )
     rows = SurvivalData.of(data)
     if len(rows) != len(predicted):
         raise ParameterError(
-            f"predicted and data must have the same rows, but predicted has {len(predicted)} and data {len(rows)}."
+            f"predicted and data must have the same rows, but predicted has {len(predicted)} and data {len(rows)}.",
+            argument="predicted",
         )
     return rows
 
 
 def without_delayed_entry(data: SurvivalData, metric: str) -> SurvivalData:
-    """The data, refused if some subjects came under observation only after time 0."""
+    """The data; an error if some subjects came under observation only after time 0."""
     if data.entry is not None and (data.entry > 0).any():
         late = data.entry > 0
         row = int(np.argmax(late))
         raise CensoringError(
-            f"{metric} has no definition for delayed entry, but {late.sum()} of {len(data)} rows enter after 0 "
-            f"(first: row {row}, {data.entry[row]:g}). log_likelihood and the calibration metrics heed it."
+            f"{metric} is not defined for delayed entry, but {late.sum()} of {len(data)} rows enter after 0, the "
+            f"first at {data.entry[row]:g}",
+            argument="data",
+            row=row,
+            advice="log_likelihood and the metrics of calibration are defined for it.",
         )
     return data
 

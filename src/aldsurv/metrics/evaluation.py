@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final, overload
+from typing import final, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from aldsurv.checks import Number, WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ImpossibleRowsWarning, ParameterError
@@ -16,7 +18,7 @@ from aldsurv.metrics.catalogue import Metric, find_metric
 from aldsurv.metrics.checked_arguments import FloatArray, matched_data
 from aldsurv.metrics.error.log_likelihood import log_likelihood_rows
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.resampling.bootstrap import BootstrapResult, all_replicates, summary, warn_of_skipped
+from aldsurv.metrics.resampling.bootstrap import BootstrapResult, RandomState, all_replicates, summary, warn_of_skipped
 from aldsurv.metrics.resampling.row_counts import by_counts, numbers
 from aldsurv.nonparametric.censoring_weights import Ties
 from aldsurv.registry import METRICS, MetricRecord
@@ -47,12 +49,12 @@ def evaluate(
     train: SurvivalData,
     metrics: Sequence[str] = ...,
     point: Point = ...,
-    truth: Any = ...,
+    truth: ArrayLike | None = ...,
     unit: float | None = ...,
     ties: Ties = ...,
     bootstrap: None = ...,
     confidence: float = ...,
-    random_state: int | np.random.Generator | None = ...,
+    random_state: RandomState = ...,
 ) -> dict[str, float]: ...
 
 
@@ -64,12 +66,12 @@ def evaluate(
     train: SurvivalData,
     metrics: Sequence[str] = ...,
     point: Point = ...,
-    truth: Any = ...,
+    truth: ArrayLike | None = ...,
     unit: float | None = ...,
     ties: Ties = ...,
     bootstrap: int,
     confidence: float = ...,
-    random_state: int | np.random.Generator | None = ...,
+    random_state: RandomState = ...,
 ) -> dict[str, BootstrapResult]: ...
 
 
@@ -80,16 +82,16 @@ def evaluate(
     train: SurvivalData,
     metrics: Sequence[str] = DEFAULT_METRICS,
     point: Point = "median",
-    truth: Any = None,
+    truth: ArrayLike | None = None,
     unit: float | None = None,
     ties: Ties = "events_first",
     bootstrap: int | None = None,
     confidence: float = 0.95,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
 ) -> dict[str, float] | dict[str, BootstrapResult]:
     """Metrics of one prediction by name: by default the nine of the paper and the log-likelihood.
 
-    A prediction may hold a row impossible, as a curve that ends with the last event of training does with a later
+    A prediction may give a row no probability, as a curve that ends with the last event of training does to a later
     event: then ``log_likelihood`` is -inf, a warning says for how many rows, and ``bounded_log_likelihood`` is the
     number to compare by.
 
@@ -111,8 +113,8 @@ def evaluate(
     ties
         Of ``ibs`` and other scores weighted by the censoring, as in `brier_score`; ``uno_c`` keeps its own default.
     bootstrap
-        Number of times to draw the rows again, for confidence limits of every metric from the same draws: those that
-        `metrics.bootstrap` gives one by one. None: no limits.
+        Number of resamples for confidence limits of every metric, all from the same draws; the limits are those of
+        `metrics.bootstrap`. None: no limits.
     confidence
         Confidence of the limits.
     random_state
@@ -138,7 +140,8 @@ def evaluate(
     if isinstance(metrics, str) or not metrics:
         raise ParameterError(f"metrics must be a list of names, but is {metrics!r:.60}.", argument="metrics")
     if bootstrap is not None:
-        _check_settings(bootstrap, confidence)
+        check("bootstrap", bootstrap, WholeNumber(2), none=True)
+        check("confidence", confidence, Number(0, 1, above=True, below=True))
     shared = {"truth": truth, "unit": 1.0 if unit is None else unit, "ties": ties}
     calls = _calls(metrics, predicted, point, rows, train, shared)
     results = [numbers(call.metric(call.predicted, rows, **call.options)) for call in calls]
@@ -172,7 +175,7 @@ class _Call:
 
     metric: Metric
     predicted: SurvivalDistribution | FloatArray
-    options: dict[str, Any]
+    options: Mapping[str, object]
     names: list[str]
 
 
@@ -182,7 +185,7 @@ def _calls(
     point: Point,
     rows: SurvivalData,
     train: SurvivalData,
-    shared: dict[str, Any],
+    shared: Mapping[str, object],
 ) -> list[_Call]:
     """The calls that give the metrics; the parts of one function, such as slope and intercept, come from one call."""
     records = [METRICS[name] for name in dict.fromkeys(names)]
@@ -202,13 +205,6 @@ def _calls(
         given = estimate if estimate is not None and group[0].uses_point else predicted
         calls.append(_Call(metric, given, metric.options_with(train, options, rows), [record.name for record in group]))
     return calls
-
-
-def _check_settings(bootstrap: int, confidence: float) -> None:
-    if isinstance(bootstrap, bool) or not isinstance(bootstrap, (int, np.integer)) or bootstrap < 2:
-        raise ParameterError(f"bootstrap must be None or an integer of 2 or more, but is {bootstrap!r}.")
-    if not (isinstance(confidence, (int, float, np.number)) and 0 < confidence < 1):
-        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
 
 
 def _warn_of_impossible_rows(predicted: SurvivalDistribution, rows: SurvivalData) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from aldsurv.checks import Choice, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array
-from aldsurv.errors import ParameterError
-from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, number_column
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, as_numbers, matched_data, number_column
 
 __all__ = ["Point", "point_estimate"]
 
@@ -23,13 +23,13 @@ _POINTS: dict[str, Callable[[SurvivalDistribution, float], Array]] = {
 }
 
 
-def point_estimate(predicted: SurvivalDistribution | Any, data: SurvivalData, *, point: Point = "median") -> FloatArray:
+def point_estimate(predicted: Prediction, data: SurvivalData, *, point: Point = "median") -> FloatArray:
     """Predicted time of each row (n,).
 
     Parameters
     ----------
     predicted
-        A distribution, or times (n,) that are handed back once checked.
+        A distribution, or predicted times (n,), which are checked and returned.
     data
         The rows predicted; the restricted mean is restricted to their largest time.
     point
@@ -43,8 +43,7 @@ def point_estimate(predicted: SurvivalDistribution | Any, data: SurvivalData, *,
     >>> point_estimate(Exponential([1.0, 2.0]), data, point="restricted_mean").round(3)
     array([0.982, 1.729])
     """
-    if point not in _POINTS:
-        raise ParameterError(f"point must be one of {', '.join(map(repr, _POINTS))}, but is {point!r}.")
+    check("point", point, Choice(tuple(_POINTS)))
     if not isinstance(predicted, SurvivalDistribution):
         return number_column(predicted, "predicted", len(SurvivalData.of(data)))
     rows = matched_data(predicted, data)

@@ -20,7 +20,7 @@ __all__ = ["Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likeli
 class PredictsDistribution(Protocol):
     """What a scorer needs of an estimator."""
 
-    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+    def predict_distribution(self, X: Any, /) -> SurvivalDistribution:
         """Distribution of each row of X."""
         ...
 
@@ -28,12 +28,12 @@ class PredictsDistribution(Protocol):
 @final
 @dataclass(frozen=True, repr=False)
 class Scorer:
-    """A metric that asks an estimator for its prediction; for ``scoring=`` of scikit-learn.
+    """The metric of an estimator's prediction; for ``scoring=`` of scikit-learn.
 
     Parameters
     ----------
     name
-        What it is shown as.
+        Shown in its repr, and in tables.
     metric
         ``metric(predicted, data, **options)``, greater is better; a function that can be imported, so that it can be
         pickled.
@@ -48,14 +48,13 @@ class Scorer:
 
     name: str
     metric: Callable[..., float]
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
 
     def __call__(self, estimator: PredictsDistribution, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of ``estimator.predict_distribution(X)`` on `y`, which is anything `SurvivalData.of` takes."""
         data = SurvivalData.of(y)
         if sample_weight is not None:
-            weight = data.weights * number_column(sample_weight, "sample_weight", len(data))
-            data = SurvivalData.interval(data.lower, data.upper, entry=data.entry, weight=weight)
+            data = data.with_weight(data.weights * number_column(sample_weight, "sample_weight", len(data)))
         return self.metric(_predicted(estimator, X), data, **dict(self.options))
 
     def __repr__(self) -> str:
@@ -82,12 +81,17 @@ class _Score:
     metric: str
 
     def __call__(
-        self, predicted: SurvivalDistribution, data: SurvivalData, *, train: Any = None, **options: Any
+        self,
+        predicted: SurvivalDistribution,
+        data: SurvivalData,
+        *,
+        train: SurvivalData | None = None,
+        **options: object,
     ) -> float:
         # A scorer sees no training rows: unless it was given some, the censoring is estimated from those it scores.
         metric = find_metric(self.metric)
-        options = metric.options_with(data if train is None else train, options, data)
-        return METRICS[self.metric].score(float(metric(predicted, data, **options)))
+        all_options = metric.options_with(data if train is None else train, options, data)
+        return METRICS[self.metric].score(float(metric(predicted, data, **all_options)))
 
     @property
     def option_names(self) -> list[str]:
@@ -112,7 +116,7 @@ def scorer_names() -> list[str]:
     return [record.scorer for record in METRICS.records()]
 
 
-def get_scorer(name: str, **options: Any) -> Scorer:
+def get_scorer(name: str, **options: object) -> Scorer:
     """A scorer by name; greater is better in each.
 
     - ``"harrell_c"``, ``"uno_c"``, ``"antolini_c"``, ``"auc"``, ``"log_likelihood"``,

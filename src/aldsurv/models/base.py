@@ -304,8 +304,9 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         self._require_fitted()
         if self.n_members < 2:
             raise ParameterError(
-                f"this {type(self).__name__} has one member: there is no spread between members. Take an ensemble, "
-                "such as ALDSurvival(members=5)."
+                f"this {type(self).__name__} has one member: there is no spread between members",
+                argument="members",
+                advice="Take an ensemble, such as ALDSurvival(members=5).",
             )
         return self.predict_members(X)
 
@@ -386,7 +387,11 @@ def read_target(y: Any, sample_weight: Any = None) -> SurvivalData:
     if weight.shape != (len(data),):
         raise ParameterError(f"sample_weight must be one number a row ({len(data)},), but has shape {weight.shape}.")
     if weight.size and not (weight * data.weights).any():
-        raise ParameterError("every weight is zero: no row would count. Give some rows a positive sample_weight.")
+        raise ParameterError(
+            "every weight is zero: no row would count",
+            argument="sample_weight",
+            advice="Give some rows a positive sample_weight.",
+        )
     return data.with_weight(weight * data.weights)
 
 

@@ -1,4 +1,4 @@
-"""Estimates without a model: the Kaplan-Meier curve, and weights for censoring."""
+"""Estimates without a model: Kaplan-Meier, Aalen-Johansen, Breslow, weights for censoring, levels of events."""
 
 from aldsurv.nonparametric.aalen_johansen import AalenJohansen, aalen_johansen
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline, baseline_hazard

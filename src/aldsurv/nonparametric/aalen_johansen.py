@@ -45,11 +45,11 @@ class AalenJohansen:
 
     Examples
     --------
-    >>> found = aalen_johansen(SurvivalData.competing([1, 2, 3, 4], [1, 2, 0, 1], names=["death", "relapse"]))
-    >>> found.incidence
+    >>> curves = aalen_johansen(SurvivalData.competing([1, 2, 3, 4], [1, 2, 0, 1], names=["death", "relapse"]))
+    >>> curves.incidence
     array([[0.25, 0.25, 0.25, 0.75],
            [0.  , 0.25, 0.25, 0.25]])
-    >>> found.incidence_at([0.5, 3.5], cause="death")
+    >>> curves.incidence_at([0.5, 3.5], cause="death")
     array([0.  , 0.25])
     """
 
@@ -73,18 +73,21 @@ class AalenJohansen:
         positive = self.times > 0
         if not positive.all() and self.incidence[:, ~positive].any():
             raise DataError(
-                "an event at time 0 has no place in CumulativeIncidence, which is 0 there. Use incidence_at."
+                "an event at time 0 cannot be in CumulativeIncidence, which is 0 there.",
+                advice="Use incidence_at.",
             )
         return CumulativeIncidence(self.times[positive], self.incidence[:, positive], self.causes)
 
     def incidence_at(self, times: ArrayLike, cause: int | str | None = None) -> FloatArray:
         """Estimate at any times, of their shape, for one cause by number or name; for all with a leading axis."""
-        asked = np.asarray(times, np.float64)
-        if np.isnan(asked).any():
-            raise ParameterError(f"times must be numbers, but {np.isnan(asked).sum()} of {asked.size} are NaN.")
+        requested = np.asarray(times, np.float64)
+        if np.isnan(requested).any():
+            raise ParameterError(
+                f"times must be numbers, but {np.isnan(requested).sum()} of {requested.size} are NaN.", argument="times"
+            )
         padded = np.concatenate([np.zeros((len(self.causes), 1)), self.incidence], axis=1)
-        found: FloatArray = padded[:, np.searchsorted(self.times, asked, side="right")]
-        return found if cause is None else found[cause_number(cause, self.causes) - 1]
+        incidence: FloatArray = padded[:, np.searchsorted(self.times, requested, side="right")]
+        return incidence if cause is None else incidence[cause_number(cause, self.causes) - 1]
 
 
 def aalen_johansen(data: SurvivalData) -> AalenJohansen:
@@ -101,9 +104,9 @@ def aalen_johansen(data: SurvivalData) -> AalenJohansen:
     cause = rows.exact.astype(np.int64) if rows.cause is None else rows.cause
     names = ("1",) if rows.causes is None else rows.causes
     m = curve.times.size
-    known = rows.exact & (rows.weights > 0)
-    place = (cause[known] - 1) * m + np.searchsorted(curve.times, rows.time[known])
-    events = np.bincount(place, rows.weights[known], len(names) * m).astype(np.float64).reshape(len(names), m)
+    counted = rows.exact & (rows.weights > 0)
+    place = (cause[counted] - 1) * m + np.searchsorted(curve.times, rows.time[counted])
+    events = np.bincount(place, rows.weights[counted], len(names) * m).astype(np.float64).reshape(len(names), m)
     before = np.concatenate([[1.0], curve.survival[:-1]])
     at_risk = curve.at_risk
     share = np.divide(before, at_risk, out=np.zeros(m), where=at_risk > 0)

@@ -8,9 +8,11 @@ from typing import Any, Literal, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aldsurv.checks import Choice, check, listed
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
+from aldsurv.quoting import quoted
 
 __all__ = ["BaselineHazard", "StratifiedBaseline", "Ties", "baseline_hazard"]
 
@@ -73,14 +75,14 @@ class BaselineHazard:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class StratifiedBaseline:
-    """A baseline of its own for each stratum.
+    """A separate baseline for each stratum.
 
     Parameters
     ----------
     levels
-        Values (k,) by which the strata are known, ascending.
+        Values (k,) that name the strata, ascending.
     baselines
-        One baseline a level.
+        One baseline per level.
     """
 
     levels: NDArray[Any]
@@ -103,7 +105,9 @@ class StratifiedBaseline:
         risks = _checked_risks(log_risk, None)
         codes = self.codes(strata)
         if codes.shape != risks.shape:
-            raise ParameterError(f"strata must be one value a row ({risks.size},), but have shape {codes.shape}.")
+            raise ParameterError(
+                f"strata must be one value per row ({risks.size},), but have shape {codes.shape}.", argument="strata"
+            )
         return ProportionalHazards(
             np.concatenate([baseline.times for baseline in self.baselines]),
             np.concatenate([baseline.log_cumulative for baseline in self.baselines]),
@@ -116,13 +120,14 @@ class StratifiedBaseline:
         """Number of each value's level (n,); an unknown one is an error."""
         number = {level: k for k, level in enumerate(self.levels.tolist())}
         values = np.asarray(strata)
-        found = np.array([number.get(value, -1) for value in values.ravel().tolist()], np.intp).reshape(values.shape)
-        if (found < 0).any():
+        codes = np.array([number.get(value, -1) for value in values.ravel().tolist()], np.intp).reshape(values.shape)
+        if (codes < 0).any():
             raise DataError(
-                f"stratum {values[found < 0].tolist()[0]!r} was not in the training data, so it has no baseline "
-                f"hazard. Known are: {', '.join(map(repr, self.levels[:20].tolist()))}."
+                f"stratum {quoted(values[codes < 0].tolist()[0])} was not in the training data, so it has no baseline "
+                f"hazard. Known are: {listed(self.levels.tolist(), 20)}.",
+                argument="strata",
             )
-        return found
+        return codes
 
 
 @overload
@@ -156,23 +161,30 @@ def baseline_hazard(
     """
     rows = SurvivalData.of(data)
     risks = _checked_risks(log_risk, len(rows))
-    if ties not in ("efron", "breslow"):
-        raise ParameterError(f"ties must be 'efron' or 'breslow', but is {ties!r}.")
+    check("ties", ties, Choice(("efron", "breslow")))
     present = np.flatnonzero(rows.weights > 0)
     if present.size == 0:
-        raise DataError("a baseline hazard needs at least one row of positive weight, but the data have none.")
-    _ = rows.time  # the error for rows that have none comes before any work
+        raise DataError(
+            "a baseline hazard needs at least one row of positive weight, but the data have none.", argument="data"
+        )
+    _ = rows.time  # raises for rows that are neither exact nor right-censored
     if strata is None:
         return _baseline(rows[present], risks[present], ties)
     values = np.asarray(strata)
     if values.shape != risks.shape:
-        raise ParameterError(f"strata must be one value a row ({risks.size},), but have shape {values.shape}.")
+        raise ParameterError(
+            f"strata must be one value per row ({risks.size},), but have shape {values.shape}.", argument="strata"
+        )
     try:
         levels, codes = np.unique(values[present], return_inverse=True)
     except TypeError:
-        raise ParameterError("strata must be all numbers or all text, but both are among them.") from None
+        raise ParameterError(
+            "strata must be all numbers or all text, but both are among them.", argument="strata"
+        ) from None
     if levels.dtype.kind == "f" and np.isnan(levels[-1]):
-        raise ParameterError("strata must not be NaN. Give rows without a stratum a level of their own.")
+        raise ParameterError(
+            "strata must not be NaN.", argument="strata", advice="Give rows without a stratum a separate level."
+        )
     by_level = np.argsort(codes, kind="stable")
     parts = np.split(present[by_level], np.cumsum(np.bincount(codes))[:-1])
     return StratifiedBaseline(levels, tuple(_baseline(rows[part], risks[part], ties) for part in parts))
@@ -213,7 +225,7 @@ def _log_sums_over(first: IntArray, last: IntArray, values: FloatArray, points: 
     """Logarithm of the sum of exp(values) over the ranges ``first <= k < last`` that hold each point k.
 
     With delayed entry a risk set is what has entered less what has left. That difference would drown in rounding
-    where the risks differ much; a tree of ranges, each cut into the few nodes that make it up, needs sums alone.
+    where the risks differ much; a tree of ranges, each cut into the few nodes that cover it, needs only sums.
     """
     leaves = 1 << (points - 1).bit_length()
     tree = np.full(2 * leaves, -np.inf)
@@ -239,17 +251,19 @@ def _checked_risks(log_risk: ArrayLike, n: int | None) -> FloatArray:
     try:
         risks = np.asarray(log_risk, np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"log_risk must be numbers, but {log_risk!r} was given.") from None
+        problem = f"log_risk must be numbers, but {quoted(log_risk, 60)} was given."
+        raise ParameterError(problem, argument="log_risk") from None
     if risks.ndim != 1 or (n is not None and risks.size != n):
         rows = "n" if n is None else str(n)
-        raise ParameterError(f"log_risk must be one number a row ({rows},), but has shape {risks.shape}.")
+        problem = f"log_risk must be one number per row ({rows},), but has shape {risks.shape}."
+        raise ParameterError(problem, argument="log_risk")
     if not np.isfinite(risks).all():
         row = int(np.flatnonzero(~np.isfinite(risks))[0])
-        raise ParameterError(f"log_risk must be finite, but row {row} has {risks[row]}.")
+        raise ParameterError(f"log_risk must be finite, but is {risks[row]}", argument="log_risk", row=row)
     return risks
 
 
 def _exp(values: FloatArray) -> FloatArray:
-    """Exponential that goes to infinity in silence: survival is then 0, as it should be."""
+    """Exponential that overflows to infinity without a warning: survival is then 0, as it should be."""
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(values))

@@ -7,11 +7,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aldsurv.checks import Choice, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, departures, product_limit
+from aldsurv.quoting import quoted
 
-__all__ = ["TIES", "Ties", "censoring_distribution", "inverse_censoring_weights", "uncensored_share"]
+__all__ = ["TIES", "Ties", "censoring_distribution", "has_estimate", "inverse_censoring_weights", "uncensored_share"]
 
 Ties: TypeAlias = Literal["events_first", "scikit-survival"]
 TIES = ("events_first", "scikit-survival")
@@ -34,8 +36,13 @@ def censoring_distribution(data: SurvivalData) -> KaplanMeier:
     >>> censoring_distribution(data).survival
     array([1. , 0.5, 0. ])
     """
-    found = departures(data)
-    return product_limit(found, found.censored, found.events, found.after)
+    leaving = departures(data)
+    return product_limit(leaving, leaving.censored, leaving.events, leaving.after)
+
+
+def has_estimate(censoring: KaplanMeier, times: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether G is known and positive at each time: up to the last training row, and before G falls to 0."""
+    return np.asarray((times <= censoring.times[-1]) & (censoring.survival_at(times) > 0))
 
 
 def uncensored_share(censoring: KaplanMeier, time: ArrayLike, ties: Ties) -> NDArray[np.float64]:
@@ -52,8 +59,7 @@ def uncensored_share(censoring: KaplanMeier, time: ArrayLike, ties: Ties) -> NDA
         the event comes first, as in the estimate of G itself. ``"scikit-survival"``: ``G(t)``, which also counts
         censorings at t; with coarsely rounded times these are many, and late events weigh too much.
     """
-    if ties not in TIES:
-        raise ParameterError(f"ties must be {' or '.join(map(repr, TIES))}, but is {ties!r}.")
+    check("ties", ties, Choice(TIES))
     return censoring.survival_before(time) if ties == "events_first" else censoring.survival_at(time)
 
 
@@ -92,21 +98,28 @@ def inverse_censoring_weights(
     time, counts = rows.time, rows.exact
     if horizon is not None:
         if not (isinstance(horizon, (int, float, np.number)) and horizon > 0):
-            raise ParameterError(f"horizon must be a positive number or None, but is {horizon!r}.")
+            raise ParameterError(
+                f"horizon must be a positive number or None, but is {quoted(horizon)}.", argument="horizon"
+            )
         counts = counts & (time <= horizon)
     uncensored = uncensored_share(censoring, time, ties)
     lost = counts & (uncensored == 0)
     if lost.any():
-        raise CensoringError(_no_weight(time, counts & ~lost, int(np.flatnonzero(lost)[0]), censoring))
+        raise _no_weight(time, counts & ~lost, int(np.flatnonzero(lost)[0]), censoring)
     return np.divide(1.0, uncensored, out=np.zeros(time.shape), where=counts)
 
 
-def _no_weight(time: NDArray[np.float64], usable: NDArray[np.bool_], row: int, censoring: KaplanMeier) -> str:
+def _no_weight(
+    time: NDArray[np.float64], usable: NDArray[np.bool_], row: int, censoring: KaplanMeier
+) -> CensoringError:
     end = float(censoring.times[np.argmin(censoring.survival)])
-    remedy = "No event comes before that: estimate the censoring from more rows."
+    advice = "No event comes before that: estimate the censoring from more rows."
     if usable.any():
-        remedy = f"The largest usable horizon is {float(time[usable].max())!r}: give that, or drop later events."
-    return (
-        f"the event of row {row} at time {float(time[row])!r} has no weight: by the estimate nobody is still "
-        f"uncensored from time {end!r} on. {remedy}"
+        advice = f"The largest usable horizon is {float(time[usable].max())!r}: give that, or drop later events."
+    return CensoringError(
+        f"an event at time {float(time[row])!r} has no weight: by the estimate of the censoring no row is uncensored "
+        f"from time {end!r} on",
+        argument="horizon",
+        row=row,
+        advice=advice,
     )

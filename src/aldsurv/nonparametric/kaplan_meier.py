@@ -10,9 +10,11 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aldsurv.checks import Choice, Number, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.families.step import Step
 from aldsurv.errors import DataError, ParameterError
+from aldsurv.quoting import quoted
 
 __all__ = ["Departures", "KaplanMeier", "departures", "kaplan_meier", "product_limit"]
 
@@ -96,14 +98,12 @@ class KaplanMeier:
             ``S ** exp(±z·se(log S)/log S)``. ``"plain"``: normal for S, cut to [0, 1]. Both limits are 1
             where survival is 1, and 0 where it is 0.
         """
-        if not 0 < level < 1:
-            raise ParameterError(f"level must be between 0 and 1, but is {level!r}.")
+        check("level", level, Number(0, 1, above=True, below=True))
+        check("method", method, Choice(("log-log", "plain")))
         quantile = NormalDist().inv_cdf((1 + level) / 2)
         if method == "plain":
             width = quantile * self.std
             return np.maximum(self.survival - width, 0.0), np.minimum(self.survival + width, 1.0)
-        if method != "log-log":
-            raise ParameterError(f"method must be 'log-log' or 'plain', but is {method!r}.")
         inside = (self.survival > 0) & (self.survival < 1)
         log_survival = np.log(self.survival, out=np.full(self.survival.shape, -1.0), where=inside)
         exponent = quantile * np.sqrt(self.greenwood) / log_survival
@@ -114,29 +114,25 @@ class KaplanMeier:
 
     def survival_at(self, times: ArrayLike) -> FloatArray:
         """Estimate at any times, of their shape: 1 before the first of the curve, held after the last."""
-        last = np.searchsorted(self.times, _checked_times(times), side="right") - 1
-        found: FloatArray = np.where(last < 0, 1.0, self.survival[last])[()]
-        return found
+        return self._survival_after(np.searchsorted(self.times, _checked_times(times), side="right"))
 
     def survival_before(self, times: ArrayLike) -> FloatArray:
         """Estimate just before any times, of their shape: a fall at a time itself does not count yet."""
-        last = np.searchsorted(self.times, _checked_times(times), side="left") - 1
-        found: FloatArray = np.where(last < 0, 1.0, self.survival[last])[()]
-        return found
+        return self._survival_after(np.searchsorted(self.times, _checked_times(times), side="left"))
 
     def at_risk_at(self, times: ArrayLike) -> FloatArray:
         """Number at risk just before any times, of their shape: for the table under a plot."""
-        asked = _checked_times(times)
-        index = np.searchsorted(self.times, asked, side="left")
-        found = np.append(self.at_risk, 0.0)[index]
+        requested = _checked_times(times)
+        index = np.searchsorted(self.times, requested, side="left")
+        at_next_time = np.append(self.at_risk, 0.0)[index]
         if self.entry_times.size == 0:
-            return found
-        # Those at risk at the next time of the curve, less those who enter between the time asked for and it.
+            return at_next_time
+        # Those at risk at the next time of the curve, less those who enter between the requested time and it.
         entered = np.concatenate([[0.0], np.cumsum(self.entered)])
         following = np.append(self.times, np.inf)[index]
         later = entered[np.searchsorted(self.entry_times, following, side="left")]
-        sooner = entered[np.searchsorted(self.entry_times, asked, side="left")]
-        return np.where(index < self.times.size, np.maximum(found - (later - sooner), 0.0), 0.0)
+        sooner = entered[np.searchsorted(self.entry_times, requested, side="left")]
+        return np.where(index < self.times.size, np.maximum(at_next_time - (later - sooner), 0.0), 0.0)
 
     def table(self, level: float = 0.95) -> dict[str, FloatArray]:
         """Columns of the life table, with the log-log limits at `level`."""
@@ -152,9 +148,14 @@ class KaplanMeier:
             "upper": upper,
         }
 
+    def _survival_after(self, passed: NDArray[np.intp]) -> FloatArray:
+        """Survival once so many of the times of the curve have passed."""
+        survival: FloatArray = np.where(passed == 0, 1.0, self.survival[passed - 1])[()]
+        return survival
+
 
 class Departures(NamedTuple):
-    """Who leaves the risk set and when, each (m,): what the curves of event and censoring are made of."""
+    """Numbers that leave the risk set at each time, each (m,): the curves of event and censoring follow from them."""
 
     times: FloatArray
     events: FloatArray
@@ -173,10 +174,10 @@ def kaplan_meier(data: SurvivalData) -> KaplanMeier:
     data
         Delayed entry and weights are heeded: a subject is at risk in ``(entry, time]``; a row of weight 0
         counts as absent. If all who entered early have the event before others enter, survival is 0 from
-        there on, as the estimator is defined, and a warning says so.
+        there on by the definition of the estimator, and a warning says so.
     """
-    found = departures(data)
-    return product_limit(found, found.events, found.censored, found.after + found.censored)
+    leaving = departures(data)
+    return product_limit(leaving, leaving.events, leaving.censored, leaving.after + leaving.censored)
 
 
 def departures(data: SurvivalData) -> Departures:
@@ -185,15 +186,15 @@ def departures(data: SurvivalData) -> Departures:
     if rows.weight is not None and not rows.weight.all():
         rows = rows[rows.weight > 0]
     if len(rows) == 0:
-        raise DataError("a curve needs at least one row of positive weight, but the data have none.")
+        raise DataError("a curve needs at least one row of positive weight, but the data have none.", argument="data")
     numbers = _counts(rows) if rows.weight is None else _weight_sums(rows, rows.weight)
     return Departures(*numbers, *_entries(rows))
 
 
-def product_limit(found: Departures, events: FloatArray, censored: FloatArray, survivors: FloatArray) -> KaplanMeier:
+def product_limit(leaving: Departures, events: FloatArray, censored: FloatArray, survivors: FloatArray) -> KaplanMeier:
     """The curve whose survival falls by the factor ``survivors/(survivors + events)`` at each time."""
     at_risk = survivors + events
-    # An empty risk set, as behind the last event for the curve of censorings, changes nothing.
+    # An empty risk set, as behind the last event for the curve of censorings, leaves the curve as it is.
     factor = np.divide(survivors, at_risk, out=np.ones_like(at_risk), where=at_risk > 0)
     survival: FloatArray = np.cumprod(factor, out=factor)
     # Where there are no survivors the product is 0 and stays so, in place of an infinite ratio.
@@ -201,13 +202,15 @@ def product_limit(found: Departures, events: FloatArray, censored: FloatArray, s
     ratio = np.divide(events, product, out=product, where=survivors > 0)
     greenwood: FloatArray = np.cumsum(ratio, out=ratio)
     if survival.size > 1 and survival[-2] == 0:  # without delayed entry the last to leave is the last time
-        time = float(found.times[np.argmin(survival)])
+        time = float(leaving.times[np.argmin(survival)])
         warnings.warn(
             f"survival falls to 0 at time {time!r}, where all at risk leave, and stays 0 although others "
             f"enter later. To begin the curve later, use data[data.time > {time!r}].",
             stacklevel=3,
         )
-    return KaplanMeier(found.times, at_risk, events, censored, survival, greenwood, found.entry_times, found.entered)
+    return KaplanMeier(
+        leaving.times, at_risk, events, censored, survival, greenwood, leaving.entry_times, leaving.entered
+    )
 
 
 def _counts(data: SurvivalData) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -244,13 +247,13 @@ def _weight_sums(data: SurvivalData, weight: FloatArray) -> tuple[FloatArray, Fl
     coarse, fine = (
         _sum_from(part[order], ends) - _sum_from(part[by_entry], entered) for part in _coarse_and_fine(weight)
     )
-    # What rounding might leave of an empty risk set would keep survival from reaching 0.
+    # A rounding error in place of an empty risk set would keep survival from reaching 0.
     return times, events, censored, np.where(entered > ends, coarse + fine, 0.0)
 
 
 def _entries(data: SurvivalData) -> tuple[FloatArray, FloatArray]:
     """Distinct times of delayed entry and the number that entered at each."""
-    # Whoever enters at 0 is there from the start: the table under a plot begins with all of them.
+    # Subjects that enter at 0 are there from the start: the table under a plot begins with all of them.
     if data.entry is None or not (data.entry > 0).any():
         return np.empty(0), np.empty(0)
     rows = np.flatnonzero(data.entry > 0)
@@ -289,9 +292,11 @@ def _coarse_and_fine(weight: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _checked_times(times: ArrayLike) -> FloatArray:
     try:
-        asked = np.asarray(times, dtype=np.float64)
+        checked = np.asarray(times, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"times must be numbers, but {times!r} was given.") from None
-    if np.isnan(asked).any():
-        raise ParameterError(f"times must be numbers, but {np.isnan(asked).sum()} of {asked.size} are NaN.")
-    return asked
+        raise ParameterError(f"times must be numbers, but {quoted(times, 60)} was given.", argument="times") from None
+    if np.isnan(checked).any():
+        raise ParameterError(
+            f"times must be numbers, but {np.isnan(checked).sum()} of {checked.size} are NaN.", argument="times"
+        )
+    return checked

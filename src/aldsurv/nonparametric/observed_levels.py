@@ -1,4 +1,4 @@
-"""How the levels of predicted distributions came true: the Kaplan-Meier estimate of ``u = F(y|x)``."""
+"""The distribution of the levels of events, ``u = F(y|x)``, by Kaplan-Meier, and the map that makes them uniform."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LevelCurve", "level_curve", "level_map", "observed_odds"]
 
 FloatArray = NDArray[np.float64]
 
-# Fewer events than this beyond a knot, or rows that got as far, say too little about where it is.
+# With fewer events than this beyond a knot, or fewer rows at risk there, its position is too uncertain.
 _LEAST_EVENTS = 5
 _LEAST_AT_RISK = 10
 # A steeper map would put a spike of density where many rows have the same level, as tied times have.
@@ -35,11 +35,11 @@ class LevelCurve(NamedTuple):
     cdf
         Estimated share of all rows whose event comes at or below each level.
     at_risk
-        Weight of the rows that had got that far.
+        Weight of the rows at risk at each level.
     events
-        Number of events, if weighted the number of equal weights that would know as much.
+        Number of events; with weights the effective number, of equal weights that carry as much information.
     weight
-        That weight: 1 without weights.
+        That equal weight: 1 without weights.
     """
 
     odds: FloatArray
@@ -51,11 +51,11 @@ class LevelCurve(NamedTuple):
 
 def observed_odds(predicted: SurvivalDistribution, times: FloatArray) -> FloatArray:
     """Log odds (n,) of ``F(time)`` of each row, -inf at time -inf."""
-    known = np.isfinite(times)
-    column = np.where(known, times, 0.0)[:, None]
+    finite = np.isfinite(times)
+    column = np.where(finite, times, 0.0)[:, None]
     with np.errstate(divide="ignore"):
         odds = np.asarray(predicted.log_cdf(column) - predicted.log_survival(column), np.float64)[:, 0]
-    return np.where(known, odds, -np.inf)
+    return np.where(finite, odds, -np.inf)
 
 
 def level_curve(parts: Sequence[tuple[SurvivalDistribution, SurvivalData]]) -> LevelCurve:
@@ -70,7 +70,7 @@ def level_curve(parts: Sequence[tuple[SurvivalDistribution, SurvivalData]]) -> L
         Predictions, each with the same rows as observed: exact or right-censored.
     """
     if any(len(predicted) != len(data) for predicted, data in parts):
-        raise ParameterError("each prediction must have as many rows as the data that it is for.")
+        raise ParameterError("each prediction must have as many rows as the data that it is for.", argument="parts")
     data = SurvivalData.concatenate([rows for _, rows in parts])
     event = data.event
     odds = np.concatenate([observed_odds(predicted, rows.time) for predicted, rows in parts])
@@ -78,12 +78,12 @@ def level_curve(parts: Sequence[tuple[SurvivalDistribution, SurvivalData]]) -> L
     if data.entry is not None:
         starts = [np.full(len(rows), -np.inf) if rows.entry is None else rows.entry for _, rows in parts]
         since = np.concatenate([observed_odds(each, start) for (each, _), start in zip(parts, starts, strict=True)])
-    # By a prediction that lost all belief before the entry, such a row was never at risk: it can tell nothing.
+    # A row whose predicted survival was 0 before its entry was never at risk: it carries no information.
     usable = (odds > since) & (data.weights > 0) if data.entry is not None else data.weights > 0
     odds, since, event, weight = odds[usable], since[usable], event[usable], data.weights[usable]
     if not event.any():
         return LevelCurve(np.empty(0), np.empty(0), np.empty(0), 0.0, 1.0)
-    # Only their order matters, and ranks can be times.
+    # Only the order of the levels matters, and ranks can serve as times.
     places, ranks = np.unique(np.concatenate([since, odds]), return_inverse=True)
     entry, time = (part.astype(np.float64) for part in np.split(ranks.ravel(), 2))
     entered = None if data.entry is None else np.where(np.isfinite(since), entry, -np.inf)
@@ -103,15 +103,14 @@ def level_map(parts: Sequence[tuple[SurvivalDistribution, SurvivalData]], *, bin
     """The map after which the levels of events are uniform: through the Kaplan-Meier estimate at a few levels.
 
     It passes through the estimate where that has reached 1/bins, 2/bins, … and, if there are events enough, halfway to
-    both ends again and again. Where censoring ended the estimate, nothing is known: beyond the last knot the
-    prediction keeps its shape.
+    both ends again and again. Beyond the last knot, where censoring ended the estimate, the prediction keeps its shape.
 
     Parameters
     ----------
     parts
-        Predictions of rows that the model did not learn from, each with the same rows as observed.
+        Predictions of rows that the model was not trained on, each with the same rows as observed.
     bins
-        How many; None for the cube root of the number of events. Fewer than two: the identity.
+        Number of bins; None: the cube root of the number of events. Fewer than two: the identity.
 
     Examples
     --------
@@ -119,8 +118,8 @@ def level_map(parts: Sequence[tuple[SurvivalDistribution, SurvivalData]], *, bin
 
     >>> from aldsurv.distributions import Exponential
     >>> time = np.random.default_rng(0).exponential(2.0, 4000)
-    >>> found = level_map([(Exponential(np.ones(4000)), SurvivalData.right(time, np.ones(4000)))])
-    >>> found([0.5, 0.9]).round(2)
+    >>> recalibration = level_map([(Exponential(np.ones(4000)), SurvivalData.right(time, np.ones(4000)))])
+    >>> recalibration([0.5, 0.9]).round(2)
     array([0.29, 0.69])
     """
     curve = level_curve(parts)
@@ -132,10 +131,10 @@ def level_map(parts: Sequence[tuple[SurvivalDistribution, SurvivalData]], *, bin
         wanted = np.concatenate([[end], wanted, [1 - end]])
     chosen = np.unique(np.searchsorted(curve.cdf, wanted - 1e-12))
     chosen = chosen[chosen < curve.cdf.size]
-    known = np.isfinite(curve.odds[chosen]) & (curve.cdf[chosen] > 0) & (curve.cdf[chosen] < 1 - 1e-12)
-    known &= curve.at_risk[chosen] >= _LEAST_AT_RISK * curve.weight
-    cdf = curve.cdf[chosen[known]]
-    return LevelMap(*_not_too_steep(curve.odds[chosen[known]], np.log(cdf) - np.log1p(-cdf)))
+    usable = np.isfinite(curve.odds[chosen]) & (curve.cdf[chosen] > 0) & (curve.cdf[chosen] < 1 - 1e-12)
+    usable &= curve.at_risk[chosen] >= _LEAST_AT_RISK * curve.weight
+    cdf = curve.cdf[chosen[usable]]
+    return LevelMap(*_not_too_steep(curve.odds[chosen[usable]], np.log(cdf) - np.log1p(-cdf)))
 
 
 def _not_too_steep(knots: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -24,7 +24,7 @@ FAMILIES = Registry(
     ),
     FamilyRecord(
         "positive_asymmetric_laplace",
-        "aldsurv.distributions.wrappers.truncated:PositiveAsymmetricLaplace",
+        "aldsurv.distributions.families.positive_asymmetric_laplace:PositiveAsymmetricLaplace",
         "positive asymmetric Laplace",
         "the asymmetric Laplace distribution cut off at 0",
     ),

@@ -11,7 +11,7 @@ from aldsurv.registry.records import Record, Registry
 __all__ = ["METRICS", "Direction", "MetricRecord", "TrainingRows"]
 
 Direction: TypeAlias = Literal["lower", "higher", "nearest"]
-TrainingRows: TypeAlias = Literal["unused", "optional", "required", "or_data"]
+TrainingRows: TypeAlias = Literal["unused", "required", "or_data"]
 
 _DISTANCE = (0.0, math.inf)
 _P_VALUE = (0.0, 1.0)
@@ -34,8 +34,7 @@ class MetricRecord(Record):
     part
         Which of the numbers of the function is meant; None: it gives one number.
     train
-        Whether the function needs the training rows, gets them if there are any (``"optional"``), or gets the data
-        themselves where there are none (``"or_data"``).
+        Whether the function needs the training rows, or gets the data themselves where there are none (``"or_data"``).
     time_argument
         ``"time"`` or ``"times"`` if the function must be given when to look. By default that is the median, or the
         quartiles, of the event times of the training rows, or without those of the data.

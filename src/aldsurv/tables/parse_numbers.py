@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
 
-__all__ = ["settled_numbers"]
+__all__ = ["parse_numbers"]
 
 _PLAIN = re.compile(
     r"\s*[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)\s*"
@@ -21,7 +21,7 @@ _MARKED = re.compile(
 )
 
 
-def settled_numbers(values: NDArray[Any], column: str, decimal: str, *, mixed: bool) -> NDArray[Any]:
+def parse_numbers(values: NDArray[Any], column: str, decimal: str, *, mixed: bool) -> NDArray[Any]:
     """A column of text as it is, or as numbers if all of it is.
 
     Parameters

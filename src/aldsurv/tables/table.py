@@ -91,7 +91,7 @@ class Table:
         return self[train_rows], self[test_rows]
 
     def summary(self) -> str:
-        """What was understood: rows, events, and how each column is used."""
+        """Rows, events, and how each column is used."""
         n, n_columns = len(self), len(self.columns)
         rows, columns = f"{n} row{'s' * (n != 1)}", f"{n_columns} column{'s' * (n_columns != 1)}"
         lines = [

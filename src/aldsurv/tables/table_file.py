@@ -80,7 +80,7 @@ class TableFile(ABC):
 
     @abstractmethod
     def columns(self, names: Sequence[str], *, as_text: Collection[str]) -> Iterator[tuple[str, ColumnBuilder]]:
-        """Whole columns with their names, in types that are found out; those `as_text` are text whatever they hold.
+        """Whole columns with their names, in types that are inferred; those `as_text` are text whatever they hold.
 
         Each may be freed once the next is asked for.
         """
@@ -95,12 +95,12 @@ class TableFile(ABC):
     ) -> Iterator[TableBlock]:
         """The rows in order, at most `rows` of them at a time; at least one, or it is an error.
 
-        What a column holds is said and not guessed, since a guess from the first block could be wrong in the last.
+        The types of columns are given and not inferred: what the first block shows could be wrong in the last.
 
         Parameters
         ----------
         numbers
-            Columns to read as numbers; what is none is refused, with its place.
+            Columns to read as numbers; anything else is an error, with its place.
         text
             Columns to read as categories: of a text file as they stand, with leading zeros.
         kept

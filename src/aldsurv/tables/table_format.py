@@ -145,7 +145,7 @@ def text_format(path: Path, *, delimiter: str | None, decimal: str | None, encod
     except _BROKEN:
         problem = f"{str(path)!r} begins like a gzipped file, but is damaged"
         raise DataError(problem, argument="path", advice="Copy it again.") from None
-    found, text = _decoded(head, encoding, path)
+    encoding_used, text = _decoded(head, encoding, path)
     if not text.strip():
         raise _empty_error(path)
     wrong = _CONTROL.search(text)
@@ -163,7 +163,7 @@ def text_format(path: Path, *, delimiter: str | None, decimal: str | None, encod
         delimiter = _likely_delimiter(text, whole, "\t" if ".tsv" in path.suffixes or ".tab" in path.suffixes else ",")
     if decimal is None:
         decimal = _likely_decimal(text, whole, delimiter, path)
-    return TextFormat(path, compressed, found, delimiter, decimal, encoding is not None)
+    return TextFormat(path, compressed, encoding_used, delimiter, decimal, encoding is not None)
 
 
 def _empty_error(path: Path) -> DataError:
@@ -246,14 +246,14 @@ def _decoded(head: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
             text = codecs.getincrementaldecoder(name)().decode(head)
         except UnicodeDecodeError:
             continue
-        # What has control characters is refused: no need to speak of its encoding.
+        # What has control characters is refused: a warning about its encoding is not needed.
         return name if name == "utf-8" or _CONTROL.search(text) else _warned(path, name), text
     text = head.decode("latin-1")
     return "latin-1" if _CONTROL.search(text) else _warned(path, "latin-1"), text
 
 
 def _warned(path: Path, encoding: str) -> str:
-    message = f"{str(path)!r} is not UTF-8; it is read as {encoding}. If letters come out wrong, name its encoding."
+    message = f"{str(path)!r} is not UTF-8; it is read as {encoding}. If letters come out wrong, save it as UTF-8."
     warnings.warn(message, stacklevel=6)
     return encoding
 
@@ -268,22 +268,22 @@ def _records(text: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _sample_records(text: str, whole: bool, delimiter: str) -> list[tuple[int, list[str]]]:
-    found: list[tuple[int, list[str]]] = []
+    records: list[tuple[int, list[str]]] = []
     try:
         for record in _records(io.StringIO(text, newline=""), delimiter):
-            found.append(record)
-            if len(found) == _RECORDS:
-                return found
+            records.append(record)
+            if len(records) == _RECORDS:
+                return records
     except csv.Error:
-        return found
+        return records
     # The last one may be cut.
-    return found if whole or len(found) < 2 else found[:-1]
+    return records if whole or len(records) < 2 else records[:-1]
 
 
 def _likely_delimiter(text: str, whole: bool, first: str) -> str:
     """The one that gives most rows as many fields as the header has, and of those the one with most fields."""
     best, best_score = first, (0.0, 1)
-    for delimiter in sorted(DELIMITERS, key=lambda known: known != first):
+    for delimiter in sorted(DELIMITERS, key=lambda delimiter: delimiter != first):
         widths = [len(fields) for _, fields in _sample_records(text, whole, delimiter)]
         if widths and widths[0] > 1:
             score = (sum(width == widths[0] for width in widths) / len(widths), widths[0])

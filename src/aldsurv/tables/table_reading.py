@@ -48,7 +48,7 @@ def read_table(
 ) -> Table:
     """Read a table from a CSV, TSV or Parquet file; text may be gzipped.
 
-    What is not named is found out from the file. Columns that are not named are covariates. Without any of `time`,
+    What is not named is inferred from the file. Columns that are not named are covariates. Without any of `time`,
     `event`, `lower` and `upper` the table has no times: rows to predict for.
 
     Parameters
@@ -69,7 +69,7 @@ def read_table(
     missing
         What stands for a gap in text, beside nothing at all, NA, N/A, NaN, null, a point and a question mark.
     delimiter, decimal, encoding
-        How text is written down, where it cannot be found out: the character between fields, ``"."`` or ``","`` in
+        How text is written down, where it cannot be inferred: the character between fields, ``"."`` or ``","`` in
         numbers, and the name of the encoding.
 
     Raises

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aldsurv.data.frame_columns import is_numeric_text
 from aldsurv.errors import DataError
 from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow
-from aldsurv.tables.parse_numbers import settled_numbers
+from aldsurv.tables.parse_numbers import parse_numbers
 
 __all__ = ["text_numbers"]
 
@@ -70,7 +70,7 @@ def _one_by_one(piece: Any, column: str, decimal: str) -> FloatArray:
     builder.add(piece)
     texts = builder.finish()
     values = np.array([_BOOLS.get(text, text) for text in texts.tolist()], object)
-    numbers = settled_numbers(values, column, decimal, mixed=True)
+    numbers = parse_numbers(values, column, decimal, mixed=True)
     if numbers.dtype != object:
         return numbers
     row = next(row for row, value in enumerate(numbers.tolist()) if isinstance(value, str))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
 from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
-from aldsurv.tables.parse_numbers import settled_numbers
+from aldsurv.tables.parse_numbers import parse_numbers
 from aldsurv.tables.table_file import ArrowBatch, TableFile
 from aldsurv.tables.table_format import DELIMITERS, TextFormat
 from aldsurv.tables.text_column import text_numbers
@@ -26,9 +26,9 @@ _PIECES = (1 << 20, 1 << 26)
 # The same where rows are handed out in blocks: for each column, some thousand rows, and the most of all columns. Arrow
 # reads several pieces ahead.
 _PIECE_PER_COLUMN, _LARGEST_PIECE = 1 << 15, 1 << 24
-# Reading once more in another type costs a pass; with more surprises than this, Arrow finds the types by itself,
+# Reading once more in another type costs a pass; after so many passes Arrow finds the types by itself,
 # for which it keeps all of the text in memory until the end.
-_MOST_SURPRISES = 6
+_MOST_PASSES = 6
 _CONVERSION = re.compile(r"In CSV column #(\d+): .*CSV conversion error to ([a-z]+)")
 
 
@@ -73,7 +73,7 @@ class TextFile(TableFile):
 
     def as_numbers(self, values: NDArray[Any], name: str, *, mixed: bool) -> NDArray[Any]:
         """A column of text as numbers if all of it is, and if `mixed`, those of its values that are."""
-        return settled_numbers(values, name, self._format.decimal, mixed=mixed)
+        return parse_numbers(values, name, self._format.decimal, mixed=mixed)
 
     def line_of(self, row: int) -> int | None:
         """Line in which a row begins; None if the file is too damaged to tell."""
@@ -93,7 +93,7 @@ class TextFile(TableFile):
 
     def _read_whole(self, types: dict[str, Any], piece: int) -> dict[str, ColumnBuilder]:
         arrow = import_arrow("pyarrow")
-        for _ in range(_MOST_SURPRISES):
+        for _ in range(_MOST_PASSES):
             builders = {name: ColumnBuilder(kind, name) for name, kind in types.items()}
             try:
                 for batch in self._open(piece, types):
@@ -136,7 +136,7 @@ class TextFile(TableFile):
 
     def _slices(self, types: dict[str, Any], rows: int, piece: int, skip: int) -> Iterator[tuple[Any, int]]:
         options = self._options(piece, types, list(types))
-        # Gaps are found later: what is handed through stays as it stands.
+        # Gaps are looked for later: columns that are handed through stay as they are written.
         options["convert_options"].strings_can_be_null = False
         text, file = self._stream()
         for batch in _csv().open_csv(text, **options):

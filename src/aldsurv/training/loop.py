@@ -297,20 +297,27 @@ class Training:
         if not bad.size:
             return
         member = f" of member {bad[0] + 1} of {len(losses)}" if len(losses) > 1 else ""
-        raise TrainingError(
-            f"the {which}{member} is no longer a finite number in epoch {epoch + 1} "
-            f"(learning rate {self._settings.rate(epoch):g}). {self._likely_cause(bad)}"
-        )
+        rate = f"learning rate {self._settings.rate(epoch):g}"
+        raise self._training_error(f"the {which}{member} is no longer a finite number in epoch {epoch + 1} ({rate})")
 
-    def _likely_cause(self, bad: NDArray[np.intp]) -> str:
+    def _training_error(self, problem: str) -> TrainingError:
+        """The error with the likely cause: columns of huge numbers, else steps that are too long."""
         columns = self._work.train.x
         if columns.is_floating_point():
             largest = float(columns.abs().max()) if columns.numel() else 0.0
             if not largest < _LARGE_INPUT:
-                return f"A covariate reaches {largest:.3g}: scale the columns, or limit them with clip_features."
+                return TrainingError(
+                    f"{problem}. A covariate reaches {largest:.3g}",
+                    argument="clip_features",
+                    advice="Scale the columns, or limit them with clip_features.",
+                )
         rate = float(self._settings.learning_rate)
         limit = "" if self._settings.clip_norm > 0 else " and clip_norm=1.0"
-        return f"The steps are probably too long: try learning_rate={min(rate / 10, 0.001):g}{limit}."
+        return TrainingError(
+            f"{problem}. The steps are probably too long",
+            argument="learning_rate",
+            advice=f"Try learning_rate={min(rate / 10, 0.001):g}{limit}.",
+        )
 
     def _history(self, stopped_by: str) -> History:
         now = self._now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,10 @@ from aldsurv.distributions import LogNormal
 from aldsurv.errors import DataError, ModelFileError, ParameterError, TrainingError
 from aldsurv.files.model_file import read_model_file, write_model_file
 from aldsurv.models import ICALDCalibrated, ICALDSurvival, fit_together
-from aldsurv.models.neural.fitting.point_choice import HeldRows, chosen_points
+from aldsurv.models.neural.fitting import train as train_module
+from aldsurv.models.neural.fitting.point_choice import HeldRows, PointChoice, chosen_points
+from aldsurv.models.neural.fitting.prepare import prepare_alternative
+from aldsurv.models.neural.fitting.train import run_loop, train
 from models.rows import data, draw, quick, same_bits
 
 X, TIME, EVENT = draw(150)
@@ -28,7 +32,7 @@ def auto(**settings):
 
 def held_out_score(model, x, y, weight=None):
     """Mean log-likelihood of each member on rows that it held out, from its own prediction."""
-    prepared = model._prepare(x, y, weight)
+    prepared = model.prepare(x, y, weight)
     total = count = 0.0
     for one, rows in zip(model.predict_members(x), prepared.rows.validation, strict=True):
         own = SurvivalData.of(y)[rows]
@@ -48,7 +52,7 @@ def test_the_support_with_the_highest_likelihood_of_held_out_rows(components):
     scores = {support: held_out_score(model, X, Y, weight) for support, model in alone.items()}
     assert chosen.support_scores_ == pytest.approx(scores, rel=1e-9)
     best = max(scores, key=scores.get)
-    assert chosen.settings_["support"] == best
+    assert chosen.settings_.support == best
     assert chosen.support == "auto"
     # What is kept is what a fit with that support alone is.
     assert same_bits(chosen, alone[best])
@@ -67,25 +71,23 @@ def test_supports_that_must_be_chosen():
     early = time < 0.5
     below = SurvivalData.interval(np.where(early, -np.inf, time), np.where(early, 0.5, time))
     real = auto(**settings).fit(x, below)
-    assert real.settings_["support"] == "real"
+    assert real.settings_.support == "real"
     # A tail so heavy that most of time is in it.
     heavy = np.exp(1 + x[:, 0] + 2 * rng.laplace(size=400))
     log = auto(**settings).fit(x, (heavy, np.ones(400)))
-    assert log.settings_["support"] == "log"
+    assert log.settings_.support == "log"
 
 
 def test_events_at_zero_are_the_same_rows_for_all():
-    from aldsurv.models.neural.fitting import joint_fit as together
-
     time = TIME.copy()
     time[np.flatnonzero(EVENT)[:12]] = 0.0
     y = SurvivalData.right(time, EVENT)
     model = auto(max_epochs=6).fit(X, y)
-    first = auto(support="log")._prepare(X, y, None)
+    first = auto(support="log", max_epochs=6).prepare(X, y)
     smallest = time[time > 0].min()
     for support in SUPPORTS:
         alone = auto(support=support, max_epochs=6)
-        together._run([alone], [alone._prepare(X, y, None, first.rows)])
+        alone.adopt(train([prepare_alternative(first, alone.settings(), first.options)])[0])
         total = count = 0.0
         for one, rows in zip(alone.predict_members(X), first.rows.validation, strict=True):
             t, e = time[rows][:, None], EVENT[rows]
@@ -101,7 +103,7 @@ def test_events_at_zero_are_the_same_rows_for_all():
 def test_without_enough_held_out_events_it_is_log(settings):
     n = 150 if settings else 12
     model = auto(**settings).fit(X[:n], Y[:n])
-    assert model.settings_["support"] == "log"
+    assert model.settings_.support == "log"
     assert model.support_scores_ == {}
     assert same_bits(model, auto(support="log", **settings).fit(X[:n], Y[:n]))
 
@@ -115,47 +117,41 @@ def test_seeds_generators_and_fits_that_share_a_loop():
         assert model.support_scores_ == alone.support_scores_
     first, second = (auto(random_state=np.random.default_rng(5)).fit(X, Y) for _ in range(2))
     assert same_bits(first, second)
-    known = auto(random_state=np.random.default_rng(5), support=first.settings_["support"]).fit(X, Y)
+    known = auto(random_state=np.random.default_rng(5), support=first.settings_.support).fit(X, Y)
     assert same_bits(first, known)
 
 
 def test_a_support_that_cannot_be_trained_is_left_out(monkeypatch):
-    from aldsurv.models.neural.fitting import joint_fit as together
-
-    run = together._run
-
-    def fails(estimators, prepared):
-        if prepared[0].settings["support"] in broken:
+    def fails(tasks):
+        if tasks[0].model.support in broken:
             raise TrainingError("the loss is no longer a finite number")
-        run(estimators, prepared)
+        return run_loop(tasks)
 
-    monkeypatch.setattr(together, "_run", fails)
+    monkeypatch.setattr(train_module, "run_loop", fails)
     broken = {"real", "log"}
     models = fit_together([auto(random_state=seed) for seed in range(2)], [(X, Y)] * 2)
-    assert [model.settings_["support"] for model in models] == ["positive"] * 2
+    assert [model.settings_.support for model in models] == ["positive"] * 2
     broken = set(SUPPORTS)
     with pytest.raises(TrainingError):
         auto().fit(X, Y)
 
 
 def test_a_killed_fit_goes_on(tmp_path, monkeypatch):
-    from aldsurv.models.neural.fitting import joint_fit as together
+    path, trained = tmp_path / "part", []
 
-    path, run, trained = tmp_path / "part", together._run, []
-
-    def watched(estimators, prepared):
-        support = prepared[0].settings["support"]
+    def watched(tasks):
+        support = tasks[0].model.support
         if support == killed:
             raise MemoryError
         trained.append(support)
-        run(estimators, prepared)
+        return run_loop(tasks)
 
-    monkeypatch.setattr(together, "_run", watched)
+    monkeypatch.setattr(train_module, "run_loop", watched)
     killed = "real"
     with pytest.raises(MemoryError):
         auto(checkpoint=path).fit(X, Y)
     killed = None
-    with pytest.raises(DataError, match="no checkpoint of this run"):
+    with pytest.raises(DataError, match="not a checkpoint of this run"):
         auto(checkpoint=path).fit(X, Y.scaled(2.0))
     trained.clear()
     model = auto(checkpoint=path).fit(X, Y)
@@ -173,7 +169,7 @@ def test_interrupted_by_hand():
         raise KeyboardInterrupt
 
     model = auto(callbacks=[stop]).fit(X, Y)
-    assert (model.settings_["support"], model.history_.stopped_by, model.support_scores_) == ("log", "interrupt", {})
+    assert (model.settings_.support, model.history_.stopped_by, model.support_scores_) == ("log", "interrupt", {})
 
 
 # ---- summaries
@@ -181,7 +177,7 @@ def test_interrupted_by_hand():
 
 def point_scores(model, x, y):
     """Both scores of each summary from their definitions, in loops over rows and pairs."""
-    prepared, members = model._prepare(x, y, None), model.predict_members(x)
+    prepared, members = model.prepare(x, y), model.predict_members(x)
     time, event, last = y.time, y.event, float(np.unique(y.time)[-1])
     end = np.quantile(time, 0.9)
 
@@ -262,7 +258,7 @@ def test_another_summary_must_be_clearly_better():
         assert scores["median"][1] == 0
     few = y[:12]
     assert few.n_events < 10
-    assert chosen_points([HeldRows(blurred[:12], few, rows[:12])], few, 1e9) == ("median", "median", {})
+    assert chosen_points([HeldRows(blurred[:12], few, rows[:12])], few, 1e9) == PointChoice("median", "median", {})
 
 
 def test_standard_errors_by_drawing_rows_again():
@@ -289,7 +285,8 @@ def test_two_summaries_for_two_uses(kind, tmp_path):
     assert same_bits(model, plain)
     assert (plain.error_point_, plain.ranking_point_, plain.point_scores_) == ("median", "median", {})
     # Whatever was chosen, each use has its own.
-    model.chosen_points_ = "restricted_mean", "mode"
+    points = replace(model.fitted_.points, error="restricted_mean", ranking="mode")
+    model.adopt(replace(model.fitted_, points=points))
     d = model.predict_distribution(X)
     np.testing.assert_array_equal(model.predict_time(X), d.restricted_mean(model.unique_times_[-1]))
     np.testing.assert_array_equal(model.predict(X), -d.mode())
@@ -317,7 +314,7 @@ def test_around_another_model(kind):
     model = kind(quick(point="auto", members=2, validation=0.4), validation=0.3, random_state=0)
     model.fit(X, Y)
     inner = model.estimator_
-    inner.chosen_points_ = "mean", "mode"
+    inner.adopt(replace(inner.fitted_, points=replace(inner.fitted_.points, error="mean", ranking="mode")))
     d = model.predict_distribution(X)
     np.testing.assert_array_equal(model.predict_time(X), d.mean())
     np.testing.assert_array_equal(model.predict(X), -d.mode())
@@ -333,7 +330,7 @@ sys.meta_path.insert(0, Refused())
 import numpy as np, aldsurv
 model = aldsurv.load(sys.argv[1])
 rows = np.random.default_rng(0).normal(size=(5, 3))
-assert model.settings_["support"] in model.support_scores_
+assert model.settings_.support in model.support_scores_
 answers = [model.predict(rows), model.predict_time(rows), *model.predict_time_band(rows), *model.predict_spread(rows)]
 answers += [*model.predict_survival_band(rows, [1.0, 9.0]), *model.predict_spread(rows, horizon=20.0)]
 sys.stdout.buffer.write(b"".join(np.ascontiguousarray(answer).tobytes() for answer in answers))
@@ -368,11 +365,11 @@ def test_files(tmp_path):
 
 
 def test_what_is_refused():
-    with pytest.raises(ParameterError, match="support must be one of real, positive, log, auto, but is 'any'"):
+    with pytest.raises(ParameterError, match="support must be one of 'real', 'positive', 'log', 'auto', but is 'any'"):
         quick(support="any").fit(X, Y)
-    with pytest.raises(ParameterError, match="point must be one of mean, median, mode, restricted_mean, auto, but"):
+    with pytest.raises(ParameterError, match=r"point must be one of .*'restricted_mean', 'auto', but"):
         quick(point="best").fit(X, Y)
     # It ranks by its log risk.
-    with pytest.raises(ParameterError, match="point must be one of mean, median, mode, restricted_mean, but is 'auto'"):
+    with pytest.raises(ParameterError, match=r"point must be one of .*'restricted_mean', but is 'auto'"):
         DeepSurv(point="auto").fit(X, Y)
-    assert ALDSurvival("paper")._settings()["support"] == "real"
+    assert ALDSurvival("paper").settings().support == "real"

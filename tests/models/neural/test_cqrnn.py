@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from sklearn.linear_model import QuantileRegressor
@@ -8,6 +10,7 @@ import aldsurv
 from aldsurv import SurvivalData
 from aldsurv.distributions import LogNormal, Mixture, QuantileKnots
 from aldsurv.errors import CensoringError, DataError, ParameterError
+from aldsurv.files.model_file import read_model_file, write_model_file
 from aldsurv.losses.quantile_objective import QuantileObjective
 from aldsurv.models import fit_together
 from aldsurv.models.neural.cqrnn import CQRNN
@@ -99,21 +102,21 @@ def test_the_sequential_networks_come_one_after_the_other():
         "start": "random",
     }
     model = CQRNN(**settings).fit(x, known)
-    network, raw = model.network_, model._raw(x)
+    network, raw = model.fitted_.network, model.predict_outputs(x)
     assert (network.hidden, network.head_hidden, network.outputs) == ((), (8,), 3)
     assert (model.history_.epochs, model.history_.train_loss.shape) == (9, (9, 2))
     # The first knows nothing of what had happened by the censoring times: those rows lie at y*.
     seen = np.where(known.event, known.time, 2.0 * known.time.max())
     first = CQRNN(**settings).fit(x, (seen, np.ones(300)))
-    np.testing.assert_array_equal(first._raw(x)[..., 0], raw[..., 0])
-    assert not np.array_equal(first._raw(x)[..., 1], raw[..., 1])
+    np.testing.assert_array_equal(first.predict_outputs(x)[..., 0], raw[..., 0])
+    assert not np.array_equal(first.predict_outputs(x)[..., 1], raw[..., 1])
     # A later quantile does not touch those before it.
     fewer = CQRNN(**{**settings, "quantiles": (0.25, 0.5)}).fit(x, known)
-    np.testing.assert_array_equal(fewer._raw(x), raw[..., :2])
+    np.testing.assert_array_equal(fewer.predict_outputs(x), raw[..., :2])
     # The levels that the second stage was told: that of the first quantile where it is beyond the time.
     from aldsurv.models.neural.fitting.quantile_stages import _levels_of_censoring
 
-    prepared = CQRNN(**settings)._prepare(x, known, None)
+    prepared = CQRNN(**settings).prepare(x, known)
     found = _levels_of_censoring(prepared, raw[..., :1])
     beyond = raw[..., 0] > known.time
     np.testing.assert_array_equal(found[~beyond], 1.0)
@@ -125,7 +128,8 @@ def test_sequential_fits_that_share_a_loop():
     sets = [censored(120, seed)[:2] for seed in range(2)]
     models = fit_together([CQRNN(**settings) for _ in sets], sets)
     for model, given in zip(models, sets, strict=True):
-        np.testing.assert_array_equal(model._raw(given[0]), CQRNN(**settings).fit(*given)._raw(given[0]))
+        alone = CQRNN(**settings).fit(*given)
+        np.testing.assert_array_equal(model.predict_outputs(given[0]), alone.predict_outputs(given[0]))
 
 
 def test_an_interrupt_between_quantiles_leaves_no_half_a_model():
@@ -160,7 +164,7 @@ def test_members_of_the_sequential_algorithm_stop_by_themselves():
     assert model.history_.validation_loss.shape == (model.history_.epochs, 3)
     alone = CQRNN(**{**settings, "members": 2}).fit(x, known)
     # Seeds of members do not depend on how many there are, but which rows are held out goes by the share alone.
-    np.testing.assert_array_equal(alone._raw(x), model._raw(x)[:2])
+    np.testing.assert_array_equal(alone.predict_outputs(x), model.predict_outputs(x)[:2])
 
 
 @pytest.mark.parametrize("algorithm", ["grid", "sequential"])
@@ -170,18 +174,19 @@ def test_saved_and_loaded(algorithm, tmp_path):
     loaded = aldsurv.load(model.save(tmp_path / "model"))
     first, second = (fitted.predict_distribution(x).survival([1.0, 3.0]) for fitted in (model, loaded))
     assert first.tobytes() == second.tobytes()
-    assert loaded.learned_["y_star"] == pytest.approx(2.0 * known.time.max())
+    assert loaded.y_star_ == pytest.approx(2.0 * known.time.max())
     assert "3 quantiles" in loaded.summary()
 
 
 def test_a_damaged_file_is_refused(tmp_path):
     x, known, _ = censored(60)
     model = CQRNN(**SMALL).fit(x, known)
-    for learned in ({}, {**model.learned_, "y_star": np.array([-1.0])}, {**model.learned_, "more": np.ones(1)}):
-        broken = CQRNN(**SMALL).fit(x, known)
-        broken.learned_ = learned
+    document, arrays = read_model_file(model.save(tmp_path / "model"))
+    without = {name: array for name, array in arrays.items() if not name.startswith("learned.")}
+    for changed in (without, {**arrays, "learned.y_star": np.array([-1.0])}, {**arrays, "learned.more": np.ones(1)}):
+        write_model_file(tmp_path / "broken", document, changed)
         with pytest.raises(aldsurv.errors.ModelFileError):
-            aldsurv.load(broken.save(tmp_path / "broken"))
+            aldsurv.load(tmp_path / "broken")
 
 
 def test_quantiles_never_cross_or_are_sorted():
@@ -201,11 +206,11 @@ def test_members_are_mixed():
     model = CQRNN(**{**SMALL, "members": 3}).fit(x, known)
     predicted = model.predict_distribution(x)
     assert isinstance(predicted, Mixture)
-    raw = model._raw(x)
+    raw = model.predict_outputs(x)
     gaps = np.logaddexp(raw[..., 1:], 0)
-    spread = model.learned_["log_spread"][0]
+    spread = model.fitted_.extras.log_spread
     quantiles = np.exp(spread * np.stack([raw[..., 0] - gaps[..., 0], raw[..., 0], raw[..., 0] + gaps[..., 1]], -1))
-    parts = [QuantileKnots((0.25, 0.5, 0.75), own * model.time_scale_) for own in quantiles]
+    parts = [QuantileKnots((0.25, 0.5, 0.75), own * model.fitted_.time_scale) for own in quantiles]
     wanted = np.mean([part.cdf([2.0, 5.0]) for part in parts], axis=0)
     np.testing.assert_allclose(predicted.cdf([2.0, 5.0]), wanted, rtol=1e-9)
 
@@ -231,13 +236,13 @@ def test_y_star_is_a_factor_or_a_time():
     factor = CQRNN(**{**SMALL, "y_star": 1.5}).fit(x, known)
     value = CQRNN(**{**SMALL, "y_star": 1.5 * largest, "y_star_kind": "value"}).fit(x, known)
     np.testing.assert_allclose(factor.predict(x), value.predict(x), rtol=1e-4)
-    assert factor.learned_["y_star"] == pytest.approx(1.5 * largest)
+    assert factor.y_star_ == pytest.approx(1.5 * largest)
     # A row without weight has no say in what the largest time is.
     weight = np.ones(201)
     weight[200] = 0.0
     more = np.append(known.time, 1e6), np.append(known.event, False)
     weighted = CQRNN(**SMALL).fit(np.vstack([x, x[:1]]), more, sample_weight=weight)
-    assert weighted.learned_["y_star"] == pytest.approx(2.0 * largest)
+    assert weighted.y_star_ == pytest.approx(2.0 * largest)
 
 
 def test_y_star_matters_only_to_quantiles_beyond_it():
@@ -290,7 +295,7 @@ def test_a_flag_touches_its_row_only():
 
 
 def test_the_paper_s_recipe():
-    settings = CQRNN("paper")._settings()
+    settings = asdict(CQRNN("paper").settings())
     assert settings["quantiles"] == pytest.approx(np.arange(1, 10) / 10)
     assert (settings["y_star"], settings["y_star_kind"], settings["algorithm"]) == (1.2, "factor", "grid")
     assert (settings["hidden"], settings["activation"], settings["weight_decay"]) == ((100, 100), "relu", 1e-4)
@@ -306,8 +311,8 @@ def test_the_paper_s_recipe():
         ({"quantiles": (0.0, 0.5)}, "two or more increasing probabilities"),
         ({"quantiles": "many"}, "two or more increasing probabilities"),
         ({"y_star": 1.0}, "factor above 1"),
-        ({"y_star": "far"}, "factor above 1"),
-        ({"y_star": -1.0, "y_star_kind": "value"}, "a time above 0"),
+        ({"y_star": "far"}, "y_star must be a number above 0"),
+        ({"y_star": -1.0, "y_star_kind": "value"}, "y_star must be a number above 0"),
         ({"y_star": 1e-3, "y_star_kind": "value"}, "beyond the largest time"),
         ({"y_star_kind": "time"}, "y_star_kind must be 'factor' or 'value'"),
         ({"algorithm": "both"}, "algorithm must be 'grid' or 'sequential'"),

@@ -10,7 +10,7 @@ import aldsurv
 from aldsurv import SurvivalData
 from aldsurv.distributions import QuantileKnots, Step
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.models.neural.deephit import DeepHit
+from aldsurv.models.neural.deephit import BinExtras, BinNetwork, DeepHit
 from aldsurv.networks import Architecture
 from aldsurv.nonparametric.aalen_johansen import aalen_johansen
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
@@ -83,7 +83,7 @@ def test_an_ensemble_is_the_mean_of_its_members():
     together = quick(members=3).fit(x, y)
     ends = together.bin_ends_
     whole = together.predict_distribution(x)
-    chances = torch.softmax(torch.nn.functional.pad(torch.from_numpy(together._raw(x)), (0, 1)), -1)
+    chances = torch.softmax(torch.nn.functional.pad(torch.from_numpy(together.predict_outputs(x)), (0, 1)), -1)
     expected = 1 - chances[..., :-1].cumsum(-1).mean(0).numpy()
     np.testing.assert_allclose(whole.survival(ends), expected, atol=1e-12)
     # Straight between the ends of the bins.
@@ -150,7 +150,7 @@ def test_other_kinds_of_rows_are_refused():
         ("scheme", "equal", "scheme must be 'equidistant' or 'quantile', but is 'equal'"),
         ("censoring", "up", "censoring must be 'rounded' or 'interpolated', but is 'up'"),
         ("interpolation", "cubic", "interpolation must be 'linear' or 'step', but is 'cubic'"),
-        ("alpha", 1.5, "alpha must be a share from 0 to 1, but is 1.5"),
+        ("alpha", 1.5, "alpha must be a number from 0 to 1 .a share of the loss., but is 1.5"),
         ("sigma", 0.001, "sigma must be a number from 0.02 on, but is 0.001"),
     ],
 )
@@ -187,9 +187,19 @@ def test_saved_and_loaded(tmp_path):
 )
 def test_what_a_file_may_not_hold(learned):
     network = Architecture(inputs=2, outputs=3, head_hidden=())
-    quick()._check_learned({"durations": 3}, network, 1, {"bin_ends": np.arange(1.0, 4.0)})
+    model = BinNetwork(durations=3)
+    model.check_fitted(network, 1, BinExtras.from_file({"bin_ends": np.arange(1.0, 4.0)}, {}))
     with pytest.raises(ParameterError):
-        quick()._check_learned({"durations": 3}, network, 1, learned)
+        model.check_fitted(network, 1, BinExtras.from_file(learned, {}))
+
+
+@pytest.mark.parametrize("causes", ["death", [1], [], ["death", "relapse"], {"death": 1}])
+def test_causes_that_a_file_may_not_hold(causes):
+    network = Architecture(inputs=2, outputs=3, head_hidden=())
+    ends = {"bin_ends": np.arange(1.0, 4.0)}
+    BinNetwork(durations=3).check_fitted(network, 1, BinExtras.from_file(ends, {"causes": ["death"]}))
+    with pytest.raises(ParameterError):
+        BinNetwork(durations=3).check_fitted(network, 1, BinExtras.from_file(ends, {"causes": causes}))
 
 
 def test_the_paper_recipe_does_what_pycox_does():

@@ -99,7 +99,7 @@ def test_loading_with_the_wrong_module(tmp_path):
         with pytest.raises(ModelFileError):
             aldsurv.load(path, encoder=wrong)
     plain = quick().fit(LEVEL[:, None], Y).save(tmp_path / "plain")
-    with pytest.raises(ModelFileError, match="encoder has no use"):
+    with pytest.raises(ModelFileError, match="encoder must be None"):
         aldsurv.load(plain, encoder=Convolution)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -192,7 +194,7 @@ PAPER = {
 
 def paper_outputs(model, x):
     """The network of the paper, written down once more: h = relu(W x + b) + P x, then a head for each parameter."""
-    w = {name: array[0].astype(float) for name, array in model.weights_.items()}
+    w = {name: array[0].astype(float) for name, array in model.fitted_.weights.items()}
     x = (x - x.mean(0)) / x.std(0)
     both = np.clip(x, -5, 5) @ w["hidden0.weight"]
     h = np.maximum(both[:, :32] + w["hidden0.bias"], 0) + both[:, 32:]
@@ -206,9 +208,9 @@ def paper_outputs(model, x):
 
 def test_the_paper_s_network_and_training():
     model = ALDSurvival("paper", random_state=0).fit(X, Y)
-    assert {name: model.settings_[name] for name in PAPER} == PAPER
+    assert {name: getattr(model.settings_, name) for name in PAPER} == PAPER
     # W (d, 32) and b, P (d, 32) without bias; three heads (32, 32) with bias; three outputs of 32 and a bias.
-    d, count = 3, sum(array.size for array in model.weights_.values())
+    d, count = 3, sum(array.size for array in model.fitted_.weights.values())
     assert count == (d * 32 + 32) + d * 32 + 3 * (32 * 32 + 32) + 3 * (32 + 1)
     theta, sigma, kappa = paper_outputs(model, X)
     predicted, unit = model.predict_distribution(X), np.median(TIME)
@@ -218,7 +220,7 @@ def test_the_paper_s_network_and_training():
     assert type(predicted).__name__ == "AsymmetricLaplace"
     history = model.history_
     assert history.stopped_by == "patience"
-    assert history.epochs == history.best_epoch[0] + model.settings_["patience"]
+    assert history.epochs == history.best_epoch[0] + model.settings_.patience
     assert set(history.learning_rate) == {0.01}
     np.testing.assert_allclose(model.predict_time(X), predicted.mean())
 
@@ -229,14 +231,14 @@ def test_the_paper_s_network_and_training():
      ("learning_rate", 0.001), ("clip_features", 3.0), ("point", "median"), ("patience", 4), ("dropout", 0)],
 )  # fmt: skip
 def test_one_parameter_changes_one_setting(name, value):
-    plain = ALDSurvival("paper", max_epochs=1).fit(X, Y).settings_
-    changed = ALDSurvival("paper", max_epochs=1, **{name: value}).fit(X, Y).settings_
+    plain = asdict(ALDSurvival("paper", max_epochs=1).fit(X, Y).settings_)
+    changed = asdict(ALDSurvival("paper", max_epochs=1, **{name: value}).fit(X, Y).settings_)
     assert changed == {**plain, name: value}
     assert plain[name] != value
 
 
 def test_the_default_recipe_differs_where_it_says():
-    settings = ALDSurvival(max_epochs=1).fit(X, Y).settings_
+    settings = asdict(ALDSurvival(max_epochs=1).fit(X, Y).settings_)
     assert (settings["support"], settings["members"], settings["start"]) == ("log", 5, "marginal")
     assert (settings["components"], settings["shapes"], settings["bins"], settings["head_hidden"]) == (
         5,
@@ -250,7 +252,7 @@ def test_the_default_recipe_differs_where_it_says():
 
 def test_pieces_of_columns_only_where_they_have_a_place(monkeypatch):
     assert quick(max_epochs=1).fit(X, Y).features_.width == 3 * 9
-    monkeypatch.setattr("aldsurv.models.neural.neural_survival._MOST_BINNED", 199)
+    monkeypatch.setattr("aldsurv.models.neural.ald._MOST_BINNED", 199)
     assert quick(max_epochs=1).fit(X, Y).features_.width == 3
     assert quick(max_epochs=1).fit(X[:199], Y[:199]).features_.width == 3 * 9
     assert quick(max_epochs=1, bins=2).fit(X, Y).features_.width == 3 * 3

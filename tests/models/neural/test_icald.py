@@ -38,15 +38,15 @@ def test_the_prediction_is_the_mean_over_random_levels(fitted):
     assert isinstance(predicted, MixedAsymmetricLaplace)
     assert predicted.theta.shape == (5, 2 * 48)
     levels = np.random.default_rng(0).random(20_000)
-    raw = forward(model.network_, model.weights_, model.features_.transform(x[:5]), levels)
+    raw = forward(model.fitted_.network, model.fitted_.weights, model.features_.transform(x[:5]), levels)
     times = np.quantile(small_data(200)[1].time, [0.1, 0.3, 0.5, 0.7, 0.9])
-    theta = np.exp(raw[..., 0]) if model.settings_["theta_link"] == "exp" else raw[..., 0]
+    theta = np.exp(raw[..., 0]) if model.settings_.theta_link == "exp" else raw[..., 0]
     drawn = []
     for own, place in zip(raw, theta, strict=True):
         sigma, kappa = np.exp(own[..., 1:]).transpose(2, 0, 1)
-        each = MixedAsymmetricLaplace(place, sigma, kappa, support=model.settings_["support"])
-        parts = np.stack([part.survival(times / model.time_scale_) for part in each.components[::200]])
-        drawn.append((each.survival(times / model.time_scale_), parts.std(axis=0) / np.sqrt(20_000)))
+        each = MixedAsymmetricLaplace(place, sigma, kappa, support=model.settings_.support)
+        parts = np.stack([part.survival(times / model.fitted_.time_scale) for part in each.components[::200]])
+        drawn.append((each.survival(times / model.fitted_.time_scale), parts.std(axis=0) / np.sqrt(20_000)))
     wanted = np.mean([mean for mean, _ in drawn], axis=0)
     error = np.sqrt(np.sum([error**2 for _, error in drawn], axis=0)) / 2
     assert (np.abs(predicted.survival(times) - wanted) < 5 * error + 1e-6).all()
@@ -183,7 +183,7 @@ def test_every_kind_of_row_an_encoder_and_a_checkpoint(tmp_path):
     rows = SurvivalData.interval(lower, upper, entry=np.where(np.isfinite(lower), entry, -np.inf))
     assert np.isfinite(ICALDSurvival(**QUICK).fit(x, rows).predict(x)).all()
     model = ICALDSurvival(encoder=lambda: torch.nn.Linear(3, 5), **QUICK).fit(x.astype(np.float32), y)
-    assert model.network_.inputs == 5
+    assert model.fitted_.network.inputs == 5
     assert np.isfinite(model.predict(x.astype(np.float32))).all()
 
     def stop(report):
@@ -278,9 +278,9 @@ def test_a_damaged_file_is_refused(saved, tmp_path, damage):
 def test_what_is_refused():
     x, y = small_data(60)
     for settings, message in (
-        ({"likelihood_share": 0.0}, "likelihood_share must be above 0"),
-        ({"likelihood_share": 1.5}, "likelihood_share must be above 0"),
-        ({"target": "quantile"}, "target must be one of cdf, pinball"),
+        ({"likelihood_share": 0.0}, "likelihood_share must be a number above 0"),
+        ({"likelihood_share": 1.5}, "likelihood_share must be a number above 0 and at most 1"),
+        ({"target": "quantile"}, "target must be 'cdf' or 'pinball'"),
         ({"nodes": 0}, "nodes must be a whole number"),
         ({"level_units": ()}, "level_units must be sizes"),
         ({"level_units": (0,)}, "level_units must be"),
@@ -289,7 +289,7 @@ def test_what_is_refused():
         with pytest.raises(ParameterError, match=message):
             ICALDSurvival(**{**QUICK, **settings}).fit(x, y)
     for settings, message in (
-        ({"likelihood_share": "much"}, "likelihood_share must be above 0"),
+        ({"likelihood_share": "much"}, "likelihood_share must be a number above 0"),
         ({"folds": 1}, "folds must be"),
         ({"members": 0}, "members must be"),
         ({"stopping": 1.0}, "stopping must be"),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -116,7 +118,7 @@ def test_an_event_at_time_0_came_before_the_first_later_one():
 
 
 def test_recipes():
-    paper = LogNormalSurvival("paper")._settings()
+    paper = asdict(LogNormalSurvival("paper").settings())
     assert paper["hidden"] == (100, 100)
     assert (paper["activation"], paper["optimizer"], paper["learning_rate"]) == ("relu", "adam", 0.01)
     assert (paper["batch_size"], paper["validation"], paper["patience"], paper["members"]) == (128, 0.0, 0, 1)
@@ -135,7 +137,7 @@ def test_the_file_holds_the_two_parameters(tmp_path):
     model = LogNormalSurvival(**{**QUICK, "max_epochs": 2, "members": 2}).fit(x, (time, np.ones(100)))
     loaded = aldsurv.load(model.save(tmp_path / "model"))
     np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
-    raw = model._raw(x)
-    parts = [stats.lognorm(np.logaddexp(r[:, 1], 0), scale=np.exp(r[:, 0]) * model.time_scale_) for r in raw]
+    raw = model.predict_outputs(x)
+    parts = [stats.lognorm(np.logaddexp(r[:, 1], 0), scale=np.exp(r[:, 0]) * model.fitted_.time_scale) for r in raw]
     wanted = np.mean([part.sf(1.5) for part in parts], axis=0)
     np.testing.assert_allclose(loaded.predict_distribution(x).survival(1.5), wanted, rtol=1e-9)

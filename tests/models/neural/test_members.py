@@ -11,7 +11,7 @@ from aldsurv import SurvivalData
 from aldsurv.distributions import LogAsymmetricLaplace, Mixture
 from aldsurv.errors import ParameterError
 from aldsurv.models import fit_together
-from aldsurv.models.neural.fitting.joint_fit import _run
+from aldsurv.models.neural.fitting import train as train_module
 from aldsurv.models.neural.fitting.preparation import Rows, member_seeds, split_for_members
 from models.rows import data, draw, quick, same_bits
 
@@ -21,7 +21,7 @@ Y = SurvivalData.right(TIME, EVENT)
 
 def member(model, k):
     """The weights of one member, as an ensemble of its own."""
-    return {name: array[k : k + 1] for name, array in model.weights_.items()}
+    return {name: array[k : k + 1] for name, array in model.fitted_.weights.items()}
 
 
 def equal(first, second):
@@ -35,7 +35,7 @@ def test_the_prediction_is_the_mixture_of_the_members():
     alone = []
     for k in range(4):
         one = quick(members=1, components=1)
-        one.__dict__.update({**model.__dict__, "weights_": member(model, k)})
+        one.adopt(dataclasses.replace(model.fitted_, weights=member(model, k)))
         alone.append(one.predict_distribution(X))
         assert isinstance(alone[-1], LogAsymmetricLaplace)
     times = np.linspace(0.5, 60, 30)
@@ -85,11 +85,11 @@ def test_a_member_trains_alone_as_among_others():
     model = quick(members=5, max_epochs=30, learning_rate=0.02, patience=3).fit(X, Y)
     # They end at different times, which must not matter either.
     assert len(set(model.history_.best_epoch)) > 1
-    prepared = quick(members=5, max_epochs=30, learning_rate=0.02, patience=3)._prepare(X, Y, None)
+    prepared = quick(members=5, max_epochs=30, learning_rate=0.02, patience=3).prepare(X, Y)
     for k in (0, 2, 4):
         rows = Rows([prepared.rows.train[k]], [prepared.rows.validation[k]])
         alone = quick(max_epochs=30, learning_rate=0.02, patience=3)
-        _run([alone], [dataclasses.replace(prepared, seeds=[prepared.seeds[k]], rows=rows)])
+        alone.adopt(train_module.train([dataclasses.replace(prepared, seeds=[prepared.seeds[k]], rows=rows)])[0])
         assert equal(member(alone, 0), member(model, k))
         assert alone.history_.best_epoch[0] == model.history_.best_epoch[k]
     assert not equal(member(model, 0), member(model, 1))
@@ -109,7 +109,7 @@ def test_ten_seeds_at_once_are_ten_fits(settings):
         np.testing.assert_array_equal(model.history_.best_loss, alone.history_.best_loss)
         np.testing.assert_array_equal(model.unique_times_, alone.unique_times_)
         assert model.trained_on_ == alone.trained_on_
-        assert model.time_scale_ == alone.time_scale_
+        assert model.fitted_.time_scale == alone.fitted_.time_scale
 
 
 def unlike():

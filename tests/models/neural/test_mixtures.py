@@ -74,7 +74,7 @@ def test_no_spike_stands_on_repeated_times(support, shapes):
     finer = quick(support=support, components=3, shapes=shapes, max_epochs=60).fit(
         x, SurvivalData.right(100 * time, np.ones(600))
     )
-    assert finer.learned_["least_scale"] == pytest.approx(model.learned_["least_scale"])
+    assert finer.fitted_.extras.least_scale == pytest.approx(model.fitted_.extras.least_scale)
 
 
 @both_shapes
@@ -91,7 +91,7 @@ def test_no_component_is_dead(support, shapes):
 
 def test_tied_shapes_are_the_same_for_every_row():
     d = quick(components=3, shapes="tied").fit(X, Y).predict_distribution(X)
-    least = quick(components=3, shapes="tied").fit(X, Y).learned_["least_scale"]
+    least = quick(components=3, shapes="tied").fit(X, Y).fitted_.extras.least_scale
     np.testing.assert_allclose(d.kappa, np.broadcast_to(d.kappa[:1], d.kappa.shape))
     ratio = (d.sigma - least) / (d.sigma - least)[:, :1]
     np.testing.assert_allclose(ratio, np.broadcast_to(ratio[:1], ratio.shape), rtol=1e-9)
@@ -106,8 +106,8 @@ def test_one_component_is_the_model_without_mixtures():
     plain, one = quick(components=1).fit(X, Y), quick(components=1, shapes="free").fit(X, Y)
     assert same_bits(plain, one)
     assert isinstance(one.predict_distribution(X), LogAsymmetricLaplace)
-    assert one.learned_ == {}
-    assert one.network_.outputs == 3
+    assert one.fitted_.extras.least_scale is None
+    assert one.fitted_.network.outputs == 3
     assert one.parameter_names == ("theta", "sigma", "kappa")
 
 
@@ -116,7 +116,7 @@ def test_members_are_one_flat_mixture():
     d = model.predict_distribution(X)
     assert isinstance(d, MixedAsymmetricLaplace)
     assert d.weights.shape == (150, 6)
-    parts = [model._member_distribution(raw, k, X).scaled(model.time_scale_) for k, raw in enumerate(model._raw(X))]
+    parts = model.predict_members(X)
     times = np.linspace(1, 40, 7)
     np.testing.assert_allclose(d.cdf(times), np.mean([part.cdf(times) for part in parts], axis=0), rtol=1e-12)
     told = model.predict_parameters(X)
@@ -144,7 +144,7 @@ def test_files_from_before_there_were_mixtures(tmp_path):
         document[entries] = {k: v for k, v in document[entries].items() if k not in ("components", "shapes")}
     write_model_file(tmp_path / "before", document, arrays)
     loaded = aldsurv.load(tmp_path / "before")
-    assert loaded.settings_["components"] == 1
+    assert loaded.settings_.components == 1
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 

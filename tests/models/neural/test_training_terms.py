@@ -59,7 +59,7 @@ def test_alone_together_and_from_a_file_are_the_same_bits(tmp_path, components):
     alone.save(tmp_path / "model.aldsurv")
     again = load(tmp_path / "model.aldsurv")
     assert_array_equal(again.predict_distribution(z).survival([1.0, 5.0]), expected)
-    assert (again.settings_["calibration"], again.settings_["crps"]) == (0.5, 0.25)
+    assert (again.settings_.calibration, again.settings_.crps) == (0.5, 0.25)
 
 
 def test_zero_is_as_if_there_were_none_and_more_is_not():

@@ -12,14 +12,14 @@ import pytest
 
 from aldsurv import ALDSurvival, DeepSurv, SurvivalData, datasets
 from aldsurv.cli.main import main
-from aldsurv.cli.shared.option_words import in_options
+from aldsurv.cli.shared.error_text import error_line
 from aldsurv.distributions import Exponential, Step
 from aldsurv.errors import NoSkillWarning, TrainingError
-from aldsurv.models.neural.fitting import joint_fit as together
-from aldsurv.models.neural.fitting import skill_check
+from aldsurv.models.neural.fitting import held_out, skill_check, train
 from aldsurv.models.neural.fitting.joint_fit import fit_together
 from aldsurv.models.neural.fitting.preparation import split_for_members
 from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier
+from aldsurv.models.neural.fitting.train import run_loop
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.registry import MODELS
 from models.rows import same_bits
@@ -39,7 +39,7 @@ def test_a_hundred_rows_of_six_thousand_columns():
     x, y = wide(120, 6000)
     model = ALDSurvival(members=1, max_epochs=4, random_state=0, progress=False).fit(x, y)
     assert model.features_.width == 6000
-    assert model.settings_["learning_rate"] == pytest.approx(0.01 / 6)
+    assert model.settings_.learning_rate == pytest.approx(0.01 / 6)
     assert np.isfinite(model.predict_distribution(x).quantile([0.1, 0.5, 0.9])).all()
 
 
@@ -54,7 +54,7 @@ def test_pieces_of_columns_up_to_250(columns, inputs, kind):
 def test_shorter_steps_only_where_the_recipe_decides():
     x, y = wide(40, 1250)
     rates = {
-        name: DeepSurv(**given, members=1, max_epochs=1, progress=False).fit(x, y).settings_["learning_rate"]
+        name: DeepSurv(**given, members=1, max_epochs=1, progress=False).fit(x, y).settings_.learning_rate
         for name, given in {"default": {}, "given": {"learning_rate": 0.003}, "paper": {"recipe": "paper"}}.items()
     }
     assert rates == {"default": pytest.approx(0.003 * 0.8), "given": 0.003, "paper": 0.01}
@@ -62,16 +62,16 @@ def test_shorter_steps_only_where_the_recipe_decides():
 
 def restarting(monkeypatch, highest: float, seeds=(0,)) -> list[float]:
     """Let trainings of these seeds go wrong above a learning rate, and note the rates that were tried."""
-    run, tried = together._run, []
+    tried = []
 
-    def sometimes(estimators, prepared):
-        rates = [float(own.settings["learning_rate"]) for own in prepared]
-        if any(rate > highest and model.random_state in seeds for rate, model in zip(rates, estimators, strict=True)):
+    def sometimes(tasks):
+        rates = [float(task.model.learning_rate) for task in tasks]
+        if any(rate > highest and task.options.seed in seeds for rate, task in zip(rates, tasks, strict=True)):
             tried.append(rates[0])
             raise TrainingError("the loss is no longer a finite number")
-        run(estimators, prepared)
+        return run_loop(tasks)
 
-    monkeypatch.setattr(together, "_run", sometimes)
+    monkeypatch.setattr(train, "run_loop", sometimes)
     return tried
 
 
@@ -98,7 +98,7 @@ def test_only_who_went_wrong_starts_anew(monkeypatch):
     alone = [model.fit(x, y) for model in models()]
     restarting(monkeypatch, 2e-3, seeds=(1,))
     joint = fit_together(models(), [(x, y)] * 3)
-    assert [model.settings_["learning_rate"] for model in joint] == pytest.approx([0.01, 0.001, 0.01])
+    assert [model.settings_.learning_rate for model in joint] == pytest.approx([0.01, 0.001, 0.01])
     assert same_bits(joint[0], alone[0])
     assert same_bits(joint[2], alone[2])
 
@@ -233,7 +233,8 @@ def table(path: Path, n: int = 80) -> list[str]:
 
 
 def test_the_command_line_says_so_once(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(skill_check, "gain_over_kaplan_meier", lambda parts, repeats=1.0: Gain(-0.3, 0.01, 0.0))
+    for module in (skill_check, held_out):
+        monkeypatch.setattr(module, "gain_over_kaplan_meier", lambda parts, repeats=1.0: Gain(-0.3, 0.01, 0.0))
     command = [*table(tmp_path / "t.csv"), "--model", "lognormal", "--members", "1"]
     assert main(command) == 0
     notes = capsys.readouterr().err
@@ -290,19 +291,7 @@ def test_training_that_cannot_go_on(columns):
     with pytest.raises(TrainingError) as error:
         model.fit(x, y)
     assert advice(str(error.value))
-    told = in_options(str(error.value))
+    told = error_line(error.value)
     assert not advice(told)
     assert told.endswith(".")
     assert "  " not in told
-
-
-def test_advice_of_other_messages():
-    for message in (
-        "5 columns cannot be learned from 3 events: a. Set ridge > 0 or leave columns out.",
-        "the likelihood grows without end. Set ridge > 0, join levels or leave columns out.",
-        "the coefficients are not unique. Leave one of them out, or set ridge > 0.",
-        "every weight is zero: no row would count. Give some rows a positive sample_weight.",
-        "there is no spread between members. Take an ensemble, such as ALDSurvival(members=5).",
-    ):
-        assert advice(message)
-        assert not advice(in_options(message))

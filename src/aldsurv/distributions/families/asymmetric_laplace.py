@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.parametric import POSITIVE, REAL, Parametric
@@ -44,6 +44,8 @@ class AsymmetricLaplace(Parametric):
     array([[1.   , 0.137, 0.004],
            [1.   , 1.   , 0.137]])
     """
+
+    events_at_zero: ClassVar[bool] = True
 
     theta: Array = field(metadata=REAL)
     sigma: Array = field(metadata=POSITIVE)
@@ -174,19 +176,21 @@ class AsymmetricLaplace(Parametric):
         return self.theta
 
     def _conditional(self, since: Array) -> SurvivalDistribution:
-        from aldsurv.distributions.wrappers.truncated import PositiveAsymmetricLaplace
+        from aldsurv.distributions.families.positive_asymmetric_laplace import PositiveAsymmetricLaplace
 
         if not bool(namespace(since).all(since >= 0)):
             return super()._conditional(since)
         # Counted from `since`, what is left is the family of positive times, with all its closed forms.
         remaining = self._shifted(-since)
-        return PositiveAsymmetricLaplace._trusted(**remaining._columns())._shifted(since)
+        return PositiveAsymmetricLaplace.from_checked(**remaining._columns())._shifted(since)
 
     def _scaled(self, factor: Array) -> AsymmetricLaplace:
-        return self._trusted(theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor)
+        return self.from_checked(theta=factor * self.theta, sigma=factor * self.sigma, kappa=self.kappa + 0 * factor)
 
     def _shifted(self, offset: Array) -> AsymmetricLaplace:
-        return self._trusted(theta=self.theta + offset, sigma=self.sigma + 0 * offset, kappa=self.kappa + 0 * offset)
+        return self.from_checked(
+            theta=self.theta + offset, sigma=self.sigma + 0 * offset, kappa=self.kappa + 0 * offset
+        )
 
 
 def _log_tail(z: Array, out: Array, back: Array, mass: Array, rest: Array, odds: Array) -> Array:

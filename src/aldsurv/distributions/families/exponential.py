@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 from aldsurv.distributions.families.parametric import POSITIVE, Parametric
 from aldsurv.distributions.numerics.backend import Array, namespace
@@ -27,6 +27,8 @@ class Exponential(Parametric):
     >>> Exponential(scale=4.0).hazard([1.0, 10.0])
     array([[0.25, 0.25]])
     """
+
+    events_at_zero: ClassVar[bool] = True
 
     scale: Array = field(metadata=POSITIVE)
 
@@ -69,4 +71,4 @@ class Exponential(Parametric):
         return 0 * self.scale
 
     def _scaled(self, factor: Array) -> Exponential:
-        return self._trusted(scale=factor * self.scale)
+        return self.from_checked(scale=factor * self.scale)

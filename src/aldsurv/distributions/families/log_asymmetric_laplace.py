@@ -45,7 +45,7 @@ class LogAsymmetricLaplace(LogTime):
 
     @property
     def _log_family(self) -> AsymmetricLaplace:
-        return AsymmetricLaplace._trusted(theta=self.theta, sigma=self.sigma, kappa=self.kappa)
+        return AsymmetricLaplace.from_checked(theta=self.theta, sigma=self.sigma, kappa=self.kappa)
 
     def _log_density_at_zero(self) -> Array:
         # f(t) ~ t^(1/left - 1): zero, finite or infinite at 0.
@@ -141,4 +141,4 @@ class LogAsymmetricLaplace(LogTime):
 
     def _scaled(self, factor: Array) -> LogAsymmetricLaplace:
         shift = namespace(factor).log(factor)
-        return self._trusted(theta=self.theta + shift, sigma=self.sigma + 0 * shift, kappa=self.kappa + 0 * shift)
+        return self.from_checked(theta=self.theta + shift, sigma=self.sigma + 0 * shift, kappa=self.kappa + 0 * shift)

@@ -33,11 +33,11 @@ class LogNormal(LogTime):
     """
 
     mu: Array = field(metadata=REAL)
-    sigma: Array = field(metadata=POSITIVE)
+    sigma: Array = field(metadata={**POSITIVE, "link": "softplus"})
 
     @property
     def _log_family(self) -> Normal:
-        return Normal._trusted(mu=self.mu, sigma=self.sigma)
+        return Normal.from_checked(mu=self.mu, sigma=self.sigma)
 
     def _residual(self, start: Array, stop: Array) -> Array:
         # By parts: the difference of t·S(t), plus the difference of E[T; T > t].
@@ -71,4 +71,4 @@ class LogNormal(LogTime):
         return namespace(self.mu).exp(self.mu - self.sigma**2)
 
     def _scaled(self, factor: Array) -> LogNormal:
-        return self._trusted(mu=self.mu + namespace(factor).log(factor), sigma=self.sigma + 0 * factor)
+        return self.from_checked(mu=self.mu + namespace(factor).log(factor), sigma=self.sigma + 0 * factor)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
-from aldsurv.distributions.base import SurvivalDistribution, residual_anywhere
-from aldsurv.distributions.families.asymmetric_laplace import AsymmetricLaplace
-from aldsurv.distributions.families.log_asymmetric_laplace import LogAsymmetricLaplace
+from aldsurv.checks import Choice, check
+from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.parametric import Parametric
+from aldsurv.distributions.formulas import residual_anywhere
 from aldsurv.distributions.numerics.backend import Array, as_like, is_numpy, namespace
 from aldsurv.distributions.numerics.log_space import log_sum_exp, or_complement
 from aldsurv.distributions.numerics.near_quantiles import near_quantiles
 from aldsurv.distributions.numerics.squared_areas import falling, rising, squared_area
-from aldsurv.distributions.wrappers.truncated import PositiveAsymmetricLaplace
+from aldsurv.distributions.support import SUPPORTS, Support, support_of
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MixedAsymmetricLaplace"]
 
-_FAMILIES: dict[str, type[Parametric]] = {
-    "real": AsymmetricLaplace,
-    "positive": PositiveAsymmetricLaplace,
-    "log": LogAsymmetricLaplace,
-}
 # Log survivals at which integrals over a mixture take a new start, in each component.
 _LANDMARKS = [[math.log(0.5), math.log(1e-4)]]
 # Sums of probabilities below this are taken of their logarithms.
@@ -69,8 +64,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     support: str
 
     def __init__(self, theta: Any, sigma: Any, kappa: Any, weights: Any = None, *, support: str = "real") -> None:
-        if support not in _FAMILIES:
-            raise ParameterError(f"support must be one of {', '.join(_FAMILIES)}, but is {support!r}.")
+        check("support", support, Choice(tuple(SUPPORTS)))
         given = {"theta": theta, "sigma": sigma, "kappa": kappa, "weights": 1.0 if weights is None else weights}
         columns = _same_shape({name: _two_axes(value, name) for name, value in given.items()})
         for name, column in columns.items():
@@ -87,9 +81,11 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     @property
     def components(self) -> tuple[SurvivalDistribution, ...]:
         """The distribution of each component."""
-        family = _FAMILIES[self.support]
+        family = self._support.family
         return tuple(
-            family._trusted(theta=self.theta[:, k, None], sigma=self.sigma[:, k, None], kappa=self.kappa[:, k, None])
+            family.from_checked(
+                theta=self.theta[:, k, None], sigma=self.sigma[:, k, None], kappa=self.kappa[:, k, None]
+            )
             for k in range(self._count)
         )
 
@@ -102,12 +98,12 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
             for name in ("theta", "sigma", "kappa", "weights")
         }
         columns["weights"] = columns["weights"] / len(parts)
-        return MixedAsymmetricLaplace._trusted(**columns, support=parts[0].support)
+        return MixedAsymmetricLaplace.from_checked(**columns, support=parts[0].support)
 
     @staticmethod
     def of_components(parts: Sequence[SurvivalDistribution], weights: Array) -> MixedAsymmetricLaplace | None:
         """The mixture of asymmetric Laplace distributions, or of mixtures of them, of one support; None of others."""
-        supports = {_support(part) for part in parts}
+        supports = {_support_name(part) for part in parts}
         support = supports.pop()
         if supports or support is None:
             return None
@@ -118,7 +114,11 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
             name: xp.concat([getattr(part, name) for part in parts], axis=1) for name in ("theta", "sigma", "kappa")
         }
         shares = [weights[:, k : k + 1] * share for k, share in enumerate(own)]
-        return MixedAsymmetricLaplace._trusted(**columns, weights=xp.concat(shares, axis=1), support=support)
+        return MixedAsymmetricLaplace.from_checked(**columns, weights=xp.concat(shares, axis=1), support=support)
+
+    @property
+    def _support(self) -> Support:
+        return SUPPORTS[self.support]
 
     @property
     def _count(self) -> int:
@@ -132,7 +132,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return super()._evaluate(formula, cost=max(cost, self._count), **arguments)
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._trusted(
+        return self.from_checked(
             theta=change(self.theta),
             sigma=change(self.sigma),
             kappa=change(self.kappa),
@@ -148,14 +148,14 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
             name: xp.concat([getattr(part, name) for part in (self, *others)], axis=0)
             for name in ("theta", "sigma", "kappa", "weights")
         }
-        return self._trusted(**columns, support=self.support)
+        return self.from_checked(**columns, support=self.support)
 
     # ---- all components as the rows of one distribution, n times K of them -------------------------------
 
     def _stack(self) -> Parametric:
         xp = namespace(self.theta)
         columns = {name: xp.reshape(getattr(self, name), (-1, 1)) for name in ("theta", "sigma", "kappa")}
-        return _FAMILIES[self.support]._trusted(**columns)
+        return self._support.family.from_checked(**columns)
 
     def _each(self, formula: Callable[..., Array], *arguments: Array) -> Array:
         """Values (n, K, m) of a formula of the stack at times (1 or n, m)."""
@@ -219,9 +219,9 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     def _first_guess(self, log_survival: Array, low: Array, high: Array) -> Array:
         if not is_numpy(namespace(self.theta)):
             return super()._first_guess(log_survival, low, high)
-        survivals = falling(self.theta, self.sigma, self.kappa, self.weights, self.support)
+        survivals = falling(self.theta, self.sigma, self.kappa, self.weights, self._support)
         times = near_quantiles(survivals, np.broadcast_to(log_survival, low.shape))
-        times = np.exp(times) if self.support == "log" else times
+        times = np.exp(times) if self._support.of_log_time else times
         return np.where(np.isfinite(times), times, super()._first_guess(log_survival, low, high))
 
     def _around(self, log_survival: Array) -> tuple[Array, Array]:
@@ -261,16 +261,16 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return xp.where(endless, xp.full_like(mean, math.inf), variance)
 
     def _crps(self, lower: Array, upper: Array) -> Array:
-        return self._crps_until(lower, upper, None)
+        return self.crps_until(lower, upper, None)
 
-    def _crps_until(self, lower: Array, upper: Array, horizon: Array | None) -> Array:
+    def crps_until(self, lower: Array, upper: Array, horizon: Array | None) -> Array:
         """``∫ F² dt`` up to lower plus ``∫ S² dt`` from upper to the horizon, which is not before them, or for ever."""
         xp, columns = namespace(self.theta), (self.theta, self.sigma, self.kappa, self.weights)
-        if self.support == "log":
+        if self._support.of_log_time:
             lower, upper, horizon = (None if t is None else self._log_time(t) for t in (lower, upper, horizon))
-        before = squared_area(rising(*columns, self.support), lower + xp.zeros_like(self.theta[:, :1]))
+        before = squared_area(rising(*columns, self._support), lower + xp.zeros_like(self.theta[:, :1]))
         until = None if horizon is None else -horizon
-        return before + squared_area(falling(*columns, self.support), -upper + xp.zeros_like(self.theta[:, :1]), until)
+        return before + squared_area(falling(*columns, self._support), -upper + xp.zeros_like(self.theta[:, :1]), until)
 
     def _log_time(self, t: Array) -> Array:
         """Logarithms; minus infinity stays, and 0 has that of the smallest positive number."""
@@ -285,12 +285,12 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         xp = namespace(self.theta)
         places = self._each(lambda d: d._kinks())[..., 0]
         lower = self._lower()
-        places = places if self.support == "real" else xp.concat([lower, places], axis=1)
+        places = xp.concat([lower, places], axis=1) if self._support.from_zero else places
         best = xp.argmax(self._log_density(places), axis=1)[:, None]
         return xp.take_along_axis(places, best, axis=1)
 
     def _lower(self) -> Array:
-        return _FAMILIES[self.support]._lower(self.components[0])
+        return self._support.family._lower(self.components[0])
 
     def _kinks(self) -> Array:
         # Beside the components' own kinks: where most of each has passed, since a narrow component is a sharp feature
@@ -301,12 +301,16 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         kinks = xp.reshape(xp.concat([peaks, landmarks], axis=2), (len(self), -1))
         return xp.where(xp.isfinite(kinks), kinks, xp.zeros_like(kinks))
 
+    def scaled(self, factor: Any) -> MixedAsymmetricLaplace:
+        """Distribution of ``factor · T``, which is a mixture on the same support."""
+        return cast(MixedAsymmetricLaplace, super().scaled(factor))
+
     def _scaled(self, factor: Array) -> MixedAsymmetricLaplace:
         parts = [part._scaled(factor) for part in self.components]
         return self._of_parts(parts, 0 * factor)
 
     def _shifted(self, offset: Array) -> SurvivalDistribution:
-        if self.support != "real":
+        if self._support.from_zero:
             return super()._shifted(offset)
         return self._of_parts([part._shifted(offset) for part in self.components], 0 * offset)
 
@@ -315,14 +319,15 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         columns = {
             name: xp.concat([getattr(part, name) for part in parts], axis=1) for name in ("theta", "sigma", "kappa")
         }
-        return self._trusted(**columns, weights=self.weights + zero, support=self.support)
+        return self.from_checked(**columns, weights=self.weights + zero, support=self.support)
 
 
-def _support(part: SurvivalDistribution) -> str | None:
+def _support_name(part: SurvivalDistribution) -> str | None:
     """Support of an asymmetric Laplace distribution or of a mixture of such; None of anything else."""
     if isinstance(part, MixedAsymmetricLaplace):
         return part.support
-    return next((support for support, family in _FAMILIES.items() if type(part) is family), None)
+    single = support_of(type(part))
+    return None if single is None else single.name
 
 
 def _two_axes(value: Any, name: str) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 from aldsurv.distributions.families.parametric import POSITIVE, REAL, Parametric
 from aldsurv.distributions.numerics.backend import Array, is_numpy, namespace, special
@@ -31,6 +31,8 @@ class Normal(Parametric):
     >>> Normal(mu=10.0, sigma=2.0).quantile([0.1, 0.5, 0.9]).round(2)
     array([[ 7.44, 10.  , 12.56]])
     """
+
+    events_at_zero: ClassVar[bool] = True
 
     mu: Array = field(metadata=REAL)
     sigma: Array = field(metadata=POSITIVE)
@@ -84,10 +86,10 @@ class Normal(Parametric):
         return self.sigma * (_squared_cdf(self._z(lower)) + _squared_cdf(-self._z(upper)))
 
     def _scaled(self, factor: Array) -> Normal:
-        return self._trusted(mu=factor * self.mu, sigma=factor * self.sigma)
+        return self.from_checked(mu=factor * self.mu, sigma=factor * self.sigma)
 
     def _shifted(self, offset: Array) -> Normal:
-        return self._trusted(mu=self.mu + offset, sigma=self.sigma + 0 * offset)
+        return self.from_checked(mu=self.mu + offset, sigma=self.sigma + 0 * offset)
 
 
 def _log_phi(z: Array) -> Array:

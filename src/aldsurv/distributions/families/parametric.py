@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array, as_like, is_numpy, namespace
+from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,17 +20,36 @@ if TYPE_CHECKING:
 
 __all__ = ["POSITIVE", "REAL", "Parametric", "as_parameter"]
 
-# A parameter's domain, kept with its field: read by the validation and by the tests of every family.
-REAL = {"domain": "real"}
-POSITIVE = {"domain": "positive"}
+# What a family declares of a parameter, with its field: the domain, and the link by which a network gives it.
+REAL = {"domain": "real", "link": "identity"}
+POSITIVE = {"domain": "positive", "link": "exp"}
 
 
 class Parametric(SurvivalDistribution):
-    """A family given by columns ``(n, 1)`` of parameters, declared as dataclass fields with their domain.
+    """A family given by columns ``(n, 1)`` of parameters.
 
     Parameters may be given as numbers, vectors of n or columns; lists and numpy arrays become float64, torch
     tensors keep their precision and device, so a network trains in the precision it has.
+
+    **A new family** is a frozen dataclass (``eq=False, repr=False``) in a file of its own, with one record in
+    `aldsurv.registry`. It declares its parameters as fields, ``scale: Array = field(metadata=POSITIVE)``, of domain
+    `REAL` or `POSITIVE`; another link than identity or exp is ``{**POSITIVE, "link": "softplus"}``. If the logarithm of
+    the time has a distribution that is a family already, subclass `LogTime` and provide ``_log_family`` and
+    ``_scaled``. Otherwise provide, for arguments that broadcast against ``(n, 1)`` on numpy and on torch:
+
+    - ``_log_survival``, ``_log_cdf`` and ``_log_density`` at any time. Below the support survival is 1 and the density
+      0; at infinity both are 0. At 0 the density is its limit from above, which may be infinite.
+    - ``_scaled``: the distribution of the time multiplied by a positive column.
+    - ``_lower`` if the support has a lower end; the default is the whole real line.
+    - ``events_at_zero = True`` if the density at time 0 is finite and above 0 whatever the parameters are. Otherwise an
+      event at time 0 has no likelihood, and a model reads it as one before the first later time (`training_rows`).
+
+    All else is computed from these. Where there is a closed form, override ``_inverse_log_survival``, ``_residual``,
+    ``_mean``, ``_variance``, ``_mode`` and ``_crps``, and ``_kinks`` where the density is not smooth; the numerical
+    answers stay as a check.
     """
+
+    events_at_zero: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         given = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
@@ -43,6 +64,16 @@ class Parametric(SurvivalDistribution):
         """Name and domain (``"real"`` or ``"positive"``) of each parameter."""
         return {field.name: field.metadata["domain"] for field in fields(cls)}  # type: ignore[arg-type]
 
+    @classmethod
+    def links(cls) -> tuple[str, ...]:
+        """For each parameter the link by which a network gives it, unless a model asks for another."""
+        return tuple(field.metadata["link"] for field in fields(cls))  # type: ignore[arg-type]
+
+    @classmethod
+    def training_rows(cls, data: SurvivalData) -> SurvivalData:
+        """The rows as a likelihood of this family reads them: events at time 0 only if they have a density."""
+        return data if cls.events_at_zero else with_log_times(data)
+
     def _columns(self) -> dict[str, Array]:
         return {name: getattr(self, name) for name in self.parameters()}
 
@@ -51,7 +82,7 @@ class Parametric(SurvivalDistribution):
         return next(iter(self._columns().values()))
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._trusted(**{name: change(column) for name, column in self._columns().items()})
+        return self.from_checked(**{name: change(column) for name, column in self._columns().items()})
 
     def _join(self, others: Sequence[Self]) -> Self:
         xp = namespace(self._column)
@@ -59,7 +90,7 @@ class Parametric(SurvivalDistribution):
             name: xp.concat([column, *(other._columns()[name] for other in others)], axis=0)
             for name, column in self._columns().items()
         }
-        return self._trusted(**columns)
+        return self.from_checked(**columns)
 
     def __repr__(self) -> str:
         parts = [f"n={len(self)}"]

@@ -86,14 +86,14 @@ class QuantileKnots(SurvivalDistribution):
         scale = xp.maximum(scale, least)
         if crossed is None:
             crossed = xp.zeros_like(scale[:, 0], dtype=xp.bool)
-        return cls._trusted(values=values, cdf_values=cdf_values, tail_scale=scale, crossed=crossed)
+        return cls.from_checked(values=values, cdf_values=cdf_values, tail_scale=scale, crossed=crossed)
 
     @property
     def _column(self) -> Array:
         return self.tail_scale
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._trusted(
+        return self.from_checked(
             values=shared_or_mapped(self.values, change),
             cdf_values=shared_or_mapped(self.cdf_values, change),
             tail_scale=change(self.tail_scale),
@@ -106,7 +106,7 @@ class QuantileKnots(SurvivalDistribution):
         if len({part.values.shape[1] for part in parts}) > 1:
             raise ParameterError("quantile distributions with different numbers of knots cannot be joined.")
         lengths = [len(part) for part in parts]
-        return self._trusted(
+        return self.from_checked(
             values=stacked([part.values for part in parts], lengths),
             cdf_values=stacked([part.cdf_values for part in parts], lengths),
             tail_scale=xp.concat([part.tail_scale for part in parts], axis=0),
@@ -271,7 +271,7 @@ class QuantileKnots(SurvivalDistribution):
         return self.values + 0 * self.tail_scale
 
     def _scaled(self, factor: Array) -> QuantileKnots:
-        return self._trusted(
+        return self.from_checked(
             values=factor * self.values,
             cdf_values=self.cdf_values,
             tail_scale=factor * self.tail_scale,
@@ -279,7 +279,7 @@ class QuantileKnots(SurvivalDistribution):
         )
 
     def _shifted(self, offset: Array) -> QuantileKnots:
-        return self._trusted(
+        return self.from_checked(
             values=self.values + offset,
             cdf_values=self.cdf_values,
             tail_scale=self.tail_scale + 0 * offset,

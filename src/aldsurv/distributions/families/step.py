@@ -77,7 +77,7 @@ class Step(SurvivalDistribution):
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
         times = shared_or_mapped(self.times, change)
-        return self._trusted(times=times, values=change(self.values), tail=self.tail)
+        return self.from_checked(times=times, values=change(self.values), tail=self.tail)
 
     def _join(self, others: Sequence[Self]) -> Self:
         parts: list[Self] = [self, *others]
@@ -92,8 +92,8 @@ class Step(SurvivalDistribution):
             )
         else:
             times = xp.unique_values(xp.concat([part.times[0, :] for part in parts]))[None, :]
-            parts = [part._trusted(values=part._survival(times), times=times, tail=part.tail) for part in parts]
-        return self._trusted(times=times, values=xp.concat([p.values for p in parts], axis=0), tail=self.tail)
+            parts = [part.from_checked(values=part._survival(times), times=times, tail=part.tail) for part in parts]
+        return self.from_checked(times=times, values=xp.concat([p.values for p in parts], axis=0), tail=self.tail)
 
     # ---- the grid with its edge: what holds before the first time
 
@@ -229,10 +229,10 @@ class Step(SurvivalDistribution):
         return Step(self.times, mapped_survival(self.values, level_map), tail=self.tail)
 
     def _scaled(self, factor: Array) -> Step:
-        return self._trusted(times=factor * self.times, values=self._repeated(factor), tail=self.tail)
+        return self.from_checked(times=factor * self.times, values=self._repeated(factor), tail=self.tail)
 
     def _shifted(self, offset: Array) -> Step:
-        return self._trusted(times=self.times + offset, values=self._repeated(offset), tail=self.tail)
+        return self.from_checked(times=self.times + offset, values=self._repeated(offset), tail=self.tail)
 
     def _repeated(self, column: Array) -> Array:
         return self.values + 0 * column

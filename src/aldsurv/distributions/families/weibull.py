@@ -128,4 +128,4 @@ class Weibull(Parametric):
         return 0 * self.scale
 
     def _scaled(self, factor: Array) -> Weibull:
-        return self._trusted(scale=factor * self.scale, shape=self.shape + 0 * factor)
+        return self.from_checked(scale=factor * self.scale, shape=self.shape + 0 * factor)

@@ -16,7 +16,7 @@ from aldsurv.distributions.numerics.backend import Array, as_like, is_numpy, nam
 from aldsurv.distributions.numerics.log_space import log1mexp
 
 if TYPE_CHECKING:
-    from aldsurv.distributions.base import SurvivalDistribution
+    from aldsurv.distributions.formulas import Formulas
 
 __all__ = ["inverse_log_survival", "lower_integral", "middle", "mode", "upper_integral"]
 
@@ -47,7 +47,7 @@ def _tanh_sinh(step: float = 0.125, reach: float = 3.75) -> tuple[np.ndarray, np
 _FROM_LEFT, _FROM_RIGHT, _WEIGHTS = _tanh_sinh()
 
 
-def inverse_log_survival(distribution: SurvivalDistribution, log_survival: Array) -> Array:
+def inverse_log_survival(distribution: Formulas, log_survival: Array) -> Array:
     """Time at which the log survival falls to ``log_survival``: Newton steps kept inside a shrinking bracket.
 
     The equation solved is ``log H(t) = log H*`` (H the cumulative hazard): close to linear in both tails. On
@@ -67,7 +67,7 @@ def inverse_log_survival(distribution: SurvivalDistribution, log_survival: Array
     return xp.where(usable, polished, found)
 
 
-def _log_hazard_equation(distribution: SurvivalDistribution, times: Array, target: Array) -> tuple[Array, Array]:
+def _log_hazard_equation(distribution: Formulas, times: Array, target: Array) -> tuple[Array, Array]:
     xp = namespace(times)
     log_survival = distribution._log_survival(times)
     cumulative = -log_survival
@@ -76,7 +76,7 @@ def _log_hazard_equation(distribution: SurvivalDistribution, times: Array, targe
     return xp.log(cumulative) - target, slope
 
 
-def _search(distribution: SurvivalDistribution, log_survival: Array, target: Array) -> Array:
+def _search(distribution: Formulas, log_survival: Array, target: Array) -> Array:
     xp = namespace(log_survival)
     low, high = distribution._bracket(log_survival)
     lowest, highest = low, high
@@ -130,7 +130,7 @@ def middle(low: Array, high: Array) -> Array:
 
 
 def upper_integral(
-    distribution: SurvivalDistribution,
+    distribution: Formulas,
     integrand: Integrand,
     of: Function,
     start: Array,
@@ -160,7 +160,7 @@ def upper_integral(
     return xp.where(usable & (log_start > -math.inf), total, xp.zeros_like(total))
 
 
-def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, of: Function, stop: Array) -> Array:
+def lower_integral(distribution: Formulas, integrand: Integrand, of: Function, stop: Array) -> Array:
     """``∫ integrand(t, of(t)) dt`` from minus infinity to ``stop``, decaying at least like F."""
     xp = namespace(stop)
     stop, _ = xp.broadcast_arrays(stop, distribution._column[:, :1])
@@ -177,7 +177,7 @@ def lower_integral(distribution: SurvivalDistribution, integrand: Integrand, of:
     return xp.where(usable & (log_stop > -math.inf), total, xp.zeros_like(total))
 
 
-def _times_around(distribution: SurvivalDistribution, log_survivals: Array, side: int) -> Array:
+def _times_around(distribution: Formulas, log_survivals: Array, side: int) -> Array:
     """Times close before (side 0) or after (side 1) those quantiles ``(n, m, k)``, in one search."""
     xp = namespace(log_survivals)
     n, m, k = log_survivals.shape
@@ -186,7 +186,7 @@ def _times_around(distribution: SurvivalDistribution, log_survivals: Array, side
 
 
 def _panels(
-    distribution: SurvivalDistribution,
+    distribution: Formulas,
     integrand: Integrand,
     of: Function,
     begin: Array,
@@ -226,7 +226,7 @@ def _panels(
     return xp.sum(values * speed * as_like(_WEIGHTS, begin), axis=-1)
 
 
-def mode(distribution: SurvivalDistribution) -> Array:
+def mode(distribution: Formulas) -> Array:
     """Time of the highest density: the best of many places, then a golden-section search around it."""
     xp = namespace(distribution._column)
     places = xp.sort(distribution._places())

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
 from aldsurv.distributions.numerics.backend import Array, as_like, namespace
+
+if TYPE_CHECKING:
+    from aldsurv.distributions.support import Support
 
 __all__ = ["Curves", "falling", "rising", "squared_area"]
 
@@ -65,22 +68,22 @@ class _Stretch(NamedTuple):
     rate: Array
 
 
-def rising(theta: Array, sigma: Array, kappa: Array, weights: Array, support: str) -> Curves:
+def rising(theta: Array, sigma: Array, kappa: Array, weights: Array, support: Support) -> Curves:
     """The components' cdfs, of log time with support log."""
     left, right = sigma * kappa / _SQRT2, sigma / (kappa * _SQRT2)
     below, above = 1 / (1 + kappa**-2), 1 / (1 + kappa**2)
-    if support != "positive":
-        return Curves(theta, left, right, below, above, weights, growth=1.0 if support == "log" else 0.0)
+    if not support.cut_at_zero:
+        return Curves(theta, left, right, below, above, weights, growth=1.0 if support.of_log_time else 0.0)
     place, slope, high = _cut_at_zero(theta, left, below, above)
     return Curves(place, left, right, slope, high, weights, begin=0.0)
 
 
-def falling(theta: Array, sigma: Array, kappa: Array, weights: Array, support: str) -> Curves:
+def falling(theta: Array, sigma: Array, kappa: Array, weights: Array, support: Support) -> Curves:
     """The components' survivals, as increasing curves of the negative time (the negative log time)."""
     left, right = sigma * kappa / _SQRT2, sigma / (kappa * _SQRT2)
     below, above = 1 / (1 + kappa**-2), 1 / (1 + kappa**2)
-    if support != "positive":
-        return Curves(-theta, right, left, above, below, weights, growth=-1.0 if support == "log" else 0.0)
+    if not support.cut_at_zero:
+        return Curves(-theta, right, left, above, below, weights, growth=-1.0 if support.of_log_time else 0.0)
     place, slope, high = _cut_at_zero(theta, left, below, above)
     return Curves(-place, right, left, high, slope, weights)
 

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.families.asymmetric_laplace import AsymmetricLaplace
-from aldsurv.distributions.families.log_asymmetric_laplace import LogAsymmetricLaplace
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.numerics.backend import Array, namespace
+from aldsurv.distributions.support import Support, support_of
 from aldsurv.distributions.wrappers.mixture import Mixture
-from aldsurv.distributions.wrappers.truncated import PositiveAsymmetricLaplace
 
 __all__ = ["corrected", "flat_mixture"]
-
-_SUPPORTS: dict[type[Any], str] = {
-    AsymmetricLaplace: "real",
-    PositiveAsymmetricLaplace: "positive",
-    LogAsymmetricLaplace: "log",
-}
 
 
 def flat_mixture(distribution: SurvivalDistribution) -> MixedAsymmetricLaplace | None:
@@ -36,15 +26,15 @@ def flat_mixture(distribution: SurvivalDistribution) -> MixedAsymmetricLaplace |
         }
         weights = [part.weights * distribution.weights[:, k : k + 1] for k, part in enumerate(known)]
         return MixedAsymmetricLaplace(**columns, weights=xp.concat(weights, axis=1), support=known[0].support)
-    support = _SUPPORTS.get(type(distribution))
+    support = support_of(type(distribution))
     if support is None:
         return None
     columns = {name: getattr(distribution, name) for name in ("theta", "sigma", "kappa")}
-    return MixedAsymmetricLaplace(**columns, support=support)
+    return MixedAsymmetricLaplace(**columns, support=support.name)
 
 
 def corrected(
-    theta: Array, sigma: Array, kappa: Array, log_factors: Array, *, support: str
+    theta: Array, sigma: Array, kappa: Array, log_factors: Array, *, support: Support
 ) -> tuple[Array, Array, Array]:
     """Parameters multiplied by ``exp(log_factors)``, whose last axis has one each for θ, σ and κ.
 
@@ -52,5 +42,5 @@ def corrected(
     """
     xp = namespace(log_factors)
     by_theta, by_sigma, by_kappa = (log_factors[..., k : k + 1] for k in range(3))
-    moved = theta + by_theta if support == "log" else theta * xp.exp(by_theta)
+    moved = theta + by_theta if support.of_log_time else theta * xp.exp(by_theta)
     return moved, sigma * xp.exp(by_sigma), kappa * xp.exp(by_kappa)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
-from aldsurv.distributions.base import SurvivalDistribution, residual_anywhere
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.formulas import residual_anywhere
 from aldsurv.distributions.numerics.backend import Array, as_like, namespace
 from aldsurv.distributions.numerics.log_space import log_sum_exp, or_complement
 from aldsurv.errors import ParameterError
@@ -70,13 +71,13 @@ class Mixture(SurvivalDistribution):
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
         parts = tuple(part._map_rows(change) for part in self.components)
-        return self._trusted(components=parts, weights=change(self.weights))
+        return self.from_checked(components=parts, weights=change(self.weights))
 
     def _join(self, others: Sequence[Self]) -> Self:
         if any(len(other.components) != len(self.components) for other in others):
             raise ParameterError("mixtures with different numbers of components cannot be joined.")
         all_parts = [self.components, *(other.components for other in others)]
-        return self._trusted(
+        return self.from_checked(
             components=tuple(SurvivalDistribution.concatenate(parts) for parts in zip(*all_parts, strict=True)),
             weights=namespace(self.weights).concat([self.weights, *(other.weights for other in others)], axis=0),
         )
@@ -213,11 +214,11 @@ class Mixture(SurvivalDistribution):
 
     def _scaled(self, factor: Array) -> Mixture:
         parts = tuple(part._scaled(factor) for part in self.components)
-        return self._trusted(components=parts, weights=self.weights + 0 * factor)
+        return self.from_checked(components=parts, weights=self.weights + 0 * factor)
 
     def _shifted(self, offset: Array) -> Mixture:
         parts = tuple(part._shifted(offset) for part in self.components)
-        return self._trusted(components=parts, weights=self.weights + 0 * offset)
+        return self.from_checked(components=parts, weights=self.weights + 0 * offset)
 
 
 def _normalised(weights: Any, parts: tuple[SurvivalDistribution, ...]) -> Array:

@@ -104,7 +104,7 @@ class ProportionalHazards(SurvivalDistribution):
         return self.log_risk
 
     def _with(self, **fields: Any) -> Self:
-        return self._trusted(**{**vars(self), **fields})
+        return self.from_checked(**{**vars(self), **fields})
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
         return self._with(log_risk=change(self.log_risk), stratum=change(self.stratum))
@@ -273,7 +273,7 @@ class ProportionalHazards(SurvivalDistribution):
     def to_step(self) -> Step:
         """The same as a table of rows × times: those of all grids, if there are several."""
         grid = self._shared_grid()[None, :]
-        return Step._trusted(times=grid, values=self._survival(grid), tail="hold")
+        return Step.from_checked(times=grid, values=self._survival(grid), tail="hold")
 
     def smoothed(self) -> QuantileKnots:
         """Linear interpolation of the cdf between the times, as a table; after the last, an exponential tail."""

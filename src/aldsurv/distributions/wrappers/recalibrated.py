@@ -55,13 +55,13 @@ class Recalibrated(SurvivalDistribution):
         return self.base._column
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._trusted(base=self.base._map_rows(change), level_map=self.level_map)
+        return self.from_checked(base=self.base._map_rows(change), level_map=self.level_map)
 
     def _join(self, others: Sequence[Self]) -> Self:
         if not all(same_maps([other.level_map], [self.level_map]) for other in others):
             raise ParameterError("distributions that were recalibrated by different maps cannot be joined.")
         joined = SurvivalDistribution.concatenate([self.base, *(other.base for other in others)])
-        return self._trusted(base=joined, level_map=self.level_map)
+        return self.from_checked(base=joined, level_map=self.level_map)
 
     def _odds(self, t: Array) -> Array:
         """Log odds of the level of the base, infinite outside of its support."""

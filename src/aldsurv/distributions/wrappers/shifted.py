@@ -41,10 +41,10 @@ class Shifted(SurvivalDistribution):
         return self.offset
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._trusted(base=self.base._map_rows(change), offset=change(self.offset))
+        return self.from_checked(base=self.base._map_rows(change), offset=change(self.offset))
 
     def _join(self, others: Sequence[Self]) -> Self:
-        return self._trusted(
+        return self.from_checked(
             base=SurvivalDistribution.concatenate([self.base, *(other.base for other in others)]),
             offset=namespace(self.offset).concat([self.offset, *(other.offset for other in others)], axis=0),
         )

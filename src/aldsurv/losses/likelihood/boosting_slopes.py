@@ -10,26 +10,17 @@ from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.censored_likelihood import EXACT, RIGHT, row_kinds
-from aldsurv.distributions.families.asymmetric_laplace import AsymmetricLaplace
-from aldsurv.distributions.families.log_asymmetric_laplace import LogAsymmetricLaplace
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.families.parametric import Parametric
-from aldsurv.distributions.numerics.mixture_outputs import SHARED_OUT, MixtureOutputs
-from aldsurv.distributions.wrappers.truncated import PositiveAsymmetricLaplace
+from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import ald_guess, mixture_guess
 from aldsurv.losses.likelihood import ald_slopes, mixture_slopes
 from aldsurv.losses.likelihood.ald_information import ald_information
-from aldsurv.losses.likelihood.log_times import in_log_time
 
 __all__ = ["AldRows", "MixtureRows", "RowLosses", "ald_columns"]
 
 FloatArray = NDArray[np.float64]
 
-_FAMILIES: dict[str, type[Parametric]] = {
-    "real": AsymmetricLaplace,
-    "positive": PositiveAsymmetricLaplace,
-    "log": LogAsymmetricLaplace,
-}
 # Beyond e^80 nothing is known any more, and squares must stay finite.
 _LARGEST_LOG = 80.0
 
@@ -42,7 +33,7 @@ class RowLosses(ABC):
     Parameters
     ----------
     support
-        ``"real"``, ``"positive"`` or ``"log"``.
+        Where the times lie.
     data
         The rows; those of support log without an event at 0.
     unit
@@ -60,7 +51,7 @@ class RowLosses(ABC):
     outputs: int
     boosted: int
 
-    def __init__(self, support: str, data: SurvivalData, unit: float) -> None:
+    def __init__(self, support: Support, data: SurvivalData, unit: float) -> None:
         self._support = support
         kinds, since = row_kinds(data)
         self._closed = (kinds == EXACT) | (kinds == RIGHT)
@@ -69,20 +60,9 @@ class RowLosses(ABC):
         known = np.where(np.isfinite(data.upper), data.upper, data.lower)
         time, entry = np.where(self._closed, data.lower, known), data.entry
         offset = np.where(self._event, np.log(unit), 0.0)
-        if support == "log":
-            time, entry, offset = in_log_time(time, entry, self._event, offset)
-        elif support == "positive" and entry is not None:
-            # To be event-free at 0 is no news.
-            entry = np.where(entry > 0, entry, -np.inf)
-        self._time, self._entry, self._offset = time, entry, offset
+        self._time, self._entry, self._offset = support.inside_rows(time, entry, self._event, offset)
         self._one_sided, self._bounded = np.flatnonzero(self._closed), np.flatnonzero(~self._closed)
-        lower, upper = since[self._bounded], data.upper[self._bounded]
-        if support == "log":
-            with np.errstate(divide="ignore"):
-                lower, upper = np.log(np.maximum(lower, 0.0)), np.log(upper)
-        elif support == "positive":
-            lower = np.maximum(lower, 0.0)
-        self._bounds = lower, upper
+        self._bounds = support.inside_bounds(since[self._bounded], data.upper[self._bounded])
 
     @abstractmethod
     def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -154,12 +134,10 @@ class AldRows(RowLosses):
 
     outputs = boosted = 3
 
-    def __init__(self, support: str, data: SurvivalData, *, unit: float = 1.0, exp_theta: bool) -> None:
+    def __init__(self, support: Support, data: SurvivalData, *, unit: float = 1.0, exp_theta: bool) -> None:
         super().__init__(support, data, unit)
         self._exp_theta = exp_theta
-        self._since = self._entry
-        if support == "positive":
-            self._since = np.zeros(len(data)) if self._entry is None else np.maximum(self._entry, 0.0)
+        self._since = support.condition(self._entry, len(data))
 
     def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """As of `RowLosses`: a symmetric distribution in the middle of the times."""
@@ -168,7 +146,7 @@ class AldRows(RowLosses):
 
     def distribution(self, raw: FloatArray) -> Any:
         """As of `RowLosses`."""
-        return _FAMILIES[self._support]._trusted(**ald_columns(raw, self._exp_theta))
+        return self._support.family.from_checked(**ald_columns(raw, self._exp_theta))
 
     def information(self, raw: FloatArray) -> FloatArray:
         """As of `RowLosses`; what delayed entry takes from it is not reckoned."""
@@ -208,7 +186,7 @@ class MixtureRows(RowLosses):
     """
 
     def __init__(
-        self, support: str, data: SurvivalData, *, unit: float = 1.0, layout: MixtureOutputs, least_scale: float
+        self, support: Support, data: SurvivalData, *, unit: float = 1.0, layout: MixtureOutputs, least_scale: float
     ) -> None:
         super().__init__(support, data, unit)
         self._layout, self._least = layout, least_scale
@@ -221,7 +199,7 @@ class MixtureRows(RowLosses):
 
     def distribution(self, raw: FloatArray) -> Any:
         """As of `RowLosses`."""
-        return MixedAsymmetricLaplace._trusted(**self._layout.columns(raw, self._least), support=self._support)
+        return MixedAsymmetricLaplace.from_checked(**self._layout.columns(raw, self._least), support=self._support.name)
 
     def information(self, raw: FloatArray) -> FloatArray:
         """That of the row if the component were known that it comes from, which is more than it tells without."""
@@ -242,7 +220,7 @@ class MixtureRows(RowLosses):
     def _value_and_slopes(
         self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
     ) -> tuple[FloatArray, FloatArray | None]:
-        layout, positive = self._layout, self._support == "positive"
+        layout, positive = self._layout, self._support.cut_at_zero
         entry = None if self._entry is None else self._entry[rows]
         if bounds is not None:
             return mixture_slopes.between_value_and_slopes(

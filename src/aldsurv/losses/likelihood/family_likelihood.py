@@ -11,8 +11,10 @@ from torch import Tensor
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.censored_likelihood import EXACT, INTERVAL, RIGHT, log_likelihood_of_bounds, row_kinds
+from aldsurv.distributions.families.log_normal import LogNormal
 from aldsurv.distributions.families.parametric import Parametric
 from aldsurv.distributions.links import linked_columns
+from aldsurv.distributions.support import Support, log_time_rows, support_of
 from aldsurv.errors import DataError
 from aldsurv.losses.first_guess import ald_guess as _ald_guess
 from aldsurv.losses.likelihood.ald_likelihood import ald_log_likelihood, ald_log_likelihood_and_slopes
@@ -20,18 +22,14 @@ from aldsurv.losses.likelihood.log_normal_likelihood import (
     log_normal_log_likelihood,
     log_normal_log_likelihood_and_slopes,
 )
-from aldsurv.losses.likelihood.log_times import in_log_time as _in_log_time
 from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
 from aldsurv.registry import FAMILIES
 
-__all__ = ["likelihood_objective"]
-
-_LOG_FAMILIES = ("log_asymmetric_laplace", "log_normal")
-_ALD_FAMILIES = ("asymmetric_laplace", "positive_asymmetric_laplace", "log_asymmetric_laplace")
+__all__ = ["likelihood_objective", "require_readable"]
 
 
 def likelihood_objective(
-    family: str, links: Sequence[str], data: SurvivalData, *, unit: Any = 1.0, device: torch.device | str = "cpu"
+    family: str, links: Sequence[str] | None, data: SurvivalData, *, unit: Any = 1.0, device: torch.device | str = "cpu"
 ) -> Objective:
     """Mean negative censored log-likelihood of `data` under a registered family.
 
@@ -40,7 +38,7 @@ def likelihood_objective(
     family
         Name of a parametric family.
     links
-        For each of its parameters the link from the network's output.
+        For each of its parameters the link from the network's output; None for those that the family declares.
     data
         The rows; their weights are the loop's business.
     unit
@@ -49,15 +47,33 @@ def likelihood_objective(
     device
         Where the tensors live.
     """
+    law: type[Parametric] = FAMILIES.load(family)
+    links = law.links() if links is None else tuple(links)
+    require_readable(law, data)
     kinds, since = row_kinds(data)
-    if family in _LOG_FAMILIES and bool(((kinds == EXACT) & (data.lower <= 0)).any()):
-        raise DataError("an event at time 0 has no logarithm. Give it as left-censored: (-inf, the first later time].")
-    simple = bool(((kinds == EXACT) | (kinds == RIGHT)).all())
-    if simple and family in _ALD_FAMILIES and links[0] in ("exp", "identity") and list(links[1:]) == ["exp", "exp"]:
-        return _AldLikelihood(family, links[0] == "exp", data, kinds == EXACT, np.log(unit), device)
-    if simple and family == "log_normal" and list(links) == ["identity", "softplus"]:
-        return _LogNormalLikelihood(data, kinds == EXACT, np.log(unit), device)
-    return _FamilyLikelihood(family, links, data, kinds, since, np.log(unit), device)
+    support = support_of(law)
+    if bool(((kinds == EXACT) | (kinds == RIGHT)).all()):
+        if support is not None and links[0] in ("exp", "identity") and links[1:] == ("exp", "exp"):
+            return _AldLikelihood(support, links[0] == "exp", data, kinds == EXACT, np.log(unit), device)
+        if law is LogNormal and links == law.links():
+            return _LogNormalLikelihood(data, kinds == EXACT, np.log(unit), device)
+    return _FamilyLikelihood(law, links, data, kinds, since, np.log(unit), device)
+
+
+def require_readable(family: type[Parametric], data: SurvivalData) -> None:
+    """Raise a `DataError` if an event has time 0 and the family no density there.
+
+    Parameters
+    ----------
+    family
+        A parametric family.
+    data
+        Rows of any censoring.
+    """
+    if not family.events_at_zero and bool((data.exact & (data.lower <= 0)).any()):
+        raise DataError(
+            "an event at time 0 has no logarithm.", advice="Give it as left-censored: (-inf, the first later time]."
+        )
 
 
 @final
@@ -67,15 +83,12 @@ class _AldLikelihood(ClosedFormObjective):
     outputs = 3
 
     def __init__(
-        self, family: str, exp_theta: bool, data: SurvivalData, event: Any, log_unit: Any, device: Any
+        self, support: Support, exp_theta: bool, data: SurvivalData, event: Any, log_unit: Any, device: Any
     ) -> None:
         self._exp_theta = exp_theta
-        time, entry = data.lower, data.entry
         offset = np.where(event, log_unit, 0.0)
-        if family == "log_asymmetric_laplace":
-            time, entry, offset = _in_log_time(time, entry, event, offset)
-        elif family == "positive_asymmetric_laplace":
-            entry = np.zeros(len(data)) if entry is None else np.maximum(entry, 0.0)
+        time, entry, offset = support.inside_rows(data.lower, data.entry, event, offset)
+        entry = support.condition(entry, len(data))
         self._delayed = entry is not None
         self._middle = time
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
@@ -105,7 +118,7 @@ class _LogNormalLikelihood(ClosedFormObjective):
 
     def __init__(self, data: SurvivalData, event: Any, log_unit: Any, device: Any) -> None:
         offset = np.where(event, log_unit, 0.0)
-        time, entry, offset = _in_log_time(data.lower, data.entry, event, offset)
+        time, entry, offset = log_time_rows(data.lower, data.entry, event, offset)
         self._middle = time
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
         self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
@@ -132,7 +145,7 @@ class _FamilyLikelihood(Objective):
 
     def __init__(
         self,
-        family: str,
+        family: type[Parametric],
         links: Sequence[str],
         data: SurvivalData,
         kinds: Any,
@@ -140,18 +153,16 @@ class _FamilyLikelihood(Objective):
         log_unit: Any,
         device: Any,
     ) -> None:
-        self._family: type[Parametric] = FAMILIES.load(family)
-        self._links, self._names = list(links), list(self._family.parameters())
+        self._family, self._links, self._names = family, list(links), list(family.parameters())
         self.outputs = len(self._names)
         self._middle = None
-        if family in _ALD_FAMILIES:
+        support = support_of(family)
+        if support is not None:
             middle = np.where(
                 np.isfinite(since + data.upper), (since + data.upper) / 2, np.fmin(data.upper, data.lower)
             )
             middle = np.where(np.isfinite(middle), middle, np.where(np.isfinite(data.upper), data.upper, data.lower))
-            if family == "log_asymmetric_laplace":
-                middle = np.log(np.maximum(middle, np.finfo(np.float64).tiny))
-            self._middle = middle
+            self._middle = support.inside_near(middle)
         kinds, offset = kinds.copy(), np.where(kinds == EXACT, log_unit, 0.0)
         # An interval too narrow for float32 holds its density times its width.
         narrow = (kinds == INTERVAL) & (data.upper - since < _NARROW * data.upper)
@@ -169,7 +180,7 @@ class _FamilyLikelihood(Objective):
         lower, upper, offset, kinds = (field.reshape(-1) for field in fields[:4])
         entry = fields[4].reshape(-1) if self._delayed else None
         columns = linked_columns(raw.reshape(-1, self.outputs), self._names, self._links)
-        rows = log_likelihood_of_bounds(self._family._trusted(**columns), lower, upper, kinds, entry)
+        rows = log_likelihood_of_bounds(self._family.from_checked(**columns), lower, upper, kinds, entry)
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
 
 

@@ -13,11 +13,10 @@ from torch import Tensor
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.censored_likelihood import EXACT, INTERVAL, LEFT, RIGHT, log_likelihood_of_bounds, row_kinds
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
-from aldsurv.errors import DataError
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import mixture_guess as _guess
-from aldsurv.losses.likelihood.family_likelihood import _NARROW, _float, _means_and_slopes
-from aldsurv.losses.likelihood.log_times import in_log_time as _in_log_time
+from aldsurv.losses.likelihood.family_likelihood import _NARROW, _float, _means_and_slopes, require_readable
 from aldsurv.losses.likelihood.mixture_slopes import value_and_slopes as _value_and_slopes
 from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
 
@@ -30,7 +29,7 @@ _START_STEPS = 30
 
 def mixture_objective(
     outputs: MixtureOutputs,
-    support: str,
+    support: Support,
     data: SurvivalData,
     least_scale: Any,
     *,
@@ -44,7 +43,7 @@ def mixture_objective(
     outputs
         What the network's outputs are.
     support
-        ``"real"``, ``"positive"`` or ``"log"``.
+        Where the times lie.
     data
         The rows; their weights are the loop's business.
     least_scale
@@ -55,11 +54,10 @@ def mixture_objective(
         Where the tensors live.
     """
     kinds, since = row_kinds(data)
-    if support == "log" and bool(((kinds == EXACT) & (data.lower <= 0)).any()):
-        raise DataError("an event at time 0 has no logarithm. Give it as left-censored: (-inf, the first later time].")
+    require_readable(support.family, data)
     least = np.broadcast_to(np.asarray(least_scale, np.float64), (len(data),))
     # Cut off at 0, what lies before a time is a difference: no mirror shows it.
-    mirrored = (kinds == LEFT) & (support != "positive")
+    mirrored = (kinds == LEFT) & (not support.cut_at_zero)
     if bool(((kinds == EXACT) | (kinds == RIGHT) | mirrored).all()):
         return _MixtureLikelihood(outputs, support, data, kinds, least, np.log(unit), device)
     return _AnyCensoring(outputs, support, data, kinds, since, least, np.log(unit), device)
@@ -74,7 +72,7 @@ class _MixtureLikelihood(ClosedFormObjective):
     def __init__(
         self,
         layout: MixtureOutputs,
-        support: str,
+        support: Support,
         data: SurvivalData,
         kinds: Any,
         least: Any,
@@ -82,14 +80,10 @@ class _MixtureLikelihood(ClosedFormObjective):
         device: Any,
     ) -> None:
         self.outputs = layout.outputs
-        self._layout, self._positive = layout, support == "positive"
+        self._layout, self._positive = layout, support.cut_at_zero
         event, left = kinds == EXACT, kinds == LEFT
         time, entry, offset = np.where(left, data.upper, data.lower), data.entry, np.where(event, log_unit, 0.0)
-        if support == "log":
-            time, entry, offset = _in_log_time(time, entry, event, offset)
-        elif self._positive and entry is not None:
-            # To be event-free at 0 is no news.
-            entry = np.where(entry > 0, entry, -np.inf)
+        time, entry, offset = support.inside_rows(time, entry, event, offset)
         # As exact as the fields: the search for a start is the same whatever the user's unit of time rounds to.
         self._middle, self._least, self._event = np.asarray(time, np.float32).astype(np.float64), least, event
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device)]
@@ -165,7 +159,7 @@ class _AnyCensoring(Objective):
     def __init__(
         self,
         layout: MixtureOutputs,
-        support: str,
+        support: Support,
         data: SurvivalData,
         kinds: Any,
         since: Any,
@@ -177,7 +171,7 @@ class _AnyCensoring(Objective):
         self._layout, self._support, self._least = layout, support, least
         upper = data.upper
         middle = np.where(np.isfinite(since + upper), (since + upper) / 2, np.where(np.isfinite(upper), upper, since))
-        self._middle = np.log(np.maximum(middle, np.finfo(np.float64).tiny)) if support == "log" else middle
+        self._middle = support.inside_near(middle)
         self._kinds = kinds
         kinds, offset = kinds.copy(), np.where(kinds == EXACT, log_unit, 0.0)
         # An interval too narrow for float32 holds its density times its width.
@@ -197,7 +191,7 @@ class _AnyCensoring(Objective):
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         lower, upper, offset, least, kinds, *entry = (field.reshape(-1) for field in fields)
         columns = self._layout.columns(raw.reshape(-1, self.outputs), least[:, None])
-        mixture = MixedAsymmetricLaplace._trusted(**columns, support=self._support)
+        mixture = MixedAsymmetricLaplace.from_checked(**columns, support=self._support.name)
         rows = log_likelihood_of_bounds(mixture, lower, upper, kinds, entry[0] if entry else None)
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from aldsurv.distributions.numerics.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
 from aldsurv.losses.likelihood.ald_slopes import between_value_and_slopes as _component_between
 from aldsurv.losses.likelihood.ald_slopes import value_and_slopes as _component
 

@@ -1,4 +1,4 @@
-"""Whether whole predicted distributions agree with what was observed: one by one, and on average."""
+"""D-calibration, a test of the levels of single rows, and the distance of the mean prediction from Kaplan-Meier."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def d_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, bins: 
         The same rows as observed, censored in any way; delayed entry as in `event_levels`. A weight counts as that
         many rows, so weights on another scale change the p-value.
     bins
-        Number of bins, 2 or more. The p-value wants some five rows or more a bin.
+        Number of bins, 2 or more. The p-value needs about five rows or more per bin.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def d_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, bins: 
     total = float(counts.sum())
     if total == 0:
         return DCalibration(undefined("d_calibration", "no row has a positive weight"), float("nan"), counts)
-    # A tenth of the time that importing scipy.stats takes.
+    # Imports ten times faster than scipy.stats.
     from scipy.special import chdtrc
 
     expected = total / bins

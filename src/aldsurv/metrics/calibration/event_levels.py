@@ -1,4 +1,4 @@
-"""Where an event lies in its predicted distribution, ``u = F(y|x)`` as far as it is known, and how uniform that is."""
+"""Levels of events in their predicted distributions, ``u = F(y|x)``, and how uniform they are."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aldsurv.checks import WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array
 from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.errors import ParameterError
 from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
 
 __all__ = ["CalibrationLine", "CalibrationPoints", "EventLevels", "event_levels"]
 
 
 class CalibrationLine(NamedTuple):
-    """Least-squares line through calibration points: slope 1 and intercept 0 if all is well."""
+    """Least-squares line through calibration points: slope 1 and intercept 0 for a right prediction."""
 
     slope: float
     intercept: float
 
 
 class CalibrationPoints(NamedTuple):
-    """Predicted probabilities and how often they came true, each (k,)."""
+    """Predicted probabilities and observed shares of events, each (k,)."""
 
     predicted: FloatArray
     observed: FloatArray
@@ -40,7 +40,7 @@ class CalibrationPoints(NamedTuple):
 
 
 class EventLevels(NamedTuple):
-    """One unit of mass a row, times its weight: spread evenly over (low, high], or at low where both are equal."""
+    """One unit of mass per row, times its weight: spread evenly over (low, high], or at low where both are equal."""
 
     low: FloatArray
     high: FloatArray
@@ -48,7 +48,7 @@ class EventLevels(NamedTuple):
 
     @property
     def middle(self) -> FloatArray:
-        """Middle of what is known of each row (n,): of an event at a known time its level."""
+        """Middle of the interval of each row (n,): for an event at an exact time its level."""
         return (self.low + self.high) / 2
 
     def mass_until(self, level: float, *, inclusive: bool = True) -> float:
@@ -64,8 +64,8 @@ class EventLevels(NamedTuple):
         return np.where(self.low == self.high, reached, share)
 
     def counts(self, bins: int) -> FloatArray:
-        """Mass in each of `bins` equal bins (a, b]; what is at 0 counts in the first."""
-        _check_bins(bins, 2)
+        """Mass in each of `bins` equal bins (a, b]; mass at 0 counts in the first."""
+        check("bins", bins, WholeNumber(2))
         inner = [self.mass_until(j / bins) for j in range(1, bins)]
         return np.diff([0.0, *inner, float(self.weight.sum())])
 
@@ -74,11 +74,11 @@ class EventLevels(NamedTuple):
         return float(100 * ((1 / bins - self._shares(self.counts(bins))) ** 2).sum())
 
     def expected_distance(self, bins: int) -> float:
-        """What `distance_from_uniform` comes to by chance if the levels are uniform.
+        """Expected value of `distance_from_uniform` if the levels are uniform.
 
         Each row's mass in a bin has mean 1/bins then, so that its squared distance from there is the variance.
         """
-        _check_bins(bins, 2)
+        check("bins", bins, WholeNumber(2))
         until = [np.zeros(len(self.low)), *(self.share_until(j / bins) for j in range(1, bins)), np.ones(len(self.low))]
         squared = sum((after - before - 1 / bins) ** 2 for before, after in pairwise(until))
         return float(100 * (self._shares(self.weight) ** 2 * squared).sum())
@@ -90,7 +90,7 @@ class EventLevels(NamedTuple):
 
     def density_points(self, bins: int) -> CalibrationPoints:
         """Share of the mass in [0.5 - w/2, 0.5 + w/2], w = j/bins, j = 1 … bins - 1."""
-        _check_bins(bins, 3)
+        check("bins", bins, WholeNumber(3))
         # Ends of the interval as quotients of integers: 0.5 - 0.7/2 is not the float 0.15.
         within = [
             self.mass_until((bins + j) / (2 * bins)) - self.mass_until((bins - j) / (2 * bins), inclusive=False)
@@ -106,13 +106,13 @@ class EventLevels(NamedTuple):
 
 
 def event_levels(predicted: SurvivalDistribution, data: SurvivalData) -> EventLevels:
-    """What is known of ``u = F(y|x)`` of each row.
+    """The interval in which ``u = F(y|x)`` of each row lies.
 
-    If the predictions are right, the u of the event times are uniform on (0, 1). An event has its u. Of a censored
-    row an interval is known: right-censored at y ``(F(y), 1]``, left-censored ``(0, F(y)]``, in between
-    ``(F(lower), F(upper)]``; if the prediction is right, u is uniform in there. An event at 0 is one at or before the
-    smallest time above 0 of these rows, as in training. With delayed entry at a, F is that of those event-free at a:
-    ``1 - S(y)/S(a)``.
+    If the predictions are right, the u of the event times are uniform on (0, 1). The u of an event is one number, that
+    of a censored row lies in an interval: right-censored at y ``(F(y), 1]``, left-censored ``(0, F(y)]``,
+    interval-censored ``(F(lower), F(upper)]``; if the prediction is right, u is uniform in there. An event at 0 is one
+    at or before the smallest time above 0 of these rows, as in training. With delayed entry at a, F is that of those
+    event-free at a: ``1 - S(y)/S(a)``.
 
     Parameters
     ----------
@@ -136,18 +136,13 @@ def _level(predicted: SurvivalDistribution, time: FloatArray, entry: FloatArray 
     if entry is None:
         return _at(predicted.cdf, time)
     since = _at(predicted.log_survival, entry)
-    # Where by the prediction nobody was left to enter, the event comes after all of the probability.
+    # If by the prediction no subject was left at entry, the event comes after all of the probability.
     left = since > -np.inf
     until = np.where(left, _at(predicted.log_survival, np.maximum(time, entry)), -np.inf)
     return np.asarray(-np.expm1(until - np.where(left, since, 0.0)))
 
 
 def _at(method: Callable[[FloatArray], Array], time: FloatArray) -> FloatArray:
-    """The cdf or the log survival at one time a row: both are 0 at -inf."""
-    known = np.isfinite(time)
-    return np.where(known, as_numbers(method(np.where(known, time, 0.0)[:, None]))[:, 0], 0.0)
-
-
-def _check_bins(bins: int, least: int) -> None:
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < least:
-        raise ParameterError(f"bins must be an integer of {least} or more, but is {bins!r}.")
+    """The cdf or the log survival at one time per row: both are 0 at -inf."""
+    finite = np.isfinite(time)
+    return np.where(finite, as_numbers(method(np.where(finite, time, 0.0)[:, None]))[:, 0], 0.0)

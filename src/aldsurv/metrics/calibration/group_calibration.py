@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from aldsurv.checks import WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
@@ -38,7 +41,7 @@ class GroupCalibration(NamedTuple):
 
 
 class CalibrationByGroup(NamedTuple):
-    """One entry a group, the label of the worst of the large enough ones (None if there is none), and the horizon."""
+    """One entry per group, the label of the worst of the large enough ones (None if there is none), and the horizon."""
 
     groups: tuple[GroupCalibration, ...]
     worst: Any
@@ -48,7 +51,7 @@ class CalibrationByGroup(NamedTuple):
 def calibration_by_group(
     predicted: SurvivalDistribution,
     data: SurvivalData,
-    groups: Any,
+    groups: ArrayLike,
     *,
     horizon: float | None = None,
     least: int = 50,
@@ -56,7 +59,7 @@ def calibration_by_group(
 ) -> CalibrationByGroup:
     """Metrics within each level of a column, such as sex or hospital, and the level that is predicted worst.
 
-    A prediction can be right on average and wrong for everybody: too early for one group, too late for another. Small
+    A prediction can be right on average and wrong for everyone: too early for one group, too late for another. Small
     groups scatter: CensDcal of n uncensored rows is ``90/n`` on average even if the prediction is right. The worst
     group is that with the largest CensDcal beyond what it would have by chance (`censored_d_calibration_by_chance`),
     among those of `least` rows or more that are off by more than chance explains: whose p-value is below 0.05 over
@@ -83,13 +86,12 @@ def calibration_by_group(
     --------
     >>> from aldsurv.distributions import Exponential
     >>> data = SurvivalData.right(Exponential([5.0] * 400).sample(random_state=0), [True] * 400)
-    >>> found = calibration_by_group(Exponential([5.0] * 200 + [8.0] * 200), data, ["a"] * 200 + ["b"] * 200)
-    >>> found.worst, round(found.groups[1].difference, 2)
+    >>> result = calibration_by_group(Exponential([5.0] * 200 + [8.0] * 200), data, ["a"] * 200 + ["b"] * 200)
+    >>> result.worst, round(result.groups[1].difference, 2)
     ('b', 0.11)
     """
     rows = without_delayed_entry(matched_data(predicted, data), "calibration_by_group")
-    if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 1:
-        raise ParameterError(f"least must be an integer of 1 or more, but is {least!r}.")
+    check("least", least, WholeNumber(1))
     labels = _labels(groups, len(rows))
     counted = rows.weights > 0
     if not counted.any():
@@ -99,20 +101,22 @@ def calibration_by_group(
         horizon = float(np.quantile(rows.time, 0.5, weights=rows.weights, method="inverted_cdf"))
     else:
         horizon = checked_time(horizon, "horizon")
-    members: dict[Any, list[int]] = {}
+    members: dict[Hashable, list[int]] = {}
     for row in np.flatnonzero(counted):
         members.setdefault(labels[row], []).append(int(row))
     parts = [(label, np.array(members[label])) for label in _ordered(members)]
-    found = tuple(_group(label, predicted[index], rows[index], horizon, point) for label, index in parts)
-    _warn_of_short_groups(found, horizon)
+    results = tuple(_group(label, predicted[index], rows[index], horizon, point) for label, index in parts)
+    _warn_of_short_groups(results, horizon)
     excess = [
         group.cens_dcal - censored_d_calibration_by_chance(predicted[index], rows[index], bins=_BINS)
-        for group, (_, index) in zip(found, parts, strict=True)
+        for group, (_, index) in zip(results, parts, strict=True)
     ]
-    return CalibrationByGroup(found, _worst(found, excess, int(least)), horizon)
+    return CalibrationByGroup(results, _worst(results, excess, int(least)), horizon)
 
 
-def _group(label: Any, predicted: SurvivalDistribution, rows: SurvivalData, horizon: float, point: Point) -> Any:
+def _group(
+    label: Hashable, predicted: SurvivalDistribution, rows: SurvivalData, horizon: float, point: Point
+) -> GroupCalibration:
     test, curve = d_calibration(predicted, rows, bins=_BINS), kaplan_meier(rows)
     difference = float("nan")
     if horizon <= curve.times[-1] or curve.survival[-1] == 0:
@@ -131,44 +135,48 @@ def _group(label: Any, predicted: SurvivalDistribution, rows: SurvivalData, hori
     )
 
 
-def _worst(groups: tuple[GroupCalibration, ...], excess: list[float], least: int) -> Any:
+def _worst(groups: tuple[GroupCalibration, ...], excess: list[float], least: int) -> Hashable:
     """Label of the group that is furthest off, of those that are so by more than chance if there are any."""
-    known = [(one, more) for one, more in zip(groups, excess, strict=True) if one.n >= least and more == more]
+    large = [
+        (group, more) for group, more in zip(groups, excess, strict=True) if group.n >= least and not np.isnan(more)
+    ]
     # A small group scatters more: without the test it would often be named in place of a large one that is wrong.
-    clear = [(one, more) for one, more in known if one.p_value < _ALPHA / len(known)]
-    ordered = sorted(clear or known, key=lambda pair: -pair[1])
+    clear = [(group, more) for group, more in large if group.p_value < _ALPHA / len(large)]
+    ordered = sorted(clear or large, key=lambda pair: -pair[1])
     return ordered[0][0].group if ordered else None
 
 
-def _labels(groups: Any, length: int) -> list[Any]:
+def _labels(groups: ArrayLike, length: int) -> list[Hashable]:
     column = np.asarray(groups)
     if column.shape != (length,):
-        raise ParameterError(f"groups must have one label for each of {length} rows, but has shape {column.shape}.")
-    # NaN, NaT and NA of frames are not equal to themselves, or not sure of it.
-    return [None if label is None or not _is_itself(label) else label for label in column.tolist()]
+        raise ParameterError(
+            f"groups must have one label for each of {length} rows, but has shape {column.shape}.", argument="groups"
+        )
+    return [None if label is None or _is_missing(label) else label for label in column.tolist()]
 
 
-def _is_itself(label: Any) -> bool:
+def _is_missing(label: Hashable) -> bool:
+    """Whether a label is NaN, NaT or NA of a frame: not equal to itself, or without a truth value."""
     try:
-        return bool(label == label)
+        return bool(label != label)
     except (TypeError, ValueError):
-        return False
+        return True
 
 
-def _ordered(members: dict[Any, list[int]]) -> list[Any]:
+def _ordered(members: dict[Hashable, list[int]]) -> list[Hashable]:
     """Labels in their order, None last; in that of their first rows if they have none."""
-    known = [label for label in members if label is not None]
+    labels: list[Any] = [label for label in members if label is not None]
     with contextlib.suppress(TypeError):
-        known = sorted(known)
-    return known + [label for label in members if label is None]
+        labels = sorted(labels)
+    return labels + [label for label in members if label is None]
 
 
-def _warn_of_short_groups(found: tuple[GroupCalibration, ...], horizon: float) -> None:
-    short = [group.group for group in found if np.isnan(group.difference)]
+def _warn_of_short_groups(groups: tuple[GroupCalibration, ...], horizon: float) -> None:
+    short = [group.group for group in groups if np.isnan(group.difference)]
     if short:
         warnings.warn(
-            f"calibration_by_group: {len(short)} of {len(found)} groups end before the horizon {horizon:g} and have no "
-            f"difference (first: {short[0]!r}). Give a smaller horizon.",
+            f"calibration_by_group: {len(short)} of {len(groups)} groups end before the horizon {horizon:g} and have "
+            f"no difference (first: {short[0]!r}). Give a smaller horizon.",
             UserWarning,
             stacklevel=3,
         )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from aldsurv.checks import WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.calibration.event_levels import event_levels
 from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
 from aldsurv.metrics.evaluation_times import checked_time, weighted_quantiles
+from aldsurv.metrics.row_blocks import row_blocks
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
 __all__ = ["WorstGroup", "average_calibration", "individual_calibration", "worst_group_calibration"]
@@ -23,7 +25,7 @@ __all__ = ["WorstGroup", "average_calibration", "individual_calibration", "worst
 _LEVELS = np.concatenate([[1e-6, 1e-4, 1e-3, 1e-2], np.linspace(0.05, 0.95, 19), [0.99, 0.999, 1 - 1e-4, 1 - 1e-6]])
 _PIECES = 8
 # Values of cdfs that are held at once.
-_BLOCK = 2_000_000
+_BLOCK_VALUES = 2_000_000
 
 
 class WorstGroup(NamedTuple):
@@ -63,7 +65,7 @@ def average_calibration(predicted: SurvivalDistribution, data: SurvivalData) -> 
 def worst_group_calibration(
     predicted: SurvivalDistribution,
     data: SurvivalData,
-    X: Any,
+    X: ArrayLike,
     *,
     least: int = 50,
     names: Sequence[str] | None = None,
@@ -91,28 +93,28 @@ def worst_group_calibration(
     >>> from aldsurv.distributions import Exponential
     >>> time = Exponential([5.0] * 400).sample(random_state=0)
     >>> x = np.repeat([[0.0], [1.0]], 200, axis=0)
-    >>> found = worst_group_calibration(Exponential(5.0 + 3 * x[:, 0]), SurvivalData.right(time, [True] * 400), x)
-    >>> found.group, found.n
+    >>> result = worst_group_calibration(Exponential(5.0 + 3 * x[:, 0]), SurvivalData.right(time, [True] * 400), x)
+    >>> result.group, result.n
     ('x0 > 0', 200)
     """
     rows = matched_data(predicted, data)
     _ = rows.time
-    if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 1:
-        raise ParameterError(f"least must be an integer of 1 or more, but is {least!r}.")
+    check("least", least, WholeNumber(1))
     table = _numbers(X, len(rows))
     labels = [f"x{j}" for j in range(table.shape[1])] if names is None else [str(name) for name in names]
     if len(labels) != table.shape[1]:
-        raise ParameterError(f"names must have one for each of {table.shape[1]} columns, but has {len(labels)}.")
+        raise ParameterError(
+            f"names must have one for each of {table.shape[1]} columns, but has {len(labels)}.", argument="names"
+        )
     levels, worst = _reached_levels(predicted, rows), None
     for label, chosen in _groups(table, labels, rows.weights):
         inside = chosen & (rows.weights > 0)
         count = int(inside.sum())
         if count < least or not rows.event[inside].any():
             continue
-        found = WorstGroup(_distance_from_uniform(levels[inside], rows[inside], label), label, count)
-        # A group without a distance is not compared: NaN is neither more nor less.
-        if not np.isnan(found.distance) and (worst is None or found.distance > worst.distance):
-            worst = found
+        group = WorstGroup(_distance_from_uniform(levels[inside], rows[inside], label), label, count)
+        if not np.isnan(group.distance) and (worst is None or group.distance > worst.distance):
+            worst = group
     if worst is None:
         return WorstGroup(undefined("worst_group_calibration", f"no group has {least} rows and an event"), "", 0)
     return worst
@@ -123,16 +125,16 @@ def individual_calibration(
 ) -> float:
     """Mean over rows of the 1-Wasserstein distance ``∫ |F(t) - F*(t)| dt`` from the true distribution; 0 is best.
 
-    For simulated data only: no data tell the distribution of one individual. In the unit of time, as a mean absolute
-    error of all quantiles at once: the distance also is ``∫ |Q(p) - Q*(p)| dp``.
+    For simulated data only: the distribution of one individual cannot be observed. In the unit of time, as a mean
+    absolute error of all quantiles at once: the distance also is ``∫ |Q(p) - Q*(p)| dp``.
 
     Parameters
     ----------
     predicted, truth
         Distributions of the same rows.
     horizon
-        Time at which the integral ends, which begins at the earliest time of either distribution; None: at none,
-        so that a prediction without a mean is infinitely far off.
+        Time at which the integral ends, which begins at the earliest time of either distribution; None: it goes on
+        without end, and the distance of a prediction without a mean is infinite.
 
     Examples
     --------
@@ -142,16 +144,16 @@ def individual_calibration(
     """
     for each, name in ((predicted, "predicted"), (truth, "truth")):
         if not isinstance(each, SurvivalDistribution):
-            raise ParameterError(f"{name} must be a SurvivalDistribution, but is {type(each).__name__}.")
+            raise ParameterError(f"{name} must be a SurvivalDistribution, but is {type(each).__name__}.", argument=name)
     if len(predicted) != len(truth):
         raise ParameterError(
-            f"predicted and truth must have the same rows, but predicted has {len(predicted)} and truth {len(truth)}."
+            f"predicted and truth must have the same rows, but predicted has {len(predicted)} and truth {len(truth)}.",
+            argument="truth",
         )
     if horizon is not None:
         horizon = checked_time(horizon, "horizon")
-    step = max(1, _BLOCK // (2 * _LEVELS.size * _PIECES))
-    parts = [slice(start, start + step) for start in range(0, len(truth), step)]
-    return float(np.concatenate([_distances(predicted[rows], truth[rows], horizon) for rows in parts]).mean())
+    blocks = row_blocks(len(truth), 2 * _LEVELS.size * _PIECES, values=_BLOCK_VALUES)
+    return float(np.concatenate([_distances(predicted[rows], truth[rows], horizon) for rows in blocks]).mean())
 
 
 def _reached_levels(predicted: SurvivalDistribution, rows: SurvivalData) -> FloatArray:
@@ -186,15 +188,17 @@ def _groups(table: FloatArray, labels: list[str], weights: FloatArray) -> Iterat
     """Halves of each column, then quadrants of each pair."""
     halves = []
     for column, label in zip(table.T, labels, strict=True):
-        known = np.isfinite(column)
-        counted = known & (weights > 0)
+        present = np.isfinite(column)
+        counted = present & (weights > 0)
         if not counted.any():
             continue
         values = np.unique(column[counted])
         cut = float(values[0] if values.size == 2 else weighted_quantiles(column[counted], [0.5], weights[counted])[0])
         # Where more than half have the largest value, those below it are the other part.
         cut = float(values[-2]) if cut >= values[-1] and values.size > 1 else cut
-        halves.append([(f"{label} ≤ {cut:g}", known & (column <= cut)), (f"{label} > {cut:g}", known & (column > cut))])
+        halves.append(
+            [(f"{label} ≤ {cut:g}", present & (column <= cut)), (f"{label} > {cut:g}", present & (column > cut))]
+        )
     for pair in halves:
         yield from pair
     for first, second in combinations(halves, 2):
@@ -203,13 +207,15 @@ def _groups(table: FloatArray, labels: list[str], weights: FloatArray) -> Iterat
                 yield f"{one}, {other}", inside & within
 
 
-def _numbers(X: Any, length: int) -> FloatArray:
+def _numbers(X: ArrayLike, length: int) -> FloatArray:
     try:
         table = np.asarray(X, np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"X must be numbers (n, columns), but is {type(X).__name__} ({error}).") from None
+        problem = f"X must be numbers (n, columns), but is {type(X).__name__} ({error})."
+        raise ParameterError(problem, argument="X") from None
     if table.ndim != 2 or len(table) != length:
-        raise ParameterError(f"X must have a row for each of {length} rows and columns, but has shape {table.shape}.")
+        problem = f"X must have a row for each of {length} rows and columns, but has shape {table.shape}."
+        raise ParameterError(problem, argument="X")
     return table
 
 

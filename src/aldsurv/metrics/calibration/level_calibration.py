@@ -1,4 +1,4 @@
-"""Whether predicted probabilities come true as often as they say."""
+"""Calibration at all levels of the predicted probability: CensDcal, Cal[S] and Cal[f]."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def calibration_counts(predicted: SurvivalDistribution, data: SurvivalData, *, b
     """Weight of the rows whose ``u = F(y|x)`` falls into each of `bins` equal bins (a, b] of (0, 1].
 
     An event counts in its bin. A censored row is spread evenly over the u it may have: censored at u it counts
-    ``(b - u)/(1 - u)`` in its own bin and ``(b - a)/(1 - u)`` in each later one. The counts sum to the total weight.
+    ``(b - u)/(1 - u)`` in the bin of u and ``(b - a)/(1 - u)`` in each later one. The counts sum to the total weight.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ def censored_d_calibration(predicted: SurvivalDistribution, data: SurvivalData, 
 
 
 def censored_d_calibration_by_chance(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> float:
-    """What `censored_d_calibration` comes to by chance, on average, if the predictions are right.
+    """What `censored_d_calibration` equals by chance, on average, if the predictions are right.
 
-    Counts scatter, so even the truth has a CensDcal above 0: ``100·(1 - 1/bins)/n`` of n events, and less of censored
-    rows, which are spread over bins. It is estimated from how the rows at hand are spread, and holds for predictions
-    that are right or nearly so.
+    Counts scatter, so even the truth has a CensDcal above 0: ``100·(1 - 1/bins)/n`` with n events, and less with
+    censored rows, which are spread over bins. It is estimated from how the given rows are spread, and holds for
+    predictions that are right or nearly so.
 
     Parameters
     ----------

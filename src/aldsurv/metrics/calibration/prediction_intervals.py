@@ -1,22 +1,24 @@
-"""Whether prediction intervals hold what they promise, and how wide they are."""
+"""Coverage and width of prediction intervals."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
+from aldsurv.checks import Number, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.numerics.backend import Array
 from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.errors import ParameterError
 from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
 
 __all__ = ["IntervalCoverage", "interval_coverage"]
 
 
 class IntervalCoverage(NamedTuple):
-    """Share of the events in their interval, what it is at least and at most, and the width of the intervals."""
+    """Share of the events in their interval, its least and largest possible value, and the width of the intervals."""
 
     coverage: float
     lower: float
@@ -60,15 +62,14 @@ def interval_coverage(predicted: SurvivalDistribution, data: SurvivalData, *, le
     >>> interval_coverage(Exponential([2.0, 4.0, 3.0]), data)
     IntervalCoverage(coverage=0.6117, lower=0.3333, upper=0.6667, mean_width=6.5917, median_width=6.5917)
     """
-    if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
-        raise ParameterError(f"level must be a number between 0 and 1, but is {level!r}.")
+    check("level", level, Number(0, 1, above=True, below=True))
     rows = with_zero_as_early(matched_data(predicted, data))
     counted = rows.weights > 0
     if not counted.any():
         return IntervalCoverage(*[undefined("interval_coverage", "no row has a positive weight")] + [float("nan")] * 4)
     rows, predicted = rows[counted], predicted[counted]
     low, high = _interval(predicted, rows, float(level))
-    # An event time is not negative: all of what a left-censored row may have had is after the ends of 0 or less.
+    # An event time is not negative: whatever the time of a left-censored row, it is after an end of 0 or less.
     from_below = np.where(rows.left_censored, low <= 0, low <= rows.lower)
     within = np.where(rows.exact, (low <= rows.lower) & (rows.lower <= high), from_below & (rows.upper <= high))
     apart = np.where(rows.exact, ~within, (rows.lower >= high) | (rows.upper < low))
@@ -88,7 +89,7 @@ def _interval(predicted: SurvivalDistribution, rows: SurvivalData, level: float)
     if rows.entry is not None:
         entry = np.where(np.isfinite(rows.entry), rows.entry, 0.0)
         present = as_numbers(predicted.survival(entry[:, None]))
-        # The quantile of those event-free at entry is one of everybody, further out.
+        # A quantile of those event-free at entry is a higher quantile of all.
         left = left * np.where(np.isfinite(rows.entry)[:, None], present, 1.0)
     ends = as_numbers(predicted.quantile(np.broadcast_to(1 - left, (len(rows), 2))))
     return ends[:, 0], ends[:, 1]
@@ -99,18 +100,18 @@ def _conditional(predicted: SurvivalDistribution, rows: SurvivalData, low: Float
     # A probability is that of an interval open below: one float down, the end belongs to it.
     start = np.maximum(np.nextafter(low, -np.inf), rows.lower)
     inside = _log_probability(predicted, start, np.minimum(high, rows.upper))
-    known = _log_probability(predicted, rows.lower, rows.upper)
-    possible = known > -np.inf
-    return np.where(possible, np.exp(np.minimum(inside - np.where(possible, known, 0.0), 0.0)), 0.0)
+    whole = _log_probability(predicted, rows.lower, rows.upper)
+    possible = whole > -np.inf
+    return np.where(possible, np.exp(np.minimum(inside - np.where(possible, whole, 0.0), 0.0)), 0.0)
 
 
 def _log_probability(predicted: SurvivalDistribution, lower: FloatArray, upper: FloatArray) -> FloatArray:
     finite_lower, finite_upper = np.isfinite(lower), np.isfinite(upper)
 
-    def at(method: Any, *bounds: FloatArray) -> FloatArray:
+    def at(method: Callable[..., Array], *bounds: FloatArray) -> FloatArray:
         return as_numbers(method(*(bound[:, None] for bound in bounds)))[:, 0]
 
     below, above = np.where(finite_lower, lower, 0.0), np.where(finite_upper, upper, 0.0)
     between = at(predicted.log_probability, np.minimum(below, above), above)
-    found = np.where(finite_lower, between, at(predicted.log_cdf, above))
-    return np.where(finite_upper, found, np.where(finite_lower, at(predicted.log_survival, below), 0.0))
+    until = np.where(finite_lower, between, at(predicted.log_cdf, above))
+    return np.where(finite_upper, until, np.where(finite_lower, at(predicted.log_survival, below), 0.0))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Choice, WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import ParameterError
 from aldsurv.metrics.calibration.calibration_curve import observed_probability
 from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
 from aldsurv.metrics.evaluation_times import checked_time
-from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
+from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
 __all__ = ["CalibrationIndex", "OneCalibration", "integrated_calibration_index", "one_calibration"]
+
+
+Variance: TypeAlias = Literal["effective", "greenwood", "binomial"]
 
 
 class CalibrationIndex(NamedTuple):
@@ -28,7 +31,7 @@ class CalibrationIndex(NamedTuple):
 
 
 class OneCalibration(NamedTuple):
-    """Test of the probabilities of groups, and what was predicted and observed in each (groups,)."""
+    """Test of the probabilities of groups, and the predicted and observed probability of each (groups,)."""
 
     statistic: float
     p_value: float
@@ -89,7 +92,7 @@ def one_calibration(
     *,
     bins: int = 10,
     least: int = 5,
-    variance: Literal["effective", "greenwood", "binomial"] = "effective",
+    variance: Variance = "effective",
 ) -> OneCalibration:
     """Hosmer-Lemeshow test at `time` of groups of like predictions, each against its Kaplan-Meier curve.
 
@@ -108,16 +111,16 @@ def one_calibration(
     data
         The same rows as observed, exact or right-censored. Weights count as numbers of rows.
     time
-        When to look, not after the last row. A group whose rows end earlier has no estimate: it is left
-        out, with a warning.
+        When to look, not after the last row. A group whose rows end earlier has no estimate: it is left out, with a
+        warning.
     bins
         Number of groups before any are joined, 2 or more.
     least
-        What each group must have of expected events and of rows beyond `time`; 0: groups stay as they are cut. The
-        Kaplan-Meier estimate of a group of which hardly a row is followed so long is no normal variable, and its
-        estimated variance often far too small: of groups as they are cut, right predictions were rejected at the 5 %
-        level in 9 % of simulations with 60 rows in a group and 63 % of them censored, and in half where hardly a row
-        is left at `time`; of joined ones in 3 % to 8 %, and in 10 % where 1 % of the rows are left.
+        How many expected events, and how many rows beyond `time`, each group must have; 0: groups stay as they are
+        cut. The Kaplan-Meier estimate of a group of which hardly a row is followed so long is not normal, and its
+        estimated variance often far too small: with groups as they are cut, right predictions were rejected at the 5 %
+        level in 9 % of simulations with 60 rows per group and 63 % of them censored, and in half of them where hardly a
+        row is left at `time`; with joined groups in 3 % to 8 %, and in 10 % where 1 % of the rows are left.
     variance
         ``"effective"``: ``p(1 - p)/m``, with the number m of uncensored rows that would know the observed probability
         as well, ``o(1 - o)/g``, g being Greenwood's variance. ``"greenwood"``: g itself (Demler, Paynter & Cook 2015);
@@ -135,17 +138,14 @@ def one_calibration(
     >>> from aldsurv.distributions import Exponential
     >>> truth = Exponential(np.random.default_rng(0).uniform(1, 9, 500))
     >>> data = SurvivalData.right(truth.sample(random_state=1), np.ones(500, bool))
-    >>> found = one_calibration(truth, data, 4.0, bins=3)
-    >>> found.predicted.round(2), found.observed.round(2), round(found.p_value, 2)
+    >>> result = one_calibration(truth, data, 4.0, bins=3)
+    >>> result.predicted.round(2), result.observed.round(2), round(result.p_value, 2)
     (array([0.4 , 0.53, 0.8 ]), array([0.41, 0.51, 0.81]), 0.88)
     """
     until = checked_time(time)
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise ParameterError(f"bins must be an integer of 2 or more, but is {bins!r}.")
-    if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 0:
-        raise ParameterError(f"least must be an integer of 0 or more, but is {least!r}.")
-    if variance not in ("effective", "greenwood", "binomial"):
-        raise ParameterError(f"variance must be 'effective', 'greenwood' or 'binomial', but is {variance!r}.")
+    check("bins", bins, WholeNumber(2))
+    check("least", least, WholeNumber(0))
+    check("variance", variance, Choice(("effective", "greenwood", "binomial")))
     rows = without_delayed_entry(matched_data(predicted, data), "one_calibration")
     _ = rows.time
     counted = rows.weights > 0
@@ -159,26 +159,26 @@ def one_calibration(
     group = _groups(risk, rows.weights, int(bins))
     if least:
         group = _joined(group, predicted, rows, until, int(least))
-    found = [_group(risk[group == g], rows[group == g], until, variance) for g in np.unique(group)]
-    expected, observed, spread = (np.array(column) for column in zip(*found, strict=True))
-    known = ~np.isnan(observed)
-    if not known.all():
+    groups = [_group(risk[group == g], rows[group == g], until, variance) for g in np.unique(group)]
+    expected, observed, spread = (np.array(column) for column in zip(*groups, strict=True))
+    followed = ~np.isnan(observed)
+    if not followed.all():
         warnings.warn(
-            f"one_calibration: {np.count_nonzero(~known)} of {known.size} groups have no row left at time {until:g} "
-            "and are left out of the test.",
+            f"one_calibration: {np.count_nonzero(~followed)} of {followed.size} groups have no row left at time "
+            f"{until:g} and are left out of the test.",
             UserWarning,
             stacklevel=2,
         )
-    distance = (observed - expected)[known] ** 2
+    distance = (observed - expected)[followed] ** 2
     # A group predicted with certainty is right, or as wrong as can be.
     with np.errstate(divide="ignore"):
-        part = np.divide(distance, spread[known], out=np.zeros(distance.shape), where=distance > 0)
+        part = np.divide(distance, spread[followed], out=np.zeros(distance.shape), where=distance > 0)
     statistic = float(part.sum())
     return OneCalibration(statistic, float(chdtrc(part.size, statistic)), expected, observed)
 
 
 def _no_estimate(rows: SurvivalData, time: float) -> str:
-    """Why nothing can be said about `time`, or nothing."""
+    """Why there is no estimate at `time`; empty if there is one."""
     if len(rows) == 0:
         return "no row has a positive weight"
     if not rows.event.any():
@@ -211,23 +211,23 @@ def _joined(
         events, rest = events + float(expected[place]), rest + float(beyond[place])
         if min(events, rest) >= least:
             current, events, rest = current + 1, 0.0, 0.0
-    # What is left over at the end goes to the last group that has enough.
+    # Rows left over at the end go to the last group that has enough.
     return np.asarray(np.minimum(label, max(current - 1, 0))[group])
 
 
-def _group(risk: FloatArray, rows: SurvivalData, time: float, variance: str) -> tuple[float, float, float]:
-    """Mean prediction, observed probability and variance of the latter; NaN if nobody was followed so long."""
-    curve: KaplanMeier = kaplan_meier(rows)
+def _group(risk: FloatArray, rows: SurvivalData, time: float, variance: Variance) -> tuple[float, float, float]:
+    """Mean prediction, observed probability and variance of the latter; NaN if no row was followed so long."""
+    curve = kaplan_meier(rows)
     expected = float(np.average(risk, weights=rows.weights))
-    survival: Any = curve.survival_at(time)
+    survival = float(curve.survival_at(time))
     if curve.times[-1] < time and survival > 0:
         return expected, float("nan"), float("nan")
     binomial = expected * (1 - expected) / rows.total_weight
     index = int(np.searchsorted(curve.times, time, side="right")) - 1
     greenwood = float(curve.variance[index]) if index >= 0 else 0.0
-    observed = float(1 - survival)
+    observed = 1 - survival
     if variance == "binomial" or greenwood == 0:
         return expected, observed, binomial
-    # What is predicted, not what was observed by chance, in place of the variance of one row.
+    # The variance of one row is the predicted one, not that observed by chance.
     effective = expected * (1 - expected) * greenwood / (observed * (1 - observed))
     return expected, observed, greenwood if variance == "greenwood" else effective

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.checked_arguments import FloatArray, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, undefined, without_delayed_entry
 from aldsurv.metrics.discrimination.pair_order import PairOrder
 from aldsurv.metrics.point_estimates import Point, point_estimate
 from aldsurv.nonparametric.censoring_weights import (
@@ -19,11 +16,12 @@ from aldsurv.nonparametric.censoring_weights import (
     uncensored_share,
 )
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
+from aldsurv.quoting import quoted
 
 __all__ = ["concordance_harrell", "concordance_uno", "event_importance", "last_uncensored", "uno_importance"]
 
 
-def concordance_harrell(predicted: SurvivalDistribution | Any, data: SurvivalData, *, point: Point = "median") -> float:
+def concordance_harrell(predicted: Prediction, data: SurvivalData, *, point: Point = "median") -> float:
     """Harrell's C: the share of comparable pairs whose predicted times are in the observed order.
 
     A pair is comparable if the earlier of its times is an event; at equal times, if one is an event and the
@@ -50,7 +48,7 @@ def concordance_harrell(predicted: SurvivalDistribution | Any, data: SurvivalDat
 
 
 def concordance_uno(
-    predicted: SurvivalDistribution | Any,
+    predicted: Prediction,
     data: SurvivalData,
     *,
     train: SurvivalData,
@@ -87,7 +85,7 @@ def concordance_uno(
     censoring = censoring_distribution(train)
     end = last_uncensored(censoring) if tau is None else tau
     if not (isinstance(end, (int, float, np.number)) and (end > 0 or tau is None)):
-        raise ParameterError(f"tau must be a positive number or None, but is {tau!r}.")
+        raise ParameterError(f"tau must be a positive number or None, but is {quoted(tau)}.", argument="tau")
     if end < 0:
         return undefined("concordance_uno", "all training rows are censored at their first time")
     if end == 0:
@@ -98,35 +96,35 @@ def concordance_uno(
 
 
 def event_importance(pairs: PairOrder, data: SurvivalData) -> FloatArray:
-    """What a row counts as the earlier of a pair in Harrell's C (n,), by place."""
+    """Weight of a row as the earlier of a pair in Harrell's C (n,), by place."""
     return data.event[pairs.rows].astype(np.float64)
 
 
 def uno_importance(
     pairs: PairOrder, data: SurvivalData, censoring: KaplanMeier, tau: float, ties: Ties = "scikit-survival"
 ) -> FloatArray:
-    """What a row counts as the earlier of a pair in Uno's C (n,), by place."""
+    """Weight of a row as the earlier of a pair in Uno's C (n,), by place."""
     # The horizon is inclusive, tau is not.
     before = float(np.nextafter(tau, -np.inf))
     if uncensored_share(censoring, before, ties) == 0:
         # An event may have no weight, and the error should name its row.
         return inverse_censoring_weights(data, censoring, horizon=before, ties=ties)[pairs.rows] ** 2
-    found, begins = np.zeros(len(data)), np.flatnonzero(data.event[pairs.rows])
-    # Among ascending times G is found many times faster.
+    importance, begins = np.zeros(len(data)), np.flatnonzero(data.event[pairs.rows])
+    # G is looked up many times faster at ascending times.
     time = data.time[pairs.rows[begins]]
     count = np.searchsorted(time, before, side="right")
-    found[begins[:count]] = (1 / uncensored_share(censoring, time[:count], ties)) ** 2
-    return found
+    importance[begins[:count]] = (1 / uncensored_share(censoring, time[:count], ties)) ** 2
+    return importance
 
 
 def last_uncensored(censoring: KaplanMeier) -> float:
-    """Largest time at which somebody is uncensored; below 0 if there is none."""
-    known = np.count_nonzero(censoring.survival)
-    return float(censoring.times[known - 1]) if known else -1.0
+    """Largest time at which the censoring curve is positive; below 0 if there is none."""
+    positive = np.count_nonzero(censoring.survival)
+    return float(censoring.times[positive - 1]) if positive else -1.0
 
 
 def _concordance(pairs: PairOrder, data: SurvivalData, importance: FloatArray, metric: str, limit: str = "") -> float:
-    """Share of concordant pairs, or why there is none."""
+    """Share of concordant pairs; NaN with a warning if there is no pair."""
     weight = None if data.weight is None else data.weight[pairs.rows]
     if weight is not None:
         importance = importance * weight

@@ -1,4 +1,4 @@
-"""The order of many numbers, by sorting integers that carry their row: half the time of an `argsort`, and less."""
+"""The order of many numbers, by sorting integers that carry their row: at most half the time of an `argsort`."""
 
 from __future__ import annotations
 

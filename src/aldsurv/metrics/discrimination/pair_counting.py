@@ -16,7 +16,7 @@ Places = NDArray[np.int32]
 # Rows counted in one go; more are split in two by place. So the cost of a row grows with their logarithm alone, and
 # the number of a block is below 2¹⁵.
 _MOST_ROWS = 1 << 21
-# Cells, and places, worked on at once: what fits the processor's cache.
+# Cells, and places, worked on at once: as many as fit the processor's cache.
 _CELLS = 1 << 16
 _PLACES = 1 << 17
 # A count in one byte.
@@ -26,11 +26,11 @@ _MOST_COUNT = 255
 def sum_of_pairs(place: Places, importance: FloatArray, weight: FloatArray | None = None) -> float:
     """Sum of ``importance[i]·weight[j]`` over the places ``i < j`` whose second ranks are ``rank[i] < rank[j]``.
 
-    Places go in blocks of equal size, and ranks in as many buckets. Of two rows that differ in block and in bucket the
-    numbers of these tell the order: such pairs are summed from a table of blocks by buckets. What is left are pairs of
-    one block, compared by rank, and pairs of one bucket but two blocks, compared by block; both are compared one by
-    one. At blocks of about n^(1/3) rows the table, (n/size)² cells, and the comparisons, n·size, cost alike. The sum is
-    exact if importance and weight are integers and it is below 2⁵³.
+    Places are grouped in blocks of equal size, and ranks in as many buckets. The order of two rows that differ in block
+    and in bucket follows from the numbers of these: such pairs are summed from a table of blocks by buckets. Pairs of
+    one block are compared by rank, and pairs of one bucket but two blocks by block, both one by one. At blocks of about
+    n^(1/3) rows the table, (n/size)² cells, and the comparisons, n·size, cost alike. The sum is exact if importance and
+    weight are integers and it is below 2⁵³.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def _sum_of_halves(place: Places, importance: FloatArray, weight: FloatArray | N
 def _sum_over_cells(bucket: Places, importance: FloatArray, weight: FloatArray | None, size: int) -> float:
     """Sum over the pairs that differ in block and bucket; `bucket` is listed by place."""
     n, columns = bucket.size, -(-bucket.size // size) + 1
-    # From the highest bucket down: what is above a bucket is then a running sum, and column 0, above all, stays 0.
+    # From the highest bucket down: the sum above a bucket is then a running sum, and column 0, above all, stays 0.
     column = (columns - 1) - bucket
-    kind: Any = np.int64 if weight is None else np.float64
+    kind: type[np.int64 | np.float64] = np.int64 if weight is None else np.float64
     later, total = np.zeros(columns, dtype=kind), 0.0
     step = max(1, _CELLS // columns) * size
     first_cell = np.arange(min(n, step)) // size * columns
@@ -98,15 +98,15 @@ def _sum_in_groups(values: NDArray[Any], importance: FloatArray, weight: FloatAr
         ends = None if weight is None else _side_by_side(weight[rows], size)
         runs = value.size // size
         larger = np.empty(value.size, dtype=np.bool_)
-        found: NDArray[Any] = np.zeros(value.size, dtype=np.uint8 if ends is None else np.float64)
+        sums: NDArray[Any] = np.zeros(value.size, dtype=np.uint8 if ends is None else np.float64)
         for lag in range(1, size):
             here, there = slice(None, value.size - lag * runs), slice(lag * runs, None)
             np.less(value[here], value[there], out=larger[here])
-            found[here] += larger[here].view(np.uint8) if ends is None else larger[here] * ends[there]
+            sums[here] += larger[here].view(np.uint8) if ends is None else larger[here] * ends[there]
             if ends is None and lag % _MOST_COUNT == 0:
-                total += float(begins @ found)
-                found[:] = 0
-        total += float(begins @ found)
+                total += float(begins @ sums)
+                sums[:] = 0
+        total += float(begins @ sums)
     return total
 
 

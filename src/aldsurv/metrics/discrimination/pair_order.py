@@ -1,4 +1,4 @@
-"""Rows in the order of their times and of their predictions: all that a concordance reads of both."""
+"""Rows in the order of their times and of their predictions, which is all that a concordance depends on."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["PairOrder"]
 
 # For many weights of few rows a product with a table of all pairs is faster, if they make up for the table.
 _MOST_IN_TABLE = 1000
-_ROWS_A_TABLE = 50
+_ROWS_PER_TABLE = 50
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PairOrder:
-    """A place by time and a rank by prediction for each row, each of its own; made by `of`.
+    """A place by time and a rank by prediction for each row, no two alike; made by `of`.
 
     Pairs go from an event to any row of a later time, or to one censored at the same time. Rows that are no pair, two
     events at one time, are placed against their ranks, and so are rows of equal prediction. So a row behind another in
@@ -74,9 +74,9 @@ class PairOrder:
         Parameters
         ----------
         importance
-            What a row counts as the earlier of a pair (n,), by place; 0 where it is censored.
+            Weight of a row as the earlier of a pair (n,), by place; 0 where it is censored.
         weight
-            What it counts as the later (n,), by place. None: one.
+            Weight of a row as the later of a pair (n,), by place. None: one.
         """
         comparable = float(importance @ self._sum_behind(weight))
         if comparable == 0:
@@ -95,7 +95,7 @@ class PairOrder:
     def shares(self, importance: FloatArray, weights: FloatArray) -> FloatArray:
         """`share` (b,) for many weights (b, n), which multiply the importance (n,) too."""
         n = self.rows.size
-        if n > _MOST_IN_TABLE or n > _ROWS_A_TABLE * len(weights):
+        if n > _MOST_IN_TABLE or n > _ROWS_PER_TABLE * len(weights):
             return np.array([self.share(importance * weight, weight) for weight in weights])
         earlier = weights * importance
         comparable = (earlier * self._sum_behind(weights)).sum(axis=1)
@@ -104,7 +104,7 @@ class PairOrder:
             return np.asarray(np.clip(concordant / comparable, 0.0, 1.0))
 
     def _score_table(self) -> FloatArray:
-        """What each pair scores (n, n), the earlier in the row, by place."""
+        """Score of each pair (n, n), the earlier in the row, by place: 1, one half or 0."""
         place = np.arange(self.rows.size)
         rank = np.empty_like(place)
         rank[self.places] = place
@@ -115,7 +115,7 @@ class PairOrder:
         return score
 
     def _sum_behind(self, weight: FloatArray | None) -> FloatArray:
-        """Weight of all that are later than each place; of weights (b, n) as many."""
+        """Weight of all rows later than each place; for weights (b, n) as many."""
         n = self.rows.size
         start = np.arange(1, n + 1) if self.pair_start is None else self.pair_start
         if weight is None:

@@ -1,18 +1,28 @@
-"""How well predictions that change with time tell early from late events."""
+"""Discrimination that may change with time: the cumulative/dynamic AUC and Antolini's C."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import (
+    FloatArray,
+    Prediction,
+    as_numbers,
+    matched_data,
+    undefined,
+    without_delayed_entry,
+)
+from aldsurv.metrics.discrimination.key_order import Indices
 from aldsurv.metrics.error.brier import event_weights
 from aldsurv.metrics.evaluation_times import checked_times
 from aldsurv.metrics.point_estimates import point_estimate
-from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, has_estimate
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 
 __all__ = ["DynamicAuc", "concordance_antolini", "cumulative_dynamic_auc"]
@@ -29,9 +39,9 @@ class DynamicAuc(NamedTuple):
 
 
 def cumulative_dynamic_auc(
-    predicted: SurvivalDistribution | Any,
+    predicted: Prediction,
     data: SurvivalData,
-    times: Any,
+    times: ArrayLike,
     *,
     train: SurvivalData,
     ties: Ties = "events_first",
@@ -41,7 +51,7 @@ def cumulative_dynamic_auc(
     Cases at t are the events at ``y ≤ t``, each weighted by ``1/G(y-)``, controls the rows at ``y > t`` (Uno et al.
     2007; Hung & Chiang 2010); G is the Kaplan-Meier estimate of the censoring time on the training rows. The risk is
     ``1 - S(t|x)``; equal ones count one half. The mean weights each time by the fall of the Kaplan-Meier
-    curve of the rows since the time before it (Lambert & Chevret 2016). It takes O(n log n) a time.
+    curve of the rows since the time before it (Lambert & Chevret 2016). It takes O(n log n) per time.
 
     Parameters
     ----------
@@ -60,37 +70,37 @@ def cumulative_dynamic_auc(
     Examples
     --------
     >>> data = SurvivalData.right([1, 2, 3, 4, 5], [True, False, True, True, False])
-    >>> found = cumulative_dynamic_auc([2.0, 1.0, 4.0, 3.0, 5.0], data, [1, 3], train=data)
-    >>> found.auc.round(4), round(found.mean, 4)
+    >>> result = cumulative_dynamic_auc([2.0, 1.0, 4.0, 3.0, 5.0], data, [1, 3], train=data)
+    >>> result.auc.round(4), round(result.mean, 4)
     (array([0.75  , 0.7143]), 0.7296)
     """
     rows = without_delayed_entry(SurvivalData.of(data), "cumulative_dynamic_auc")
-    asked = checked_times(times)
-    fixed = None
-    if isinstance(predicted, SurvivalDistribution):
-        matched_data(predicted, rows)
-    else:
-        fixed = point_estimate(predicted, rows)
+    grid = checked_times(times)
+    ranking = _ranking_by_time(predicted, rows)
     weight = rows.weights
     if not weight.any():
         nothing = undefined("cumulative_dynamic_auc", "no row has a positive weight")
-        return DynamicAuc(np.full(asked.shape, nothing), nothing)
+        return DynamicAuc(np.full(grid.shape, nothing), nothing)
     censoring = censoring_distribution(train)
     case_weight = weight * event_weights(rows, censoring, ties)
-    auc = np.full(asked.shape, np.nan)
-    for k in np.flatnonzero(_known(censoring, asked)):
-        control = rows.time > asked[k]
+    auc = np.full(grid.shape, np.nan)
+    for k in np.flatnonzero(has_estimate(censoring, grid)):
+        control = rows.time > grid[k]
         case, other = np.where(control, 0.0, case_weight), np.where(control, weight, 0.0)
         if case.any() and other.any():
-            # The logarithm tells apart what is next to 1 or to 0.
-            later = as_numbers(predicted.log_survival(float(asked[k]))) if fixed is None else fixed
-            auc[k] = _share_in_order(later, case, other)
-    _warn_of_gaps(asked, auc)
-    return DynamicAuc(auc, _mean_auc(auc, asked, kaplan_meier(rows)))
+            auc[k] = _share_in_order(ranking(float(grid[k])), case, other)
+    _warn_of_gaps(grid, auc)
+    return DynamicAuc(auc, _mean_auc(auc, grid, kaplan_meier(rows)))
 
 
-def _known(censoring: KaplanMeier, times: FloatArray) -> Any:
-    return (times <= censoring.times[-1]) & (censoring.survival_at(times) > 0)
+def _ranking_by_time(predicted: Prediction, rows: SurvivalData) -> Callable[[float], FloatArray]:
+    """Values (n,) by which the rows are ranked at a time, higher for those expected later."""
+    if isinstance(predicted, SurvivalDistribution):
+        matched_data(predicted, rows)
+        # The logarithm keeps apart survival probabilities next to 1 or to 0.
+        return lambda time: as_numbers(predicted.log_survival(time))
+    estimate = point_estimate(predicted, rows)
+    return lambda time: estimate
 
 
 def _warn_of_gaps(times: FloatArray, auc: FloatArray) -> None:
@@ -117,13 +127,13 @@ def _share_in_order(later: FloatArray, case: FloatArray, control: FloatArray) ->
 
 
 def _mean_auc(auc: FloatArray, times: FloatArray, curve: KaplanMeier) -> float:
-    known = ~np.isnan(auc)
-    if not known.any():
+    defined = ~np.isnan(auc)
+    if not defined.any():
         return float("nan")
-    order = np.argsort(times[known], kind="stable")
-    fall = -np.diff(np.append(1.0, curve.survival_at(times[known][order])))
-    # There is a case at each of the times: the curve has fallen.
-    return float((auc[known][order] * (fall / fall.sum())).sum())
+    order = np.argsort(times[defined], kind="stable")
+    fall = -np.diff(np.append(1.0, curve.survival_at(times[defined][order])))
+    # There is a case at each of the times, so that the curve has fallen and the sum is positive.
+    return float((auc[defined][order] * (fall / fall.sum())).sum())
 
 
 def concordance_antolini(predicted: SurvivalDistribution, data: SurvivalData) -> float:
@@ -178,14 +188,14 @@ def concordance_antolini(predicted: SurvivalDistribution, data: SurvivalData) ->
 
 
 def _outliving(
-    predicted: SurvivalDistribution, time: FloatArray, weight: FloatArray, events: Any, outlived: Any
+    predicted: SurvivalDistribution, time: FloatArray, weight: FloatArray, events: Indices, outlived: Indices
 ) -> float:
     """Weight of the concordant pairs that begin at `events`, of which each outlives the first `outlived` rows."""
     end = int(events[-1]) + 1
     moments, column = np.unique(time[events], return_inverse=True)
     survival = as_numbers(predicted[:end].log_survival(moments))
-    own = survival[events, column]
+    of_event = survival[events, column]
     survival = survival[:, column]
-    share = 0.5 * (survival > own) + 0.5 * (survival >= own)
+    share = 0.5 * (survival > of_event) + 0.5 * (survival >= of_event)
     share *= np.arange(end)[:, None] < outlived
     return float(weight[:end] @ share @ weight[events])

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from aldsurv.checks import Number, check
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.checked_arguments import number_column, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import Prediction, number_column, undefined, without_delayed_entry
 from aldsurv.metrics.point_estimates import Point, point_estimate
 
 __all__ = ["mean_absolute_error"]
 
 
 def mean_absolute_error(
-    predicted: SurvivalDistribution | Any,
+    predicted: Prediction,
     data: SurvivalData,
     *,
     point: Point = "median",
-    truth: Any = None,
+    truth: ArrayLike | None = None,
     unit: float = 1.0,
 ) -> float:
     """Weighted mean distance of the predicted from the true time; lower is better.
@@ -46,17 +45,18 @@ def mean_absolute_error(
     >>> mean_absolute_error([2.0, 7.0, 3.0], data)
     1.5
     """
-    if not (isinstance(unit, (int, float, np.number)) and 0 < unit < np.inf):
-        raise ParameterError(f"unit must be positive and finite, but is {unit!r}.")
+    check("unit", unit, Number(0, above=True))
     rows = SurvivalData.of(data)
     counted, kind = rows.weights > 0, "row"
     if truth is None:
-        # The predicted times are those of everybody, the observed ones of late entrants are the longer ones.
+        # Predicted times are those of all subjects; late entrants are seen only if their time is long.
         without_delayed_entry(rows, "mean_absolute_error without truth")
         truth, counted, kind = rows.time, counted & rows.event, "uncensored row"
     target = number_column(truth, "truth", len(rows))
     if not np.isfinite(target).all():
-        raise ParameterError("truth must be finite, but some of it is infinite. Leave those rows out.")
+        raise ParameterError(
+            "truth must be finite, but some of it is infinite.", argument="truth", advice="Leave those rows out."
+        )
     estimate = point_estimate(predicted, rows, point=point)
     if not counted.any():
         return undefined("mean_absolute_error", f"no {kind} has a positive weight")

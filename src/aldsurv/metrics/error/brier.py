@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
-from aldsurv.metrics.evaluation_times import training_range
-from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, uncensored_share
+from aldsurv.metrics.evaluation_times import checked_times, training_range
+from aldsurv.metrics.row_blocks import row_blocks
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, has_estimate, uncensored_share
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
 
 __all__ = ["brier_score", "default_times", "event_weights", "integrated_brier_score", "mean_brier_score"]
-
-# Survival probabilities held at once: few enough for the cache, whatever the number of rows and times.
-_BLOCK_VALUES = 1 << 16
 
 
 def brier_score(
     predicted: SurvivalDistribution,
     data: SurvivalData,
-    times: Any,
+    times: ArrayLike,
     *,
     train: SurvivalData,
     ties: Ties = "events_first",
@@ -58,20 +56,20 @@ def brier_score(
     array([0.0985, 0.1651])
     """
     rows = without_delayed_entry(matched_data(predicted, data), "brier_score")
-    asked = _checked_times(times)
+    grid = checked_times(times)
     if rows.total_weight == 0:
-        return np.full(asked.shape, undefined("brier_score", "no row has a positive weight"))
+        return np.full(grid.shape, undefined("brier_score", "no row has a positive weight"))
     censoring = censoring_distribution(train)
-    known = _within(censoring, asked)
-    score = np.full(asked.shape, np.nan)
-    score[known] = _score(predicted, rows, asked[known], censoring, ties)
+    defined = _defined_times(censoring, grid)
+    score = np.full(grid.shape, np.nan)
+    score[defined] = _score(predicted, rows, grid[defined], censoring, ties)
     return score
 
 
 def mean_brier_score(
     predicted: SurvivalDistribution,
     data: SurvivalData,
-    times: Any,
+    times: ArrayLike,
     *,
     train: SurvivalData,
     ties: Ties = "events_first",
@@ -87,7 +85,7 @@ def integrated_brier_score(
     data: SurvivalData,
     *,
     train: SurvivalData,
-    times: Any = None,
+    times: ArrayLike | None = None,
     ties: Ties = "events_first",
 ) -> float:
     """Mean of the Brier score over a range of times by the trapezoid rule; lower is better.
@@ -117,10 +115,14 @@ def integrated_brier_score(
         times = default_times(training)
         if times[0] == times[-1]:
             return undefined("integrated_brier_score", f"most training times are {times[0]:g}, which leaves no range")
-    grid = _checked_times(times)
+    grid = checked_times(times)
     if grid.size < 2 or not (np.diff(grid) > 0).all():
-        raise ParameterError("times must be two or more in strictly increasing order; for one time use brier_score.")
-    grid = grid[_within(censoring, grid)]
+        raise ParameterError(
+            "times must be two or more in strictly increasing order.",
+            argument="times",
+            advice="For one time use brier_score.",
+        )
+    grid = grid[_defined_times(censoring, grid)]
     if grid.size < 2:
         return undefined("integrated_brier_score", "fewer than two times have an estimate of the censoring")
     return float(np.trapezoid(_score(predicted, rows, grid, censoring, ties), grid) / (grid[-1] - grid[0]))
@@ -132,35 +134,25 @@ def default_times(train: SurvivalData) -> FloatArray:
 
 
 def event_weights(data: SurvivalData, censoring: KaplanMeier, ties: Ties) -> FloatArray:
-    """What the event of each row (n,) stands for, itself and those hidden by censoring; 0 for censored rows."""
+    """Number of subjects that the event of each row (n,) stands for: itself, and those hidden by censoring."""
     uncensored = uncensored_share(censoring, data.time, ties)
-    # An event that counts at any of the times of a score has a positive G; the others may not, and do not matter.
+    # An event that counts at any of the times of a score has a positive G. The others may have none, and get 0.
     return np.divide(1.0, uncensored, out=np.zeros(len(data)), where=data.event & (uncensored > 0))
 
 
-def _checked_times(times: Any) -> FloatArray:
-    try:
-        asked = np.asarray(times, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"times must be numbers, but {times!r:.60} was given.") from None
-    if asked.ndim != 1 or not np.isfinite(asked).all():
-        raise ParameterError(f"times must be a vector of finite numbers, but {times!r:.60} was given.")
-    return asked
-
-
-def _within(censoring: KaplanMeier, times: FloatArray) -> Any:
-    """Times up to which the censoring curve is known and positive; a warning if not all are."""
-    known = (times <= censoring.times[-1]) & (censoring.survival_at(times) > 0)
-    if not known.all():
-        horizon = f"the horizon used is {times[known].max():g}" if known.any() else "no time is left"
+def _defined_times(censoring: KaplanMeier, times: FloatArray) -> NDArray[np.bool_]:
+    """Times at which the censoring has an estimate; a warning if not all have one."""
+    defined = has_estimate(censoring, times)
+    if not defined.all():
+        horizon = f"the horizon used is {times[defined].max():g}" if defined.any() else "no time is left"
         warnings.warn(
-            f"{np.count_nonzero(~known)} of {times.size} times have no estimate of the censoring: the training "
-            f"rows end at {censoring.times[-1]:g}, and by their estimate nobody is uncensored once the curve is 0. "
-            f"They are left out; {horizon}.",
+            f"{np.count_nonzero(~defined)} of {times.size} times have no estimate of the censoring: the training "
+            f"rows end at {censoring.times[-1]:g}, and once the censoring curve is 0 no row is left uncensored. "
+            f"These times are left out; {horizon}.",
             UserWarning,
             stacklevel=3,
         )
-    return known
+    return defined
 
 
 def _score(
@@ -170,9 +162,7 @@ def _score(
     time, weight = data.time[:, None], data.weights
     seen = weight * event_weights(data, censoring, ties)
     past, present = np.zeros(times.shape), np.zeros(times.shape)
-    step = max(1, _BLOCK_VALUES // max(1, times.size))
-    for start in range(0, len(data), step):
-        rows = slice(start, start + step)
+    for rows in row_blocks(len(data), times.size):
         waiting = (time[rows] > times).astype(np.float64)
         error = (as_numbers(predicted[rows].survival(times)) - waiting) ** 2
         waiting *= error

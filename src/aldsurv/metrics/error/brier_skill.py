@@ -1,11 +1,11 @@
-"""How much better a prediction is than one that knows no covariates."""
+"""How much better a prediction is than the Kaplan-Meier curve, which has no covariates."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -24,7 +24,7 @@ def brier_skill_score(
     data: SurvivalData,
     *,
     train: SurvivalData,
-    times: Any = None,
+    times: ArrayLike | None = None,
     ties: Ties = "events_first",
 ) -> float:
     """``1 - IBS/IBS₀``, IBS₀ being that of the Kaplan-Meier curve of the training rows; 1 is best, 0 no skill.
@@ -50,11 +50,11 @@ def brier_skill_score(
         times = default_times(training)
     grid = checked_times(times)
     # Only the values at the grid matter: the whole curve for each row would be as large as rows times training rows.
-    same = np.broadcast_to(curve.survival_at(grid), (len(predicted), grid.size))
+    marginal = np.broadcast_to(curve.survival_at(grid), (len(predicted), grid.size))
     with warnings.catch_warnings():
         # The score of the prediction has already said what is cut off.
         warnings.simplefilter("ignore", UserWarning)
-        unskilled = integrated_brier_score(Step(grid, same), data, train=train, times=grid, ties=ties)
+        unskilled = integrated_brier_score(Step(grid, marginal), data, train=train, times=grid, ties=ties)
     if unskilled == 0:
         return undefined("brier_skill_score", "the Kaplan-Meier curve has no error to improve on")
     return 1 - score / unskilled

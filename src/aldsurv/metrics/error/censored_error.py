@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.metrics.checked_arguments import FloatArray, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, undefined, without_delayed_entry
 from aldsurv.metrics.point_estimates import Point, point_estimate
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 
@@ -16,11 +14,11 @@ __all__ = ["mean_absolute_error_margin", "mean_absolute_error_pseudo"]
 
 
 def mean_absolute_error_margin(
-    predicted: SurvivalDistribution | Any, data: SurvivalData, *, train: SurvivalData, point: Point = "median"
+    predicted: Prediction, data: SurvivalData, *, train: SurvivalData, point: Point = "median"
 ) -> float:
     """Mean distance of the predicted from the event time, or from a guess of it for censored rows; lower is better.
 
-    The guess for a row censored at c is the mean event time after c by the Kaplan-Meier curve of the training rows,
+    That guess for a row censored at c is the mean event time after c by the Kaplan-Meier curve of the training rows,
     ``c + ∫_c S/S(c)``, and it counts ``1 - S(c)``: the earlier a row is censored, the less it says (Haider et al.
     2020). An event counts 1; the sum is divided by the sum of what the rows count.
 
@@ -49,7 +47,7 @@ def mean_absolute_error_margin(
 
 
 def mean_absolute_error_pseudo(
-    predicted: SurvivalDistribution | Any, data: SurvivalData, *, train: SurvivalData, point: Point = "median"
+    predicted: Prediction, data: SurvivalData, *, train: SurvivalData, point: Point = "median"
 ) -> float:
     """As `mean_absolute_error_margin`, but with pseudo-observations of the mean for censored rows (Qi et al. 2023).
 
@@ -79,7 +77,9 @@ def mean_absolute_error_pseudo(
     return _censored_error(predicted, data, train, point, pseudo=True)
 
 
-def _censored_error(predicted: Any, data: SurvivalData, train: SurvivalData, point: Point, *, pseudo: bool) -> float:
+def _censored_error(
+    predicted: Prediction, data: SurvivalData, train: SurvivalData, point: Point, *, pseudo: bool
+) -> float:
     metric = "mean_absolute_error_pseudo" if pseudo else "mean_absolute_error_margin"
     rows = without_delayed_entry(SurvivalData.of(data), metric)
     estimate, event = point_estimate(predicted, rows, point=point), rows.event
@@ -146,11 +146,11 @@ class _Area:
         number = float(curve.at_risk[0])
         return np.asarray((number + 1) * mean - number * (self.areas[-1] + _tail(self.last, self.level)))
 
-    def _stretch(self, time: FloatArray) -> Any:
+    def _stretch(self, time: FloatArray) -> NDArray[np.intp]:
         """Which of the levels holds at a time."""
         return np.searchsorted(self.curve.times, time, side="right")
 
 
-def _tail(last: Any, level: Any) -> Any:
+def _tail(last: FloatArray | float, level: FloatArray | float) -> FloatArray:
     """Area below the line that goes on from the end of a curve, (last, level), to 0."""
-    return level**2 * last / (2 * (1 - level))
+    return np.asarray(level**2 * last / (2 * (1 - level)))

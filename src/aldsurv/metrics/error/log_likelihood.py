@@ -1,14 +1,14 @@
-"""The likelihood of what was observed under what was predicted."""
+"""The log-likelihood of the observed rows under the predicted distributions."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from aldsurv.checks import Number, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.exponential import Exponential
 from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.errors import ParameterError
 from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
 
 __all__ = ["bounded_log_likelihood", "bounded_rows", "log_likelihood", "log_likelihood_rows"]
@@ -18,9 +18,10 @@ def log_likelihood(predicted: SurvivalDistribution, data: SurvivalData) -> float
     """Weighted mean over the rows of the censored log-likelihood; higher is better.
 
     Every kind of censoring, delayed entry and weights count as in `SurvivalDistribution.log_likelihood`; an event at 0
-    is one at or before the smallest time above 0 of these rows, as in training. The value depends on the unit of time:
-    in a unit `a` times as long each exact row gains ``log a``. One row that the prediction holds impossible, such as
-    an event after the last step of a curve, makes it -inf: see `bounded_log_likelihood`.
+    is one at or before the smallest time above 0 of all rows given, as in training; resamples of a bootstrap keep that
+    time. The value depends on the unit of time: in a unit `a` times as long each exact row gains ``log a``. One row
+    that the prediction holds impossible, such as an event after the last step of a curve, makes it -inf: see
+    `bounded_log_likelihood`.
 
     Parameters
     ----------
@@ -47,9 +48,10 @@ def bounded_log_likelihood(
     """`log_likelihood` of the prediction with a little of an exponential distribution mixed in; higher is better.
 
     ``log((1 - share)·L + share·L₀)`` in place of ``log L``, L the likelihood of a row and L₀ that under an exponential
-    distribution with the event rate of the training rows. Always finite: a row that is held impossible costs as much as
-    one that is believed in by `share`, and any other at most ``-log(1 - share)``. The mixture is the same for
-    all predictions, so that one that gives no density to late times can be compared with one that does.
+    distribution with the event rate of the training rows. Always finite: a row that the prediction holds impossible
+    costs as much as one whose likelihood is `share` times L₀, and any other loses at most ``-log(1 - share)``. The
+    mixture is the same for all predictions, so that one that gives no density to late times can be compared with one
+    that does.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def bounded_log_likelihood(
     train
         Rows whose event rate the exponential distribution has; None: `data`.
     share
-        How much of it is mixed in, above 0 and below 1.
+        Share of the exponential distribution in the mixture, between 0 and 1.
 
     Examples
     --------
@@ -68,8 +70,7 @@ def bounded_log_likelihood(
     >>> log_likelihood(curve, data), round(bounded_log_likelihood(curve, data), 4)
     (-inf, -3.7477)
     """
-    if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0 < share < 1:
-        raise ParameterError(f"share must be a number between 0 and 1, but is {share!r}.")
+    check("share", share, Number(0, 1, above=True, below=True))
     rows = matched_data(predicted, data)
     if rows.total_weight == 0:
         return undefined("bounded_log_likelihood", "no row has a positive weight")

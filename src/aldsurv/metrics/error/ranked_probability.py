@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -15,11 +14,11 @@ from aldsurv.metrics.checked_arguments import as_numbers, matched_data, number_c
 __all__ = ["crps", "survival_crps"]
 
 
-def crps(predicted: SurvivalDistribution, data: SurvivalData, *, truth: Any = None) -> float:
+def crps(predicted: SurvivalDistribution, data: SurvivalData, *, truth: ArrayLike | None = None) -> float:
     """Weighted mean of ``∫ (F(t|x) - 1(t ≥ y))² dt``, in the unit of time; lower is better.
 
-    A proper score: on average nothing beats the true distribution, if every row counts. An event at 0 is one at or
-    before the smallest time above 0, as in training: it is judged from there on.
+    A proper score: on average no prediction beats the true distribution, if every row counts. An event at 0 is one at
+    or before the smallest time above 0, as in training: it is judged from there on.
 
     Parameters
     ----------
@@ -50,7 +49,9 @@ def crps(predicted: SurvivalDistribution, data: SurvivalData, *, truth: Any = No
         low = high = number_column(truth, "truth", len(rows))
     target = number_column(truth, "truth", len(rows))
     if not np.isfinite(target).all():
-        raise ParameterError("truth must be finite, but some of it is infinite. Leave those rows out.")
+        raise ParameterError(
+            "truth must be finite, but some of it is infinite.", argument="truth", advice="Leave those rows out."
+        )
     if not counted.any():
         return undefined("crps", f"no {kind} has a positive weight")
     score = as_numbers(predicted[counted].crps(low[counted][:, None], high[counted][:, None]))[:, 0]

@@ -1,19 +1,20 @@
-"""How far a metric would move on other rows of the same kind: the bootstrap."""
+"""Confidence limits of a metric by drawing rows again: the bootstrap."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, TypeAlias, final
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 
+from aldsurv.checks import Choice, Number, WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError, SkippedResamplesWarning
-from aldsurv.metrics.catalogue import find_metric
-from aldsurv.metrics.checked_arguments import FloatArray
+from aldsurv.metrics.catalogue import MetricFunction, find_metric
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction
 from aldsurv.metrics.resampling.row_counts import ByCounts, Counts, by_counts, numbers
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
     "all_replicates",
     "as_given",
     "bootstrap",
-    "checked_settings",
+    "check_settings",
     "interval",
     "jackknife",
     "replicates",
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 IntervalMethod: TypeAlias = Literal["percentile", "bca"]
+
+RandomState: TypeAlias = int | np.random.Generator | None
 
 # Counts of rows held at once.
 _BLOCK_VALUES = 1 << 20
@@ -63,22 +66,24 @@ class BootstrapResult:
 
 
 def bootstrap(
-    metric: str | Callable[..., Any],
-    predicted: Any,
+    metric: str | MetricFunction,
+    predicted: Prediction,
     data: SurvivalData,
     *,
     train: SurvivalData | None = None,
     samples: int = 1000,
     level: float = 0.95,
     method: IntervalMethod = "percentile",
-    random_state: int | np.random.Generator | None = None,
-    **options: Any,
+    random_state: RandomState = None,
+    **options: object,
 ) -> BootstrapResult:
     """A metric with a confidence interval, by drawing the rows again with replacement.
 
     The interval says how the metric of *this* prediction would vary over other rows from the same population. The
-    model is not fitted again, and the training rows stay as they are. The metrics of `evaluate`, by name or as
-    functions, evaluate the prediction once and count rows; any other function is called on the drawn rows.
+    model is not fitted again, and the training rows stay as they are. For the default metrics of `evaluate`, by name or
+    as functions, the prediction is evaluated once and rows are counted; any other function is called on the drawn rows.
+    An event at 0 is one at or before the smallest time above 0 of all rows, not only of those drawn; a function without
+    a record in `aldsurv.registry.METRICS` sees the drawn rows alone.
 
     A resample is further from any ideal than the rows are: replicates of a distance that cannot be negative, like
     CensDcal, lie mostly above the value. For the distances of calibration among the named metrics (and for p-values,
@@ -89,8 +94,8 @@ def bootstrap(
     Parameters
     ----------
     metric
-        A key of `evaluate`, such as ``"harrell_c"``, or a function ``(predicted, data, **options)`` that gives a
-        number or a tuple of numbers.
+        A name in `aldsurv.registry.METRICS`, such as ``"harrell_c"``, or a function ``(predicted, data, **options)``
+        that gives a number or a tuple of numbers.
     predicted
         Distribution of each row; predicted times (n,) where the metric takes them.
     data
@@ -107,8 +112,8 @@ def bootstrap(
     random_state
         Seed or generator. The same seed draws the same rows for every metric.
     **options
-        Options of the metric, the same for all draws; of those only `truth` of the error goes with the rows. The
-        restricted mean as the point of a metric of `evaluate` is restricted to the largest time of all rows.
+        Options of the metric, the same for all draws, except `truth`, which goes with the rows. The restricted mean as
+        the point of a default metric of `evaluate` is restricted to the largest time of all rows.
 
     Examples
     --------
@@ -116,29 +121,29 @@ def bootstrap(
     >>> rng = np.random.default_rng(0)
     >>> truth = Exponential(rng.uniform(1, 20, 200))
     >>> data = SurvivalData.right(truth.sample(random_state=1), np.ones(200, bool))
-    >>> found = bootstrap("harrell_c", truth, data, samples=200, random_state=0)
-    >>> found.lower < found.value < found.upper
+    >>> result = bootstrap("harrell_c", truth, data, samples=200, random_state=0)
+    >>> result.lower < result.value < result.upper
     True
     """
-    checked_settings(samples, level, method)
-    rows, named = SurvivalData.of(data), find_metric(metric)
-    given = named.options_with(train, options, rows)
-    value = named(predicted, rows, **given)
-    form = by_counts(named, predicted, rows, given)
+    check_settings(samples, level, method)
+    rows, called = SurvivalData.of(data), find_metric(metric)
+    all_options = called.options_with(train, options, rows)
+    value = called(predicted, rows, **all_options)
+    form = by_counts(called, predicted, rows, all_options)
     drawn = replicates(form, len(rows), samples, random_state)
     without_each = jackknife(form, len(rows)) if method == "bca" else None
-    return summary(value, drawn, level, without_each, bounds=named.bounds)
+    return summary(value, drawn, level, without_each, bounds=called.bounds)
 
 
 def summary(
-    value: Any,
+    value: float | FloatArray,
     drawn: FloatArray,
     level: float,
     without_each: FloatArray | None = None,
     *,
     bounds: tuple[float, float] | None = None,
 ) -> BootstrapResult:
-    """The value of a metric with what its replicates (b, k) and its jackknife say of it; bounds as in `interval`."""
+    """The value of a metric with the limits from its replicates (b, k) and its jackknife; bounds as in `interval`."""
     lower, upper = interval(drawn, numbers(value), level, without_each, bounds=bounds)
     shape = np.shape(value)
     return BootstrapResult(
@@ -150,37 +155,34 @@ def summary(
     )
 
 
-def checked_settings(samples: int, level: float, method: str) -> None:
-    """Refuse what is no number of replicates, no confidence or no method."""
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
-        raise ParameterError(f"samples must be an integer of 2 or more, but is {samples!r}.")
-    if not (isinstance(level, (int, float, np.number)) and 0 < level < 1):
-        raise ParameterError(f"level must lie between 0 and 1, but is {level!r}.")
-    if method not in ("percentile", "bca"):
-        raise ParameterError(f"method must be 'percentile' or 'bca', but is {method!r}.")
+def check_settings(samples: int, level: float, method: str) -> None:
+    """Raise `ParameterError` unless these are a number of replicates, a confidence and a method."""
+    check("samples", samples, WholeNumber(2))
+    check("level", level, Number(0, 1, above=True, below=True))
+    check("method", method, Choice(("percentile", "bca")))
 
 
 def as_given(vector: FloatArray, shape: tuple[int, ...]) -> float | FloatArray:
-    """A number where the metric gives one."""
+    """A vector in the shape that the metric gives: a number, or as many."""
     return float(vector[0]) if shape == () else vector
 
 
-def replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> FloatArray:
+def replicates(form: ByCounts, n: int, samples: int, random_state: RandomState) -> FloatArray:
     """Values (b, k) on resamples of the rows, without those that are NaN in any of the k."""
-    found = all_replicates(form, n, samples, random_state)
-    known = ~np.isnan(found).any(axis=1)
-    if not known.all():
-        warn_of_skipped("the metric", int(np.count_nonzero(~known)), samples)
-    return np.asarray(found[known])
+    values = all_replicates(form, n, samples, random_state)
+    defined = ~np.isnan(values).any(axis=1)
+    if not defined.all():
+        warn_of_skipped("the metric", int(np.count_nonzero(~defined)), samples)
+    return np.asarray(values[defined])
 
 
-def all_replicates(form: ByCounts, n: int, samples: int, random_state: Any) -> FloatArray:
+def all_replicates(form: ByCounts, n: int, samples: int, random_state: RandomState) -> FloatArray:
     """Values (samples, k) on resamples of the rows, NaN where there is none."""
     if n == 0:
-        raise ParameterError("data must have rows to draw from, but has none.")
+        raise ParameterError("data must have rows to draw from, but have none.", argument="data")
     generator = np.random.default_rng(random_state)
     with warnings.catch_warnings():
-        # What has no value is counted, and told once.
+        # Resamples without a value are counted, and warned of once.
         warnings.simplefilter("ignore", UserWarning)
         return np.concatenate([form(counts) for counts in _resamples(n, samples, generator)])
 
@@ -226,12 +228,12 @@ def interval(
     for k in range(value.size if len(drawn) else 0):
         column, point = drawn[:, k], float(value[k])
         left_out = None if without_each is None else without_each[:, k]
-        found = _quantiles(column if bounds is None else unbiased(column, point), point, level, left_out)
-        if np.isfinite(point) and not found[0] <= point <= found[1]:
-            found = _quantiles(unbiased(column, point), point, level, left_out)
-            # Of very skew replicates the mean, which the value is now, may be outside.
-            found = np.array([min(found[0], point), max(found[1], point)])
-        limits[:, k] = found if bounds is None else np.clip(found, *bounds)
+        ends = _quantiles(column if bounds is None else unbiased(column, point), point, level, left_out)
+        if np.isfinite(point) and not ends[0] <= point <= ends[1]:
+            ends = _quantiles(unbiased(column, point), point, level, left_out)
+            # The value is now the mean of the replicates; if they are very skew, that may be outside.
+            ends = np.array([min(ends[0], point), max(ends[1], point)])
+        limits[:, k] = ends if bounds is None else np.clip(ends, *bounds)
     return limits[0], limits[1]
 
 
@@ -246,9 +248,8 @@ def _quantiles(column: FloatArray, value: float, level: float, without_each: Flo
     shares = np.array([(1 - level) / 2, (1 + level) / 2])
     if without_each is not None:
         shares = _corrected(shares, column, value, without_each)
-    # Between a finite and an infinite replicate there is nothing to interpolate.
-    found = np.quantile(column, shares, method="linear" if np.isfinite(column).all() else "inverted_cdf")
-    return np.asarray(found)
+    # Between a finite and an infinite replicate there is no interpolation.
+    return np.asarray(np.quantile(column, shares, method="linear" if np.isfinite(column).all() else "inverted_cdf"))
 
 
 def _corrected(tails: FloatArray, column: FloatArray, value: float, without_each: FloatArray) -> FloatArray:

@@ -1,22 +1,22 @@
-"""Two predictions of the same rows, side by side."""
+"""The difference of a metric between two predictions of the same rows."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.catalogue import find_metric
-from aldsurv.metrics.checked_arguments import FloatArray
+from aldsurv.metrics.catalogue import MetricFunction, find_metric
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction
 from aldsurv.metrics.resampling.bootstrap import (
     IntervalMethod,
+    RandomState,
     as_given,
-    checked_settings,
+    check_settings,
     interval,
     jackknife,
     replicates,
@@ -62,24 +62,24 @@ class Comparison:
 
 
 def compare(
-    first: Any,
-    second: Any,
+    first: Prediction,
+    second: Prediction,
     data: SurvivalData,
     *,
-    metric: str | Callable[..., Any],
+    metric: str | MetricFunction,
     train: SurvivalData | None = None,
     samples: int = 1000,
     level: float = 0.95,
     method: IntervalMethod = "percentile",
-    random_state: int | np.random.Generator | None = None,
-    **options: Any,
+    random_state: RandomState = None,
+    **options: object,
 ) -> Comparison:
     """Whether one prediction is better than another, judged on the same rows.
 
-    Both are evaluated on the same draws of rows. What makes rows easy or hard for both cancels in the
-    difference, which is therefore known far better than the two values would suggest. An infinite value, as of an error
-    whose predicted time is never, neither wins nor loses: the difference, its limits and its p-value are NaN, and a
-    warning says why.
+    Both are evaluated on the same draws of rows. What makes rows easy or hard for both cancels in the difference, whose
+    limits are therefore far narrower than those of the two values would suggest. An infinite value, as of an error
+    where a predicted time is infinite, neither wins nor loses: the difference, its limits and its p-value are NaN, and
+    a warning says why.
 
     Parameters
     ----------
@@ -97,50 +97,50 @@ def compare(
     >>> truth = Exponential(mean)
     >>> data = SurvivalData.right(truth.sample(random_state=1), np.ones(200, bool))
     >>> marginal = Exponential(np.full(200, 10.0))
-    >>> found = compare(truth, marginal, data, metric="log_likelihood", samples=200, random_state=0)
-    >>> found.difference > 0, found.p_value < 0.05
+    >>> result = compare(truth, marginal, data, metric="log_likelihood", samples=200, random_state=0)
+    >>> result.difference > 0, result.p_value < 0.05
     (True, True)
     """
-    checked_settings(samples, level, method)
-    rows, named = SurvivalData.of(data), find_metric(metric)
-    given = named.options_with(train, options, rows)
-    found = [named(predicted, rows, **given) for predicted in (first, second)]
-    one, other = (numbers(value) for value in found)
+    check_settings(samples, level, method)
+    rows, called = SurvivalData.of(data), find_metric(metric)
+    all_options = called.options_with(train, options, rows)
+    values = [called(predicted, rows, **all_options) for predicted in (first, second)]
+    shape = np.shape(values[0])
+    one, other = (numbers(value) for value in values)
     if one.shape != other.shape:
         raise ParameterError(
-            f"metric must give as many numbers for both predictions, but gave {one.size} and {other.size}."
+            f"metric must give as many numbers for both predictions, but gave {one.size} and {other.size}.",
+            argument="metric",
         )
-    forms = [by_counts(named, predicted, rows, given) for predicted in (first, second)]
+    forms = [by_counts(called, predicted, rows, all_options) for predicted in (first, second)]
+    infinite = np.isinf(one) | np.isinf(other)
 
-    endless = np.isinf(one) | np.isinf(other)
-
-    def gap(counts: Counts) -> FloatArray:
-        # Of draws without the rows that make a value infinite the difference would be that of easier rows.
+    def difference_by_counts(counts: Counts) -> FloatArray:
+        # On draws without the rows that make a value infinite, the difference would be that of easier rows.
         with np.errstate(invalid="ignore"):
-            found = np.asarray(forms[0](counts) - forms[1](counts))
-        return np.where(endless | np.isinf(found), np.nan, found)
+            differences = np.asarray(forms[0](counts) - forms[1](counts))
+        return np.where(infinite | np.isinf(differences), np.nan, differences)
 
-    if endless.any():
-        named_metric = metric if isinstance(metric, str) else getattr(metric, "__name__", "the metric")
-        whose = " and ".join(place for place, values in (("first", one), ("second", other)) if np.isinf(values).any())
+    if infinite.any():
+        name = metric if isinstance(metric, str) else getattr(metric, "__name__", "the metric")
+        whose = " and ".join(place for place, part in (("first", one), ("second", other)) if np.isinf(part).any())
         warnings.warn(
-            f"{named_metric} of the {whose} prediction is infinite: it neither wins nor loses, and the comparison "
+            f"{name} of the {whose} prediction is infinite: it neither wins nor loses, and the comparison "
             "has no result.",
             UserWarning,
             stacklevel=2,
         )
-    if endless.all():
-        nothing = as_given(np.full(one.shape, np.nan), np.shape(found[0]))
-        first_value, second_value = (as_given(value, np.shape(found[0])) for value in (one, other))
+    if infinite.all():
+        nothing = as_given(np.full(one.shape, np.nan), shape)
+        first_value, second_value = as_given(one, shape), as_given(other, shape)
         return Comparison(first_value, second_value, nothing, nothing, nothing, nothing, nothing, 0)
-    drawn = replicates(gap, len(rows), samples, random_state)
+    drawn = replicates(difference_by_counts, len(rows), samples, random_state)
     with np.errstate(invalid="ignore"):
-        difference = np.where(endless, np.nan, one - other)
-    if named.bounds is not None:
+        difference = np.where(infinite, np.nan, one - other)
+    if called.bounds is not None:
         drawn = np.stack([unbiased(drawn[:, k], float(difference[k])) for k in range(difference.size)], axis=1)
-    without_each = jackknife(gap, len(rows)) if method == "bca" else None
+    without_each = jackknife(difference_by_counts, len(rows)) if method == "bca" else None
     lower, upper = interval(drawn, difference, level, without_each)
-    shape = np.shape(found[0])
     return Comparison(
         as_given(one, shape),
         as_given(other, shape),

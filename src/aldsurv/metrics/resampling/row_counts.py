@@ -1,16 +1,16 @@
 """Metrics as functions of how often each row counts: a resample of rows is a vector of counts.
 
-To count a row k times and to give it k times its weight is the same for a metric that heeds weights. So what depends
-on the prediction is computed once, and a replicate is left with sums over the rows.
+To count a row k times and to give it k times its weight is the same for a metric that heeds weights. So all that
+depends on the prediction is computed once, and a replicate needs only sums over the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -21,8 +21,8 @@ from aldsurv.metrics.calibration.level_calibration import (
     density_calibration,
     survival_calibration,
 )
-from aldsurv.metrics.catalogue import Metric
-from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, number_column
+from aldsurv.metrics.catalogue import Metric, MetricFunction
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, as_numbers, number_column
 from aldsurv.metrics.discrimination.concordance import (
     concordance_harrell,
     concordance_uno,
@@ -39,8 +39,9 @@ from aldsurv.metrics.error.log_likelihood import (
     log_likelihood,
     log_likelihood_rows,
 )
-from aldsurv.metrics.point_estimates import point_estimate
-from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
+from aldsurv.metrics.point_estimates import Point, point_estimate
+from aldsurv.metrics.row_blocks import row_blocks
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, has_estimate
 
 __all__ = ["ByCounts", "Counts", "by_counts", "numbers"]
 
@@ -48,12 +49,15 @@ Counts: TypeAlias = NDArray[np.int64]
 # Counts (b, n) of the rows in b resamples to the k numbers of the metric on each (b, k).
 ByCounts: TypeAlias = Callable[[Counts], FloatArray]
 
-# Survival probabilities held at once.
-_BLOCK_VALUES = 1 << 16
 
+def by_counts(metric: Metric, predicted: Prediction, data: SurvivalData, options: Mapping[str, object]) -> ByCounts:
+    """The metric as a function of counts.
 
-def by_counts(metric: Metric, predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
-    """The metric as a function of counts; `options` are those of its function, and known to be right."""
+    Parameters
+    ----------
+    metric, predicted, data, options
+        A call of the metric that has been made, so that its arguments are right.
+    """
     build = next((build for function, build in _BUILDERS if function is metric.function), None)
     if build is None:
         return _repeated(metric, predicted, data, options)
@@ -64,49 +68,80 @@ def by_counts(metric: Metric, predicted: Any, data: SurvivalData, options: dict[
     return lambda counts: form(counts)[:, parts]
 
 
-def numbers(found: Any) -> FloatArray:
-    """What a metric gave as a vector."""
+def numbers(result: object) -> FloatArray:
+    """The number or numbers of a metric as a vector."""
     try:
-        vector = np.asarray(found, dtype=np.float64)
+        vector = np.asarray(result, dtype=np.float64)
     except (TypeError, ValueError):
         vector = np.empty((0, 0))
     if vector.ndim > 1:
-        raise ParameterError(f"metric must give a number or a tuple of numbers, but gave {type(found).__name__}.")
+        raise ParameterError(
+            f"metric must give a number or a tuple of numbers, but gave {type(result).__name__}.", argument="metric"
+        )
     return np.atleast_1d(vector)
 
 
-def _repeated(function: Callable[..., Any], predicted: Any, data: SurvivalData, options: dict[str, Any]) -> ByCounts:
-    """A function nothing is known of: it gets the rows as often as they count."""
-    if not isinstance(predicted, SurvivalDistribution):
-        predicted = number_column(predicted, "predicted", len(data))
-    place = np.arange(len(data))
+def _repeated(metric: Metric, predicted: Prediction, data: SurvivalData, options: Mapping[str, object]) -> ByCounts:
+    """Any metric: it gets the rows as often as they count."""
+    prediction = predicted if isinstance(predicted, SurvivalDistribution) else np.asarray(predicted)
+    place, first = np.arange(len(data)), None if metric.record is None else _first_row_after_zero(data)
+    with_absent = data if first is None else _with_absent_copy(data, first)
+    uses_truth = metric.record is not None and metric.record.uses_truth and options.get("truth") is not None
+    truth = number_column(options["truth"], "truth", len(data)) if uses_truth else None
 
-    def form(counts: Counts) -> FloatArray:
-        picks = (np.repeat(place, row) for row in counts)
-        return np.array([numbers(function(predicted[rows], data[rows], **options)) for rows in picks])
+    def value(row_counts: Counts) -> FloatArray:
+        rows = np.repeat(place, row_counts)
+        drawn = data[rows]
+        if first is not None and row_counts[first] == 0:
+            drawn, rows = with_absent[np.append(rows, len(data))], np.append(rows, first)
+        given = options if truth is None else {**options, "truth": truth[rows]}
+        return numbers(metric(prediction[rows], drawn, **given))
 
-    return form
+    return lambda counts: np.array([value(row_counts) for row_counts in counts])
+
+
+def _first_row_after_zero(data: SurvivalData) -> int | None:
+    """The row whose time bounds an event at 0; None if there is no such event.
+
+    An event at 0 is one at or before the smallest time above 0. That time is a property of the clock, not of the rows
+    that happen to be drawn: a resample without this row keeps it, with weight 0.
+    """
+    if not (data.exact & (data.lower <= 0)).any() or data.total_weight == 0:
+        return None
+    bounds = np.stack([data.lower, data.upper])
+    earliest = np.where(bounds > 0, bounds, np.inf).min(axis=0)
+    return int(np.argmin(earliest)) if np.isfinite(earliest).any() else None
+
+
+def _with_absent_copy(data: SurvivalData, row: int) -> SurvivalData:
+    """The data with a copy of a row behind them, of weight 0."""
+    return SurvivalData.concatenate([data, data[[row]]]).with_weight(np.append(data.weights, 0.0))
 
 
 def _mean(values: FloatArray, weight: FloatArray) -> ByCounts:
-    """Weighted mean of one number a row; NaN where no row counts."""
+    """Weighted mean of one number per row; NaN where no row counts."""
     finite = np.isfinite(values)
-    usual, odd = np.where(finite, values, 0.0), values[~finite]
+    usual, infinite = np.where(finite, values, 0.0), values[~finite]
 
     def form(counts: Counts) -> FloatArray:
         weights = counts * weight
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = (weights @ usual) / weights.sum(axis=1)
-            if odd.size:
+            if infinite.size:
                 # An infinite value makes the mean infinite where its row counts, and does nothing where not.
-                mean += np.where(weights[:, ~finite] > 0, odd, 0.0).sum(axis=1)
+                mean += np.where(weights[:, ~finite] > 0, infinite, 0.0).sum(axis=1)
         return np.asarray(mean[:, None])
 
     return form
 
 
 def _by_error(
-    predicted: Any, data: SurvivalData, *, point: Any = "median", truth: Any = None, unit: float = 1.0
+    predicted: Prediction,
+    data: SurvivalData,
+    *,
+    point: Point = "median",
+    truth: ArrayLike | None = None,
+    unit: float = 1.0,
 ) -> ByCounts:
     counted = data.event if truth is None else np.ones(len(data), dtype=np.bool_)
     target = data.time if truth is None else number_column(truth, "truth", len(data))
@@ -129,14 +164,14 @@ def _by_brier(
     data: SurvivalData,
     *,
     train: SurvivalData,
-    times: Any = None,
+    times: ArrayLike | None = None,
     ties: Ties = "events_first",
 ) -> ByCounts:
-    """The score is a mean over the rows of a row's own score, integrated by the same trapezoids."""
+    """The integral by trapezoids of each row's score, whose mean over the rows is the integrated score."""
     training = SurvivalData.of(train)
     censoring = censoring_distribution(training)
     grid = default_times(training) if times is None else np.asarray(times, dtype=np.float64)
-    grid = grid[(grid <= censoring.times[-1]) & (censoring.survival_at(grid) > 0)]
+    grid = grid[has_estimate(censoring, grid)]
     if grid.size < 2 or grid[0] == grid[-1]:
         return _mean(np.full(len(data), np.nan), data.weights)
     width = np.diff(grid, prepend=grid[0], append=grid[-1])
@@ -144,9 +179,7 @@ def _by_brier(
     present = share / censoring.survival_at(grid)
     seen = event_weights(data, censoring, ties)
     score = np.empty(len(data))
-    step = max(1, _BLOCK_VALUES // grid.size)
-    for start in range(0, len(data), step):
-        rows = slice(start, start + step)
+    for rows in row_blocks(len(data), grid.size):
         survival = as_numbers(predicted[rows].survival(grid))
         waiting = data.time[rows, None] > grid
         score[rows] = np.where(waiting, (1 - survival) ** 2, 0.0) @ present
@@ -155,9 +188,9 @@ def _by_brier(
 
 
 def _by_levels(
-    shares_of: Callable[[EventLevels, int], FloatArray], measure: Callable[[FloatArray, int], Any]
+    shares_of: Callable[[EventLevels, int], FloatArray], measure: Callable[[FloatArray, int], float | CalibrationLine]
 ) -> Callable[..., ByCounts]:
-    """What is measured of the shares (k,) of the mass in k places, given those of each row (n, k)."""
+    """A measure of the shares (k,) of all mass in k intervals, from the shares of each row (n, k)."""
 
     def build(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> ByCounts:
         levels = event_levels(predicted, data)
@@ -179,7 +212,7 @@ def _in_bins(levels: EventLevels, bins: int) -> FloatArray:
     return np.diff(np.stack([np.zeros(len(levels.low)), *until, np.ones(len(levels.low))], axis=1), axis=1)
 
 
-def _in_the_middle(levels: EventLevels, bins: int) -> FloatArray:
+def _in_central_intervals(levels: EventLevels, bins: int) -> FloatArray:
     ends = [((bins - j) / (2 * bins), (bins + j) / (2 * bins)) for j in range(1, bins)]
     within = [levels.share_until(high) - levels.share_until(low, inclusive=False) for low, high in ends]
     return np.stack(within, axis=1)
@@ -197,18 +230,18 @@ def _density_line(share: FloatArray, bins: int) -> CalibrationLine:
     return CalibrationPoints(np.arange(1, bins) / bins, share).line
 
 
-def _by_harrell(predicted: Any, data: SurvivalData, *, point: Any = "median") -> ByCounts:
+def _by_harrell(predicted: Prediction, data: SurvivalData, *, point: Point = "median") -> ByCounts:
     pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
     return _by_pairs(pairs, event_importance(pairs, data), data.weights)
 
 
 def _by_uno(
-    predicted: Any,
+    predicted: Prediction,
     data: SurvivalData,
     *,
     train: SurvivalData,
     tau: float | None = None,
-    point: Any = "median",
+    point: Point = "median",
     ties: Ties = "scikit-survival",
 ) -> ByCounts:
     pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
@@ -223,14 +256,14 @@ def _by_pairs(pairs: PairOrder, importance: FloatArray, weight: FloatArray) -> B
     return lambda counts: pairs.shares(importance, (counts * weight)[:, pairs.rows])[:, None]
 
 
-_BUILDERS: list[tuple[Callable[..., Any], Callable[..., ByCounts]]] = [
+_BUILDERS: list[tuple[MetricFunction, Callable[..., ByCounts]]] = [
     (mean_absolute_error, _by_error),
     (integrated_brier_score, _by_brier),
     (concordance_harrell, _by_harrell),
     (concordance_uno, _by_uno),
     (censored_d_calibration, _by_levels(_in_bins, _distance)),
     (survival_calibration, _by_levels(_in_bins, _survival_line)),
-    (density_calibration, _by_levels(_in_the_middle, _density_line)),
+    (density_calibration, _by_levels(_in_central_intervals, _density_line)),
     (log_likelihood, _by_likelihood),
     (bounded_log_likelihood, _by_bounded_likelihood),
 ]

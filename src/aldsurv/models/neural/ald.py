@@ -13,11 +13,11 @@ from aldsurv.checks import Choice, Constraint, Number, WholeNumber
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import LARGEST_NUMBER
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
@@ -33,11 +33,6 @@ __all__ = ["ALDNetwork", "ALDSurvival", "MixtureExtras"]
 
 FloatArray = NDArray[np.float64]
 
-_FAMILIES = {
-    "real": "asymmetric_laplace",
-    "positive": "positive_asymmetric_laplace",
-    "log": "log_asymmetric_laplace",
-}
 # In the order in which they are tried; the first is taken if nothing can be compared.
 _TRIED = ("log", "positive", "real")
 # Pieces of a column, where there are so few rows that the table of all pieces has its place in memory, and so few
@@ -67,10 +62,11 @@ class ALDNetwork(ParametricNetwork):
     crps: float = 0.0
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
-        "support": Choice((*_FAMILIES, "auto")),
+        "support": Choice((*SUPPORTS, "auto")),
         "components": WholeNumber(1, 100),
         "shapes": Choice(("free", "tied")),
         "theta_link": Choice(("exp", "identity", "auto")),
+        "bins": WholeNumber(0, or_one_of=("auto",), meaning="0: none"),
         "calibration": Number(0, meaning="0: not used"),
         "crps": Number(0, 1, meaning="0: not used"),
     }
@@ -83,7 +79,7 @@ class ALDNetwork(ParametricNetwork):
     @property
     def family(self) -> str:
         """The asymmetric Laplace family on the support."""
-        return _FAMILIES[self.support]
+        return SUPPORTS[self.support].family_name
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -109,7 +105,7 @@ class ALDNetwork(ParametricNetwork):
         """With the link of θ: exp with support positive, where θ would otherwise run below 0, else identity."""
         if self.theta_link != "auto" or self.support == "auto":
             return self
-        return replace(self, theta_link="exp" if self.support == "positive" else "identity")
+        return replace(self, theta_link=SUPPORTS[self.support].theta_link)
 
     def alternatives(self) -> Sequence[NetworkModel]:
         """With ``support="auto"`` one model for each support."""
@@ -123,10 +119,6 @@ class ALDNetwork(ParametricNetwork):
             return int(self.bins)
         return _BINS if rows <= _MOST_BINNED and columns <= _MOST_BINNED_COLUMNS else 0
 
-    def prepare_target(self, data: SurvivalData) -> SurvivalData:
-        """With support log, rows whose times have a logarithm."""
-        return with_log_times(data) if self.support == "log" else data
-
     def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
         """The least scale of a component: how finely times are told apart."""
         if self.layout is None:
@@ -134,7 +126,7 @@ class ALDNetwork(ParametricNetwork):
         from aldsurv.losses.likelihood.tied_times import least_component_scale
 
         times = data.lower[data.exact & (data.weights > 0)]
-        return MixtureExtras(float(least_component_scale(np.log(times) if self.support == "log" else times)))
+        return MixtureExtras(float(least_component_scale(SUPPORTS[self.support].inside(times))))
 
     def architecture(self, inputs: int, outputs: int, *, encoded: bool) -> Architecture:
         """With tied shapes, places of the components are outputs that do not depend on the inputs."""
@@ -151,12 +143,12 @@ class ALDNetwork(ParametricNetwork):
             likelihood = super().objective(prepared, data, units, device)
             columns = one_component(self.theta_link == "exp")
         else:
-            likelihood = mixture_objective(layout, self.support, data, least, unit=units, device=device)
+            likelihood = mixture_objective(layout, SUPPORTS[self.support], data, least, unit=units, device=device)
             columns = layout.columns
         return with_terms(
             likelihood,
             columns,
-            self.support,
+            SUPPORTS[self.support],
             data,
             calibration=self.calibration,
             crps=self.crps,
@@ -188,7 +180,7 @@ class ALDNetwork(ParametricNetwork):
 
     def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
         """Outputs of the layout, and a least scale for several components."""
-        if self.support not in _FAMILIES:
+        if self.support not in SUPPORTS:
             raise ParameterError(f"a fitted model has one support, but this has {self.support!r}.")
         layout = self.layout
         if layout is None:

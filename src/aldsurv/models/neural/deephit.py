@@ -144,7 +144,7 @@ class BinNetwork(NetworkModel):
         survival = np.clip(survival, 0.0, 1.0)
         if self.interpolation == "linear":
             return linear_survival(ends, survival)
-        return Step._trusted(times=ends[None, :], values=survival, tail="hold")
+        return Step.from_checked(times=ends[None, :], values=survival, tail="hold")
 
 
 _DEFAULT = BinNetwork()
@@ -248,7 +248,7 @@ class DeepHit(NeuralSurvival):
         """Probability of the event of each cause by any time, for each row of `X`, in the unit of the data."""
         raw = self.predict_outputs(X)
         ends = self.bin_ends_
-        return CumulativeIncidence._trusted(
+        return CumulativeIncidence.from_checked(
             times=ends,
             values=np.mean([incidence_of(member, len(ends)) for member in raw], axis=0),
             causes=self.causes_ or ("1",),

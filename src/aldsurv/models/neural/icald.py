@@ -13,9 +13,9 @@ from aldsurv.checks import Choice, Constraint
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.level_settings import LEVEL_CONSTRAINTS
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.network_space import NETWORK_ENTRIES
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["ICALDNetwork", "ICALDSurvival"]
 
 FloatArray = NDArray[np.float64]
-_FAMILIES = {
-    "real": "asymmetric_laplace",
-    "positive": "positive_asymmetric_laplace",
-    "log": "log_asymmetric_laplace",
-}
 
 
 @final
@@ -55,7 +50,7 @@ class ICALDNetwork(NetworkModel):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         **LEVEL_CONSTRAINTS,
-        "support": Choice(tuple(_FAMILIES)),
+        "support": Choice(tuple(SUPPORTS)),
         "theta_link": Choice(("exp", "identity", "auto")),
     }
 
@@ -71,18 +66,18 @@ class ICALDNetwork(NetworkModel):
         """With the link of θ: exp with support positive, where θ would otherwise run below 0, else identity."""
         if self.theta_link != "auto":
             return self
-        return replace(self, theta_link="exp" if self.support == "positive" else "identity")
+        return replace(self, theta_link=SUPPORTS[self.support].theta_link)
 
     def prepare_target(self, data: SurvivalData) -> SurvivalData:
         """With support log, rows whose times have a logarithm."""
-        return with_log_times(data) if self.support == "log" else data
+        return SUPPORTS[self.support].training_rows(data)
 
     def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
         """The likelihood and the distance of levels, in their shares."""
         from aldsurv.losses.level_objective import level_objective
 
         return level_objective(
-            _FAMILIES[self.support],
+            SUPPORTS[self.support],
             (self.theta_link, "exp", "exp"),
             data,
             share=self.likelihood_share,
@@ -122,7 +117,7 @@ class ICALDNetwork(NetworkModel):
 
     def describe(self, extras: Any) -> str:
         """Family, and how many levels there are."""
-        return f"individually calibrated {_FAMILIES[self.support].replace('_', ' ')} ({self.nodes} levels)"
+        return f"individually calibrated {SUPPORTS[self.support].family_name.replace('_', ' ')} ({self.nodes} levels)"
 
 
 _DEFAULT = ICALDNetwork(hidden=(32,), head_hidden=(32,), residual=True)

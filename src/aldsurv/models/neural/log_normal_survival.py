@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from aldsurv.data.survival_data import SurvivalData
-from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.network_space import NETWORK_ENTRIES
 from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
@@ -25,15 +23,6 @@ class LogNormalNetwork(ParametricNetwork):
     def family(self) -> str:
         """The log-normal."""
         return "log_normal"
-
-    @property
-    def links(self) -> tuple[str, ...]:
-        """Of μ and η."""
-        return ("identity", "softplus")
-
-    def prepare_target(self, data: SurvivalData) -> SurvivalData:
-        """Rows whose times have a logarithm."""
-        return with_log_times(data)
 
 
 _DEFAULT = LogNormalNetwork(hidden=(32,), head_hidden=(32,), residual=True)

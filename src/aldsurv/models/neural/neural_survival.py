@@ -219,6 +219,16 @@ class NeuralSurvival(SurvivalEstimator):
         return self._fitted().history
 
     @property
+    def time_scale_(self) -> float:
+        """How much of the user's time is one unit inside."""
+        return self._fitted().time_scale
+
+    @property
+    def encoders_(self) -> list[Any]:
+        """The trained encoder of each member; empty without one."""
+        return self._fitted().encoders
+
+    @property
     def interrupted_(self) -> bool:
         """Whether training was ended early by Ctrl-C."""
         return self.history_.stopped_by == "interrupt"

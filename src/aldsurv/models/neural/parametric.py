@@ -42,14 +42,20 @@ class ParametricNetwork(NetworkModel):
         """Registered name of the family."""
 
     @property
-    @abstractmethod
     def links(self) -> tuple[str, ...]:
-        """For each of its parameters the link from the network's output."""
+        """For each of its parameters the link from the network's output; those that the family declares."""
+        links: tuple[str, ...] = FAMILIES.load(self.family).links()
+        return links
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the parameters."""
         return tuple(FAMILIES.load(self.family).parameters())
+
+    def prepare_target(self, data: SurvivalData) -> SurvivalData:
+        """Rows that have a likelihood under the family."""
+        rows: SurvivalData = FAMILIES.load(self.family).training_rows(data)
+        return rows
 
     def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
         """The censored likelihood of the family."""

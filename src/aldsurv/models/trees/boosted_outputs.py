@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.numerics.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS as _SUPPORTS
 from aldsurv.registry import FAMILIES
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ class BoostedOutputs:
         from aldsurv.losses.likelihood.boosting_slopes import AldRows, MixtureRows
 
         if self.components == 1:
-            return AldRows(self.support, data, unit=unit, exp_theta=self._exp_theta)
-        return MixtureRows(self.support, data, unit=unit, layout=self._layout, least_scale=self.least_scale)
+            return AldRows(_SUPPORTS[self.support], data, unit=unit, exp_theta=self._exp_theta)
+        return MixtureRows(_SUPPORTS[self.support], data, unit=unit, layout=self._layout, least_scale=self.least_scale)
 
     def distribution(self, raw: FloatArray) -> SurvivalDistribution:
         """What outputs (n, count) stand for."""

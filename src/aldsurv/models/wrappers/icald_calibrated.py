@@ -207,7 +207,7 @@ class ICALDCalibrated(WrappedSurvival):
     ) -> tuple[dict[str, NDArray[np.float32]], list[int]]:
         bases = [_mixture(predicted, held_out.model) for predicted, _ in held_out.parts]
         data = SurvivalData.concatenate([rows for _, rows in held_out.parts])
-        base = bases[0]._join(bases[1:])
+        base = SurvivalDistribution.concatenate(bases)
         unit = time_unit(data, "median")
         if base.support == "log":
             # An event at time 0 has no logarithm: it holds no information on the factors.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.distributions.wrappers.corrected import corrected
 from aldsurv.models.neural.fitting.preparation import split_for_members
 from aldsurv.networks import Architecture, forward
@@ -90,7 +91,7 @@ def train_correction(
     if data.weight is not None:
         weight = torch.from_numpy((data.weight * (len(data) / data.total_weight)).astype(np.float32))
     objective = correction_objective(
-        base._scaled(np.array([[1 / unit]])), data.scaled(1 / unit), share=share, target=target, unit=unit, device="cpu"
+        base.scaled(1 / unit), data.scaled(1 / unit), share=share, target=target, unit=unit, device="cpu"
     )
     inputs = torch.from_numpy(x)
     members = MemberNetwork(network, neutral_weights(network, seeds), [], torch.device("cpu"))
@@ -120,7 +121,11 @@ def apply_correction(
     parts = []
     for outputs in raw:
         columns = corrected(
-            base.theta[:, None, :], base.sigma[:, None, :], base.kappa[:, None, :], outputs, support=base.support
+            base.theta[:, None, :],
+            base.sigma[:, None, :],
+            base.kappa[:, None, :],
+            outputs,
+            support=SUPPORTS[base.support],
         )
         theta, sigma, kappa = (column.reshape(n, nodes * components) for column in columns)
         weight = (base.weights[:, None, :] * shares[:, None]).reshape(n, nodes * components)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,9 @@ class HeldRows(NamedTuple):
     numbers: NDArray[np.int64]
 
 
-class PointChoice(NamedTuple):
+@final
+@dataclass(frozen=True)
+class PointChoice:
     """The summaries chosen, and what they were chosen by: ``(score, standard error of its distance to the median)``."""
 
     error: str

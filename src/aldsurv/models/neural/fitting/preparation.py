@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.distributions.time_zero import with_log_times
+from aldsurv.errors import ParameterError
 from aldsurv.losses.rounding import rounded
 
 __all__ = [
@@ -201,21 +201,3 @@ def even_weights(data: SurvivalData) -> NDArray[np.float64] | None:
     if data.weight is None or data.weight.min() == data.weight.max():
         return None
     return rounded(data.weight / data.weight.mean(), _DIGITS)
-
-
-def with_log_times(data: SurvivalData) -> SurvivalData:
-    """The same data for a model of log time, under which nothing happens at or before time 0.
-
-    An event at 0 came before the clock could tell: at or before the smallest time above 0 that was seen. An interval
-    from 0 on, and an entry at 0, say no more than one from the start.
-    """
-    data = with_zero_as_early(data)
-    if (data.exact & (data.lower <= 0)).any():
-        raise DataError("all times are 0: there is nothing to learn. Check the time column.")
-    from_zero = data.interval_censored & (data.lower <= 0)
-    entered = np.zeros(len(data), np.bool_) if data.entry is None else data.entry == 0
-    if not (from_zero | entered).any():
-        return data
-    entry = None if data.entry is None else np.where(entered, -np.inf, data.entry)
-    lower = np.where(from_zero, -np.inf, data.lower)
-    return SurvivalData.interval(lower, data.upper, entry=entry, weight=data.weight)
