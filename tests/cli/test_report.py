@@ -53,9 +53,9 @@ def folder(tmp_path_factory):
 def here(folder, tmp_path, monkeypatch):
     """In an empty folder, with pages that have no pictures: these are tried elsewhere."""
     monkeypatch.chdir(tmp_path)
-    for module in ("row_sections", "quality_sections", "effect_sections"):
+    for sections in ("overview", "individual", "quality", "effect"):
         monkeypatch.setattr(
-            f"aldsurv.reports.model.{module}.embedded_picture",
+            f"aldsurv.reports.model.{sections}_sections.embedded_picture",
             lambda figure, name, *, caption, alt, **size: Picture(name, caption, alt, "", 1, 1),
         )
     return folder

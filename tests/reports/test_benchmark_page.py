@@ -13,7 +13,7 @@ from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Result, Seri
 from aldsurv.benchmark.store import CellOutcome, Store
 from aldsurv.benchmark.view import View
 from aldsurv.reports import write_benchmark_report
-from aldsurv.reports.benchmark.benchmark_results import results_table
+from aldsurv.reports.benchmark.all_results_table import results_table
 from aldsurv.reports.benchmark.benchmark_summary import wins
 from aldsurv.reports.page.page_figures import Picture
 from reports.conftest import FAILED, MISSING, PLAN

@@ -14,9 +14,8 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models import BoostedALD, CoxRegression, WeibullAFT
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.reports import write_model_report
-from aldsurv.reports.model import subject as model_subject
+from aldsurv.reports.model import citation, evaluated_model
 from aldsurv.reports.model.model_page import model_report
-from aldsurv.reports.page import citation
 from aldsurv.reports.page.page import render_page
 from reports.browser import CHROMIUM, clicking, opened_page
 from reports.known_model import BelowZero, KnownScale, even_rows
@@ -67,9 +66,9 @@ def undrawn(monkeypatch):
     """Pages without pictures, which would take most of the time and are tried elsewhere."""
     from aldsurv.reports.page.page_figures import Picture
 
-    for module in ("model_sections", "model_quality", "model_effects"):
+    for sections in ("overview", "individual", "quality", "effect"):
         monkeypatch.setattr(
-            f"aldsurv.reports.{module}.embedded_picture",
+            f"aldsurv.reports.model.{sections}_sections.embedded_picture",
             lambda figure, name, *, caption, alt, **size: Picture(name, caption, alt, "", 1, 1),
         )
 
@@ -80,7 +79,7 @@ def marginal(train, n):
     return Step(curve.times, np.tile(curve.survival, (n, 1)))
 
 
-def told(page):
+def page_text(page):
     return " ".join(" ".join(page.texts).split())
 
 
@@ -115,21 +114,21 @@ def test_the_numbers_are_those_of_the_metrics(parsed, model, tables):
         )
         shown = [float(text) for text in records[name]["interval"].text.replace("−", "-").split(" to ")]
         assert shown == pytest.approx([limits.lower, limits.upper], abs=5.0001e-4)
-    text = told(parsed)
+    text = page_text(parsed)
     assert f"Rows {len(y)}" in text
     assert f"Events {y.n_events}" in text
-    assert f"Order (C) {expected['harrell_c']:.3f}" in text
+    assert f"Discrimination (C) {expected['harrell_c']:.3f}" in text
     assert f"Calibration slope {expected['cal_s_slope']:.2f}" in text
     assert f"Typical error {expected['mae']:.3g} months <i>" in text
 
 
 def test_verdicts_and_averages_rest_on_these_numbers(parsed, model, tables):
     (_, train), (x, y) = tables
-    predicted, text = model.predict_distribution(x), told(parsed)
+    predicted, text = model.predict_distribution(x), page_text(parsed)
     p = metrics.d_calibration(predicted, y).p_value
     assert f"p = {p:.3f}" in text
     coverage = metrics.interval_coverage(predicted, y, level=0.8)
-    assert f"holds an estimated {100 * coverage.coverage:.0f} % of them" in text
+    assert f"contains an estimated {100 * coverage.coverage:.0f} % of them" in text
     skill = metrics.brier_skill_score(predicted, y, train=train)
     gain = metrics.compare(
         predicted, marginal(train, len(y)), y, metric="ibs", train=train, samples=200, random_state=0
@@ -139,7 +138,10 @@ def test_verdicts_and_averages_rest_on_these_numbers(parsed, model, tables):
     assert ("error reduced by" in text) == (gain.upper < 0)
     at = np.sort(y.time)[(len(y) - 1) // 2]
     mean, observed = predicted.survival(at).mean(), kaplan_meier(y).survival_at(at)
-    assert f"the model expects {100 * mean:.0f} % to be event-free, the data say {100 * observed:.0f} %" in text
+    assert (
+        f"the model expects {100 * mean:.0f} % to be event-free, and Kaplan-Meier estimates {100 * observed:.0f} %"
+        in text
+    )
 
 
 def test_people_are_shown_with_their_predictions(parsed, model, tables):
@@ -193,7 +195,7 @@ def test_text_of_others_is_text(page, parsed):
     assert "<script>alert" not in html
     assert "<b>II" not in html
     assert "months <i>" not in html
-    assert EVIL in told(parsed)
+    assert EVIL in page_text(parsed)
     assert any(EVIL in cell.text for row in parsed.tables["columns"].rows for cell in row)
 
 
@@ -206,7 +208,7 @@ def test_the_page_needs_nothing_from_elsewhere(page, parsed):
     assert all(len(alt) > 20 for alt in parsed.values("alt"))
     assert [path.name for path in page.parent.iterdir()] == ["report.html"]
     titles = ["At a glance", "What to be careful about", "The data", "All subjects together", "Single subjects"]
-    titles += ["Calibration", "Order over time", "Predicted and observed", "What the predictions depend on"]
+    titles += ["Calibration", "Discrimination over time", "Predicted and observed", "What the predictions depend on"]
     titles += ["Subgroups", "Times below zero", "All numbers", "The model", "How to cite"]
     assert re.findall(r"<h2[^>]*>([^<]*)</h2>", page.read_text(encoding="utf-8")) == titles
 
@@ -233,7 +235,7 @@ def test_parameters_of_an_ald_model_have_their_section(undrawn, tables):
     assert "parameters" in found.values("id")
     assert {"figure-parameters_0", "figure-effect_0", "figure-importance"} <= set(found.values("id"))
     negative = fitted.predict_distribution(other).probability_negative()
-    shown = re.search(r"Largest of any row ([\d.]+) %", told(found))
+    shown = re.search(r"Largest of any row ([\d.]+) %", page_text(found))
     assert shown is not None
     assert float(shown[1]) == pytest.approx(100 * negative.max(), abs=0.5)
     # Its members are shown apart, too.
@@ -241,14 +243,14 @@ def test_parameters_of_an_ald_model_have_their_section(undrawn, tables):
     limits, end = np.stack(fitted.predict_time_band(people, point="median"), axis=1), y.time.max()
     shown = [record["band"].text for record in found.tables["people"].records()]
     assert shown == [" to ".join(f"over {end:.3g}" if t > end else f"{t:.3g}" for t in pair) for pair in limits]
-    assert "how far the line itself might move" in told(found)
+    assert "how far the curve might move" in page_text(found)
 
 
 def test_probabilities_that_come_true_are_called_right(undrawn):
     x, y = even_rows()
     report = model_report(KnownScale(), x, y)
     verdicts = judged(report)
-    assert verdicts["Calibration"].finding == "good, no sign of error"
+    assert verdicts["Calibration"].finding == "good, no sign of miscalibration"
     assert {verdict.tone for verdict in verdicts.values()} == {"good"}
     assert report.findings.d_calibration.p_value == 1.0
     assert report.cautions == ()
@@ -277,16 +279,16 @@ def test_an_average_that_is_off_is_not_called_right(undrawn):
 
 def test_an_order_that_is_wrong_or_unknown_is_called_so(undrawn):
     x, y = even_rows()
-    assert judged(model_report(KnownScale(power=-1.0), x, y))["Order"].finding == "worse than chance"
+    assert judged(model_report(KnownScale(power=-1.0), x, y))["Discrimination"].finding == "worse than chance"
     # All predictions alike: C is one half, and so are its limits.
     alike = judged(model_report(KnownScale(power=0.0), x, y))
-    assert alike["Order"].finding == "cannot be told from chance"
+    assert alike["Discrimination"].finding == "not distinguishable from chance"
     assert judged(model_report(KnownScale(power=-1.0), x, y))["Gain over no model"].finding == "worse than no model"
     few = slice(0, 15)
     short = model_report(KnownScale(), {name: column[few] for name, column in x.items()}, y[few])
     assert {verdict.finding for verdict in judged(short).values()} == {"too few events to say (15)"}
     same = judged(model_report(KnownScale(), x, SurvivalData.right(np.full(400, 3.0), np.ones(400, bool))))
-    assert same["Order"].finding == same["Gain over no model"].finding == "not defined here"
+    assert same["Discrimination"].finding == same["Gain over no model"].finding == "not defined here"
     assert "Few events." in [title for title, _ in short.cautions]
 
 
@@ -327,7 +329,7 @@ def test_curves_that_do_not_come_down(undrawn, tables):
     expected = metrics.mean_absolute_error(predicted, outcome, point="restricted_mean")
     assert report.findings.error == pytest.approx(expected)
     assert np.isfinite(expected)
-    assert judged(report)["Intervals"].finding == "open to the late side"
+    assert judged(report)["Intervals"].finding == "without upper limit"
     # No infinity among the numbers: events after those of training have a bounded log-likelihood.
     section = next(section for section in report.page.sections if section.anchor == "numbers")
     cells = {row[0].name: row for row in section.blocks[1].cells}
@@ -338,7 +340,7 @@ def test_curves_that_do_not_come_down(undrawn, tables):
 
 
 def test_many_rows_are_sampled_and_the_page_says_so(undrawn, monkeypatch):
-    monkeypatch.setattr(model_subject, "_MOST_ROWS", 150)
+    monkeypatch.setattr(evaluated_model, "_MOST_ROWS", 150)
     x, y = even_rows()
     report = model_report(KnownScale(), x, y, people=[399], group=("ward", np.arange(400) % 3))
     assert "400 rows" in dict(report.cautions)["A sample."]
@@ -356,7 +358,7 @@ def test_what_is_refused(undrawn):
     x, y = even_rows(60)
     with pytest.raises(DataError, match="none of the 60 rows has an event"):
         model_report(KnownScale(), x, SurvivalData.right(y.time, np.zeros(60, bool)))
-    with pytest.raises(DataError, match="60 of 60 are known by bounds only"):
+    with pytest.raises(DataError, match="60 of 60 are left- or interval-censored"):
         model_report(KnownScale(), x, SurvivalData.interval(y.time, y.time + 1))
     with pytest.raises(DataError, match="X has 60 rows, but data has 59"):
         model_report(KnownScale(), x, y[:59])
@@ -378,7 +380,7 @@ def test_the_citation_is_that_of_the_file():
     assert re.search(r'value: "(.*)"', paper)[1] == citation.IDENTIFIER
     software = file.split("preferred-citation:")[0]
     assert re.search(r"\nversion: (.*)", software)[1] == aldsurv.__version__
-    assert re.search(r"- name: (.*)", software)[1] in dict(citation.in_text())["The software."]
+    assert re.search(r"- name: (.*)", software)[1] in dict(citation.references())["The software."]
     for part in (citation.TITLE, "Sheng, Deming and Henao, Ricardo", "2025", citation.IDENTIFIER):
         assert part in citation.bibtex()
 

@@ -32,7 +32,7 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def test_everything_told_by_others_is_escaped(tmp_path):
+def test_text_of_others_is_escaped(tmp_path):
     picture = picture_of(Figure(), tmp_path, "figure", caption=EVIL, alt=EVIL)
     column = PageColumn(EVIL, EVIL, meaning=EVIL)
     blocks = (
@@ -50,9 +50,9 @@ def test_everything_told_by_others_is_escaped(tmp_path):
     assert "alert" not in found.scripts[0]
     assert [tag for tag, attributes in found.tags if "onerror" in attributes] == []
     assert sum(tag == "img" for tag, _ in found.tags) == 1
-    told = sum(text.strip() == EVIL for text in found.texts)
+    shown = sum(text.strip() == EVIL for text in found.texts)
     # Title, lead, footer, section (heading, contents), texts, facts, tile, remark, table, figure.
-    assert told >= 17
+    assert shown >= 17
     assert found.tables[EVIL].rows[0][0].text == EVIL
     assert found.tables[EVIL].rows[0][0].attributes["data-k"] == EVIL + "!"
     assert found.tables[EVIL].rows[0][0].attributes["class"] == EVIL
@@ -94,7 +94,7 @@ def test_heads_tell_what_the_script_needs():
 
 
 def test_rows_must_be_whole():
-    with pytest.raises(ParameterError, match=r"cells of table 't' must have 2 a row, but row 1 has 1\."):
+    with pytest.raises(ParameterError, match=r"cells of table 't' must be 2 per row, but row 1 has 1\."):
         PageTable("t", "T", COLUMNS, ((PageCell("a"), PageCell("b")), (PageCell("a"),)))
 
 

@@ -16,7 +16,7 @@ from aldsurv.metrics.error.brier import default_times
 from aldsurv.metrics.evaluation_times import checked_times, event_quantiles
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.nonparametric.censoring_weights import censoring_distribution
-from aldsurv.plots.drawing.appearance import COLOURS, new_axes, show_legend, tidy_axes, write_remark
+from aldsurv.plots.drawing.appearance import COLOURS, LineLook, new_axes, show_legend, tidy_axes, write_remark
 from aldsurv.plots.drawing.axes_text import collected_warnings, write_message, write_note
 from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy
 
@@ -138,13 +138,17 @@ def plot_brier(
     if not defined.any():
         return write_message(ax, "no row has a weight, or the training rows end before these times.")
     shown = grid[defined]
-    lines = (("Kaplan-Meier", marginal, "0.4", "--"), ("prediction", predicted, COLOURS[0], "-"))
-    marker = "o" if shown.size < 10 else ""
-    for score, (label, one, colour, style) in zip(scores, lines, strict=True):
+    looks: tuple[LineLook, LineLook] = (
+        {"color": "0.4", "linestyle": "--", "linewidth": 1.8},
+        {"color": COLOURS[0], "linestyle": "-", "linewidth": 1.8},
+    )
+    marker = "o" if shown.size < 10 else None
+    curves = ("Kaplan-Meier", marginal), ("prediction", predicted)
+    for score, (name, one), look in zip(scores, curves, looks, strict=True):
+        label = name
         if shown.size > 1:
             label += f", mean {integrated_brier_score(one, data, train=training, times=shown):.3f}"
-        (line,) = ax.plot(shown, score[defined], color=colour, linestyle=style, linewidth=1.8, label=label)
-        line.set(marker=marker, markersize=4)
+        ax.plot(shown, score[defined], marker=marker, markersize=4, label=label, **look)
     ax.set_ylim(0.0, 1.25 * float(max(score[defined].max() for score in scores)) or 1.0)
     return show_legend(ax)
 

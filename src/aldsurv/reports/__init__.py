@@ -1,4 +1,7 @@
-"""Pages for readers: one self-contained HTML file each; that of a benchmark has tables and figures beside it."""
+"""HTML reports of a model and of a benchmark, each one self-contained file.
+
+`page` is how a page is made, `model` and `benchmark` are what the two reports say.
+"""
 
 from aldsurv.errors import MissingDependencyError
 
@@ -6,7 +9,7 @@ try:
     import aldsurv.plots as _plots  # noqa: F401
 except MissingDependencyError:
     raise MissingDependencyError(
-        'reports need matplotlib, which is not installed. Install it with: pip install "aldsurv[reports]"'
+        "reports need matplotlib, which is not installed", advice='Install it with: pip install "aldsurv[reports]"'
     ) from None
 
 from aldsurv.reports.benchmark.benchmark_page import write_benchmark_report

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TypeAlias
 
 import matplotlib
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from aldsurv.errors import ParameterError
 from aldsurv.files.writing import whole_file
 
-__all__ = ["save_figure"]
+__all__ = ["AnyFigure", "save_figure", "whole_figure"]
+
+# The ``figure`` of axes.
+AnyFigure: TypeAlias = Figure | SubFigure
 
 # Without dates, the same figure gives the same file.
 _METADATA: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -37,3 +41,8 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 15
     with whole_file(target) as file, matplotlib.rc_context({"svg.hashsalt": "aldsurv"}):
         figure.savefig(file, format=kind, dpi=dpi, bbox_inches="tight", metadata=_METADATA[kind])
     return target
+
+
+def whole_figure(figure: AnyFigure) -> Figure:
+    """The figure itself, or the one that a part belongs to."""
+    return figure if isinstance(figure, Figure) else whole_figure(figure.figure)

@@ -1,1 +1,1 @@
-"""The report of a benchmark."""
+"""The report of a benchmark: what its sections say, and its tables and figures as files."""

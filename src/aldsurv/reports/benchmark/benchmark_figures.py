@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
-from aldsurv.benchmark.figure_data import difference_grid, figure_curves, figure_values, published_figure_values
+from aldsurv.benchmark.figure_data import Spread, difference_grid, figure_curves, figure_values, published_figure_values
 from aldsurv.benchmark.ranking import rank_models
 from aldsurv.benchmark.results import PAPER_METRICS, Results
+from aldsurv.benchmark.statistics import FloatArray
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 from aldsurv.datasets import load_split
 from aldsurv.errors import AldsurvError
@@ -26,20 +27,22 @@ __all__ = [
     "time_histograms",
 ]
 
-# What slopes and intercepts are drawn as.
+# Titles of the losses that slopes and intercepts are drawn as.
 _DISTANCES = {
     "cal_s_slope": "|1 − slope| of Cal[S]",
     "cal_s_intercept": "|intercept| of Cal[S]",
     "cal_f_slope": "|1 − slope| of Cal[f]",
     "cal_f_intercept": "|intercept| of Cal[f]",
 }
-# Beyond this ratio of the largest mean to the smallest, an axis of equal steps hides most of them.
-_WIDE = 100.0
+# With a larger ratio of the largest mean to the smallest the axis is logarithmic.
+_LOG_FROM = 100.0
+
+ValueT = TypeVar("ValueT")
 
 
 def metric_pictures(results: Results, view: View, folder: Path) -> tuple[Picture, ...]:
     """Means and standard deviations of each of the nine metrics, over datasets and models."""
-    found = []
+    pictures = []
     for metric in PAPER_METRICS:
         datasets, values = figure_values(results, metric, view=view)
         if not datasets:
@@ -51,28 +54,28 @@ def metric_pictures(results: Results, view: View, folder: Path) -> tuple[Picture
             _titled(values),
             label=title,
             published=_titled(published_figure_values(metric, datasets)) if comparable else None,
-            log=_wide(values),
+            log=_needs_log(values),
             least=0.0 if metric in _DISTANCES else None,
         )
-        beside = "; hollow, the published ones" if comparable else ""
-        caption = f"{title}: mean and standard deviation over the runs{beside}."
-        alt = f"{title} of {_listed(values)} on {len(datasets)} datasets. {_medians(values)}"
-        found.append(picture_of(ax.figure, folder, f"metric_{metric}", caption=caption, alt=alt))
-    return tuple(found)
+        published = "; published numbers are hollow" if comparable else ""
+        caption = f"{title}: mean and standard deviation over the runs{published}."
+        alt = f"{title} of {_titles(values)} on {len(datasets)} datasets. {_describe_medians(values)}"
+        pictures.append(picture_of(ax.figure, folder, f"metric_{metric}", caption=caption, alt=alt))
+    return tuple(pictures)
 
 
 def calibration_pictures(results: Results, view: View, folder: Path) -> tuple[Picture, ...]:
     """Calibration curves and the lines through them, dataset by dataset."""
-    found = []
+    pictures = []
     for dataset in sorted_datasets(name for name, _ in view.series(results)):
         curves = {kind: figure_curves(results, dataset, kind, view=view) for kind in ("survival", "density")}
         if not any(curves.values()):
             continue
         title = dataset_title(dataset)
         figure = plots.calibration_fit_figure(_titled(curves["survival"]), _titled(curves["density"]), title=title)
-        alt = f"Observed against expected shares on {title} for {_listed(curves['survival'] or curves['density'])}; "
+        alt = f"Observed against expected shares on {title} for {_titles(curves['survival'] or curves['density'])}; "
         alt += "calibrated predictions lie on the diagonal."
-        found.append(
+        pictures.append(
             picture_of(
                 figure,
                 folder,
@@ -81,12 +84,12 @@ def calibration_pictures(results: Results, view: View, folder: Path) -> tuple[Pi
                 alt=alt,
             )
         )
-    return tuple(found)
+    return tuple(pictures)
 
 
 def ranking_pictures(results: Results, view: View, folder: Path) -> tuple[Picture, ...]:
     """Critical-difference diagrams of the nine metrics, where there are enough datasets and models."""
-    found = []
+    pictures = []
     for metric in PAPER_METRICS:
         ranking = rank_models(results, metric, view=view)
         if np.isnan(ranking.critical_difference):
@@ -100,33 +103,33 @@ def ranking_pictures(results: Results, view: View, folder: Path) -> tuple[Pictur
             f"{ranking.critical_difference:.2f}, Friedman's p {ranking.p_value:.2g}."
         )
         alt = f"Mean ranks by {title}: " + ", ".join(f"{model} {rank:.2f}" for model, rank in ranks.items()) + "."
-        found.append(picture_of(ax.figure, folder, f"ranks_{metric}", caption=caption, alt=alt))
-    return tuple(found)
+        pictures.append(picture_of(ax.figure, folder, f"ranks_{metric}", caption=caption, alt=alt))
+    return tuple(pictures)
 
 
 def difference_pictures(results: Results, view: View, folder: Path) -> tuple[Picture, ...]:
-    """How far each model's means lie from the published ones, where both are of the same data."""
+    """Differences of each model's means from the published ones, where both are of the same data."""
     if view.definition != "released":
         results = results.where(definition="real")
-    found = []
+    pictures = []
     for model in sorted_models(name for _, name in view.series(results)):
         datasets, metrics, grid = difference_grid(results, model, view=view)
-        there = ~np.isnan(grid)
-        if not there.any():
+        compared = ~np.isnan(grid)
+        if not compared.any():
             continue
         title = model_title(model)
         ax = plots.plot_differences(
             [dataset_title(name) for name in datasets], [metric_title(name) for name in metrics], grid
         )
-        near = int((np.abs(grid[there]) <= 2).sum())
-        caption = f"{title}: ours less published, in published standard deviations."
-        alt = f"{near} of {int(there.sum())} means of {title} lie within two published standard deviations."
-        found.append(picture_of(ax.figure, folder, f"differences_{model}", caption=caption, alt=alt))
-    return tuple(found)
+        near = int((np.abs(grid[compared]) <= 2).sum())
+        caption = f"{title}: ours minus published, in published standard deviations."
+        alt = f"{near} of {int(compared.sum())} means of {title} lie within two published standard deviations."
+        pictures.append(picture_of(ax.figure, folder, f"differences_{model}", caption=caption, alt=alt))
+    return tuple(pictures)
 
 
 def time_histograms(dataset: str, folder: Path) -> tuple[Picture, ...]:
-    """Times of both parts of a dataset; none if its file is not at hand."""
+    """Times of both parts of a dataset; none if its file is not available."""
     try:
         train, test = load_split(dataset)
     except (AldsurvError, OSError):
@@ -134,33 +137,33 @@ def time_histograms(dataset: str, folder: Path) -> tuple[Picture, ...]:
     parts = {name: (part.y.time, part.y.event) for name, part in (("training part", train), ("test part", test))}
     unit, title = train.info.unit, dataset_title(dataset)
     figure = plots.time_histogram_figure(parts, unit=unit)
-    quarters = np.quantile(train.y.time, [0.25, 0.5, 0.75])
+    quartiles = np.quantile(train.y.time, [0.25, 0.5, 0.75])
     caption = f"Times in {title} ({unit}), split of seed 0."
     alt = f"Histograms of times in {title}. Quartiles of the training part: "
-    alt += ", ".join(f"{value:.0f}" for value in quarters) + f" {unit}; longest {train.y.time.max():.0f}."
+    alt += ", ".join(f"{value:.0f}" for value in quartiles) + f" {unit}; longest {train.y.time.max():.0f}."
     return (picture_of(figure, folder, f"times_{dataset}", caption=caption, alt=alt),)
 
 
-def _titled(by_model: Any) -> dict[str, Any]:
+def _titled(by_model: Mapping[str, ValueT]) -> dict[str, ValueT]:
     return {model_title(model): value for model, value in by_model.items()}
 
 
-def _listed(by_model: Any) -> str:
-    return ", ".join(model_title(model) for model in by_model)
+def _titles(models: Iterable[str]) -> str:
+    return ", ".join(model_title(model) for model in models)
 
 
-def _medians(values: Any) -> str:
-    """Median of each model over the datasets, for those who cannot see the figure."""
-    means = {model: _finite(spread) for model, spread in values.items()}
-    told = [f"{model_title(model)} {np.median(found):.3f}" for model, found in means.items() if found.size]
-    return f"Median over datasets: {', '.join(told)}." if told else ""
+def _describe_medians(values: Mapping[str, Spread]) -> str:
+    """Median of each model over the datasets, for readers who cannot see the figure."""
+    means = {model: _finite_means(spread) for model, spread in values.items()}
+    medians = [f"{model_title(model)} {np.median(finite):.3f}" for model, finite in means.items() if finite.size]
+    return f"Median over datasets: {', '.join(medians)}." if medians else ""
 
 
-def _wide(values: Any) -> bool:
-    means = np.concatenate([_finite(spread) for spread in values.values()])
-    return means.size > 0 and bool(means.min() > 0 and means.max() > _WIDE * means.min())
+def _needs_log(values: Mapping[str, Spread]) -> bool:
+    means = np.concatenate([_finite_means(spread) for spread in values.values()])
+    return means.size > 0 and bool(means.min() > 0 and means.max() > _LOG_FROM * means.min())
 
 
-def _finite(spread: Any) -> NDArray[np.float64]:
+def _finite_means(spread: Spread) -> FloatArray:
     means = np.asarray(spread[0], np.float64)
     return means[np.isfinite(means)]

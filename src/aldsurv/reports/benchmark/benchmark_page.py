@@ -14,29 +14,30 @@ from aldsurv.benchmark.tables import BenchmarkTable
 from aldsurv.benchmark.view import View
 from aldsurv.files.writing import write_text
 from aldsurv.reports.benchmark import benchmark_figures as figures
-from aldsurv.reports.benchmark.benchmark_notes import NOTES
-from aldsurv.reports.benchmark.benchmark_results import results_table
+from aldsurv.reports.benchmark.all_results_table import results_table
 from aldsurv.reports.benchmark.benchmark_summary import failure_blocks, finding_tiles, plan_facts, wins_table
-from aldsurv.reports.benchmark.benchmark_tables import write_table
+from aldsurv.reports.benchmark.paper_notes import NOTES
+from aldsurv.reports.benchmark.table_files import write_table
 from aldsurv.reports.page.page import Block, Page, Section, Text, page_templates, render_page
 from aldsurv.reports.page.page_figures import Gallery, Picture
 from aldsurv.reports.page.page_tables import PageTable, csv_text
 
 __all__ = ["write_benchmark_report"]
 
+# The dataset whose times are shown as histograms.
 _HISTOGRAM = "support"
 
 
 def write_benchmark_report(store: Store, folder: Path | str | None = None) -> Path:
-    """Write the page of a benchmark, finished or not, and its tables and figures; gives the path of the page.
+    """Write the page of a benchmark, finished or not, and its tables and figures; returns the path of the page.
 
     Parameters
     ----------
     store
         The results.
     folder
-        Where to; None for ``report`` beside the results. There come to be ``index.html``, which needs no other file,
-        ``tables`` (CSV, Markdown, LaTeX) and ``figures`` (PNG, SVG). Made if missing.
+        Where to write ``index.html``, which needs no other file, ``tables`` (CSV, Markdown, LaTeX) and ``figures``
+        (PNG, SVG); created if it does not exist. None for ``report`` beside the results.
     """
     page_templates()
     folder = store.folder / "report" if folder is None else Path(folder)
@@ -66,45 +67,45 @@ def write_benchmark_report(store: Store, folder: Path | str | None = None) -> Pa
 
 
 def _main_view(plan: Plan) -> View:
-    """The paper's choices where the plan has them."""
-    usual = View()
+    """The paper's recipe and definition if the plan has them, else the first of the plan."""
+    paper = View()
     return View(
-        usual.recipe if usual.recipe in plan.recipes else plan.recipes[0],
-        usual.definition if usual.definition in plan.definitions else plan.definitions[0],
+        paper.recipe if paper.recipe in plan.recipes else plan.recipes[0],
+        paper.definition if paper.definition in plan.definitions else plan.definitions[0],
     )
 
 
 def _glance(results: Results, plan: Plan, view: View, table: PageTable, folder: Path) -> tuple[Block, ...]:
     """The main view first, then the other recipes."""
-    blocks: list[Block] = [Text(_of_view(view))]
+    blocks: list[Block] = [Text(_describe_view(view))]
     for recipe in dict.fromkeys((view.recipe, *plan.recipes)):
-        here = replace(view, recipe=recipe)
-        ranks = tables.ranking_table(results, view=here)
-        won = wins_table(results, here)
-        if here != view:
+        shown = replace(view, recipe=recipe)
+        ranks = tables.ranking_table(results, view=shown)
+        won = wins_table(results, shown)
+        if shown != view:
             blocks.append(Text(f"The same with recipe “{recipe}”:"))
             ranks = replace(ranks, name=f"{ranks.name}_{recipe}", title=f"{ranks.title}, recipe “{recipe}”")
             won = replace(won, name=f"{won.name}_{recipe}", caption=f"{won.caption}, recipe “{recipe}”")
-        blocks += [finding_tiles(results, table, here), won, write_table(ranks, folder)]
+        blocks += [finding_tiles(results, table, shown), won, write_table(ranks, folder)]
     return tuple(blocks)
 
 
-def _of_view(view: View) -> str:
+def _describe_view(view: View) -> str:
     return (
-        f"Here, in the tables apart from that of all results, and in the figures: recipe “{view.recipe}”, synthetic "
-        f"datasets as {view.definition}, split by {view.variant}, unless they say otherwise."
+        "This section, the tables after that of all results, and the figures show, unless stated otherwise: recipe "
+        f"“{view.recipe}”, synthetic datasets as {view.definition}, split by {view.variant}."
     )
 
 
 def _table_sections(store: Store, results: Results, plan: Plan, view: View, folder: Path) -> tuple[Section, ...]:
-    def written(found: Iterable[BenchmarkTable]) -> tuple[Block, ...]:
-        return tuple(write_table(table, folder) for table in found if table.rows)
+    def written(given: Iterable[BenchmarkTable]) -> tuple[Block, ...]:
+        return tuple(write_table(table, folder) for table in given if table.rows)
 
     verdicts: list[Block] = []
     for recipe in plan.recipes:
-        here = View(recipe, view.definition)
+        shown = View(recipe, view.definition)
         for corrected in (False, True):
-            table = tables.verdict_table(results, view=here, corrected=corrected)
+            table = tables.verdict_table(results, view=shown, corrected=corrected)
             if table.rows:
                 test = "corrected resampled" if corrected else "Student's"
                 title = f"{table.title}: {test} t test, recipe “{recipe}”"
@@ -115,7 +116,7 @@ def _table_sections(store: Store, results: Results, plan: Plan, view: View, fold
         tables.definitions_table(results, recipe=view.recipe),
         tables.grouping_table(results, recipe=view.recipe),
     )
-    # Its rows stand in the table of all results: here for those who want the file.
+    # As a file only: the page has these numbers in the table of all results.
     write_table(tables.published_table(results, view=view), folder)
     return (
         Section("full", "Metrics side by side", written([tables.full_table(results, view=view)])),
@@ -128,14 +129,14 @@ def _table_sections(store: Store, results: Results, plan: Plan, view: View, fold
 
 
 def _figure_sections(results: Results, plan: Plan, view: View, folder: Path) -> tuple[Section, ...]:
-    def shown(pictures: tuple[Picture, ...], *, wide: bool = False) -> tuple[Block, ...]:
+    def gallery(pictures: tuple[Picture, ...], *, wide: bool = False) -> tuple[Block, ...]:
         return (Gallery(pictures, wide=wide),) if pictures else ()
 
     histograms = figures.time_histograms(_HISTOGRAM, folder) if _HISTOGRAM in plan.datasets else ()
     return (
-        Section("metrics", "The nine metrics", shown(figures.metric_pictures(results, view, folder), wide=True)),
-        Section("differences", "Distance from the paper", shown(figures.difference_pictures(results, view, folder))),
-        Section("ranks", "Mean ranks", shown(figures.ranking_pictures(results, view, folder))),
-        Section("calibration", "Calibration fits", shown(figures.calibration_pictures(results, view, folder))),
-        Section("times", "Times in SUPPORT", shown(histograms, wide=True)),
+        Section("metrics", "The nine metrics", gallery(figures.metric_pictures(results, view, folder), wide=True)),
+        Section("differences", "Distance from the paper", gallery(figures.difference_pictures(results, view, folder))),
+        Section("ranks", "Mean ranks", gallery(figures.ranking_pictures(results, view, folder))),
+        Section("calibration", "Calibration fits", gallery(figures.calibration_pictures(results, view, folder))),
+        Section("times", "Times in SUPPORT", gallery(histograms, wide=True)),
     )

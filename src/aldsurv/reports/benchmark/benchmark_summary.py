@@ -1,4 +1,4 @@
-"""What a benchmark was to do, how far it came, and what it found, in a few words."""
+"""The summary of a benchmark: its plan, missing and failed series, wins and main results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["failure_blocks", "finding_tiles", "plan_facts", "wins", "wins_table"
 
 
 def plan_facts(plan: Plan, versions: Mapping[str, str], *, done: int) -> Facts:
-    """What was to be run, and by which versions."""
+    """The plan, and the versions that ran it."""
     return Facts(
         (
             ("Plan", plan.hash[:12]),
@@ -28,7 +28,7 @@ def plan_facts(plan: Plan, versions: Mapping[str, str], *, done: int) -> Facts:
             ("Recipes", ", ".join(plan.recipes)),
             ("Definitions of synthetic data", ", ".join(plan.definitions)),
             ("Runs of each model on each dataset", f"{plan.seeds} (seeds 0 to {plan.seeds - 1})"),
-            ("Rows of one patient kept together, too", "yes" if plan.grouped else "no"),
+            ("Also split by patient", "yes" if plan.grouped else "no"),
             ("Series with results", f"{done} of {len(plan.cells())}"),
             ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))),
             ("Datasets", f"{len(plan.datasets)}: {', '.join(plan.datasets)}"),
@@ -37,16 +37,16 @@ def plan_facts(plan: Plan, versions: Mapping[str, str], *, done: int) -> Facts:
 
 
 def wins(results: Results, metric: str, view: View) -> dict[str, int]:
-    """On how many datasets each model has the lowest mean loss; a dataset with one model has no winner."""
+    """On how many datasets each model has the lowest mean loss; datasets with one model are not counted."""
     losses: dict[str, dict[str, float]] = {}
     for (dataset, model), series in view.series(results).items():
-        mean, _, _ = run_summary(as_loss(metric, results.by_seed(series, metric)))
+        mean = run_summary(as_loss(metric, results.by_seed(series, metric))).mean
         if np.isfinite(mean):
             losses.setdefault(dataset, {})[model] = mean
-    counts = dict.fromkeys(sorted_models(model for here in losses.values() for model in here), 0)
-    for here in losses.values():
-        if len(here) > 1:
-            counts[min(here, key=lambda model: here[model])] += 1
+    counts = dict.fromkeys(sorted_models(model for by_model in losses.values() for model in by_model), 0)
+    for by_model in losses.values():
+        if len(by_model) > 1:
+            counts[min(by_model, key=by_model.__getitem__)] += 1
     return counts
 
 
@@ -65,19 +65,19 @@ def wins_table(results: Results, view: View) -> PageTable:
             )
         )
     columns = (PageColumn("metric", "Metric"), *(PageColumn(model, model_title(model), True) for model in models))
-    about = "Number of datasets on which a model has the lowest mean loss; the most of a metric is bold."
+    about = "Number of datasets on which a model has the lowest mean loss; the largest per metric is bold."
     return PageTable("wins", "Wins by metric", columns, tuple(rows), about=about)
 
 
 def finding_tiles(results: Results, table: PageTable, view: View) -> Tiles:
-    """The findings that one would tell first.
+    """The main results.
 
     Parameters
     ----------
     results, view
-        What to look at.
+        The results, and which series.
     table
-        All results, from `results_table`: how many agree with the paper is counted there.
+        All results, from `results_table`, of which those that agree with the paper are counted.
     """
     tiles = [*_agreement(table, view.recipe), *_verdict_tiles(results, view)]
     for metric in PAPER_METRICS:
@@ -85,10 +85,10 @@ def finding_tiles(results: Results, table: PageTable, view: View) -> Tiles:
         if not ranking.models or np.isnan(ranking.mean_ranks[0]) or len(ranking.models) < 2:
             continue
         first = ranking.models[0]
-        won = wins(results, metric, view)
+        counts = wins(results, metric, view)
         detail = (
             f"mean rank {ranking.mean_ranks[0]:.2f} of {len(ranking.models)}, "
-            f"lowest loss on {won[first]} of {sum(won.values())} datasets"
+            f"lowest loss on {counts[first]} of {sum(counts.values())} datasets"
         )
         tiles.append(Tile(metric_title(metric), model_title(first), detail))
     return Tiles(tuple(tiles))
@@ -96,14 +96,12 @@ def finding_tiles(results: Results, table: PageTable, view: View) -> Tiles:
 
 def _agreement(table: PageTable, recipe: str) -> list[Tile]:
     place = {column.key: k for k, column in enumerate(table.columns)}
-    found = [row[place["against"]].text for row in table.cells if row[place["recipe"]].text == recipe]
-    compared = [text for text in found if text in ("same", "better", "worse")]
+    against = [row[place["against"]].text for row in table.cells if row[place["recipe"]].text == recipe]
+    compared = [text for text in against if text in ("same", "better", "worse")]
     if not compared:
         return []
-    told = f"better {compared.count('better')}, worse {compared.count('worse')}"
-    return [
-        Tile("Within two sds of the published mean", f"{compared.count('same')} of {len(compared)}", told),
-    ]
+    detail = f"better {compared.count('better')}, worse {compared.count('worse')}"
+    return [Tile("Within two sds of the published mean", f"{compared.count('same')} of {len(compared)}", detail)]
 
 
 def _verdict_tiles(results: Results, view: View) -> list[Tile]:
@@ -111,16 +109,16 @@ def _verdict_tiles(results: Results, view: View) -> list[Tile]:
     better, worse, same = (sum(one[k] for one in counts) for k in range(3))
     if not better + worse + same:
         return []
-    told = "better / worse / same: t tests over the runs, false discovery rate 0.05"
-    return [Tile("ALD against the others", f"{better} / {worse} / {same}", told)]
+    detail = "better / worse / same: t tests over the runs, false discovery rate 0.05"
+    return [Tile("ALD against the others", f"{better} / {worse} / {same}", detail)]
 
 
 def failure_blocks(failed: Mapping[str, str], missing: Sequence[str]) -> tuple[Block, ...]:
-    """What is not there, and why; nothing if all is there."""
+    """Series without results, and why; nothing if the benchmark is complete."""
     blocks: list[Block] = []
     if failed or missing:
-        told = f"{len(failed)} failed and {len(missing)} have not been run: what follows is of the rest."
-        blocks.append(Text(f"Not all series have results: {told}", warning=True))
+        counts = f"{len(failed)} failed and {len(missing)} have not been run"
+        blocks.append(Text(f"Not all series have results: {counts}. The report covers the others.", warning=True))
     names = ("dataset", "definition", "variant", "model", "recipe")
     columns = tuple(PageColumn(name, name.capitalize()) for name in names)
     if failed:

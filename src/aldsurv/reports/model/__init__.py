@@ -1,1 +1,1 @@
-"""The report of a model."""
+"""The report of a model: what its sections say."""

@@ -1,4 +1,4 @@
-"""The report of a model: one page about what it predicts and how far one can trust it."""
+"""The report of a model: one page about its predictions and how well they agree with the outcomes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from typing import Any, final
 
 import numpy as np
 
+from aldsurv.checks import Satisfies, WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import DataError
 from aldsurv.files.writing import write_text
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.axes_text import collected_warnings
-from aldsurv.reports.model.cautions import cautions
-from aldsurv.reports.model.effect_sections import effect_sections, importance_of
-from aldsurv.reports.model.fact_sections import caution_section, citation_section, footer, model_section
-from aldsurv.reports.model.findings import Findings, examined
+from aldsurv.reports.model.about_sections import caution_section, citation_section, footer, model_section
+from aldsurv.reports.model.cautions import Caution, cautions
+from aldsurv.reports.model.effect_sections import column_importance, effect_sections
+from aldsurv.reports.model.evaluated_model import EvaluatedModel
+from aldsurv.reports.model.findings import Findings, compute_findings
+from aldsurv.reports.model.individual_sections import MOST_PEOPLE, chosen_people, people_section
+from aldsurv.reports.model.overview_sections import average_section, data_section, glance_section
 from aldsurv.reports.model.quality_sections import (
     calibration_section,
     discrimination_section,
@@ -27,31 +31,21 @@ from aldsurv.reports.model.quality_sections import (
     number_section,
     observed_section,
 )
-from aldsurv.reports.model.row_sections import (
-    average_section,
-    chosen_people,
-    data_section,
-    glance_section,
-    people_section,
-)
-from aldsurv.reports.model.subgroups import groups_of
-from aldsurv.reports.model.subject import Subject, subject_of
+from aldsurv.reports.model.subgroups import subgroups
 from aldsurv.reports.page.page import Page, page_templates, render_page
 
 __all__ = ["ModelReport", "model_report", "write_model_report"]
-
-_MOST_PEOPLE = 10
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """A page, what it is about, the numbers on it, and what its reader is warned of."""
+    """A page, what it is about, the numbers on it, and its cautions."""
 
     page: Page
-    subject: Subject
+    subject: EvaluatedModel
     findings: Findings
-    cautions: tuple[tuple[str, str], ...]
+    cautions: tuple[Caution, ...]
 
 
 def write_model_report(
@@ -68,31 +62,31 @@ def write_model_report(
     unit: str | None = None,
     random_state: int = 0,
 ) -> Path:
-    """Write one self-contained page about a model and rows whose outcome is known; gives its path.
+    """Write one self-contained page about a model and rows with observed outcomes; returns its path.
 
     Parameters
     ----------
     model
         A fitted model.
     X, data
-        Covariates (a dict of columns, a frame or a 2-D array) and outcome, as for ``fit``, preferably of rows that the
-        model has not learned from: exact or right-censored.
+        Covariates (a dict of columns, a frame or a 2-D array) and outcome, as for ``fit``, exact or right-censored;
+        preferably not the training rows, on which metrics are optimistic.
     path
         The page, such as ``report.html``; its folder must exist.
     train
         Outcome of the training rows, from which the censoring is estimated; None: from the rows of `data`.
     group
-        Name and values (n,) of a column by which subgroups are shown; None: the most important columns.
+        Name and values (n,) of a column that defines subgroups; None: the most important columns.
     people
-        Number of single subjects to show, or their row numbers from 0 on; ten at most.
+        Number of single subjects to show, or their row numbers from 0 on; at most ten.
     title
         Heading of the page.
     source
-        What the rows are called, such as the name of their file.
+        Name of the rows, such as that of their file.
     unit
         Unit of time; None: that of the model.
     random_state
-        Seed of what is drawn at random: resamples, shuffles, and rows where they are many.
+        Seed of resamples, shuffles, and samples of the rows.
 
     Examples
     --------
@@ -136,61 +130,60 @@ def model_report(
     """The page and the numbers on it; the parameters are those of `write_model_report`."""
     page_templates()
     outcome = SurvivalData.of(data)
-    _check(outcome, people, random_state)
-    with collected_warnings() as notes:
-        known = None if train is None else SurvivalData.of(train)
-        subject = subject_of(model, X, outcome, train=known, unit=unit, seed=random_state)
-        findings = examined(subject)
-    # What else is warned of is the same again, of rows that were shuffled or repeated.
+    check("random_state", random_state, WholeNumber(0))
+    _check_rows(outcome, people)
+    with collected_warnings() as messages:
+        training = None if train is None else SurvivalData.of(train)
+        evaluated = EvaluatedModel.on_rows(model, X, outcome, train=training, unit=unit, seed=random_state)
+        findings = compute_findings(evaluated)
+    # Later warnings repeat these for shuffled or resampled rows.
     with collected_warnings():
-        importance = importance_of(subject)
-        column = None if group is None else (group[0], np.asarray(group[1])[subject.rows])
-        groups, horizon = groups_of(subject, importance.order, column)
-        chosen = chosen_people(subject, findings, people)
+        importance = column_importance(evaluated)
+        column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
+        groups, horizon = subgroups(evaluated, importance.order, column)
+        chosen = chosen_people(evaluated, findings, people)
         parts = (
-            data_section(subject, findings),
-            average_section(subject, findings),
-            people_section(subject, chosen, outcome),
-            calibration_section(subject, findings),
-            discrimination_section(subject, findings),
-            observed_section(subject, findings),
-            *effect_sections(subject, importance),
-            *([group_section(subject, groups, horizon)] if groups else []),
+            data_section(evaluated, findings),
+            average_section(evaluated, findings),
+            people_section(evaluated, chosen, outcome),
+            calibration_section(evaluated, findings),
+            discrimination_section(evaluated, findings),
+            observed_section(evaluated, findings),
+            *effect_sections(evaluated, importance),
+            *([group_section(evaluated, groups, horizon)] if groups else []),
             negative_section(findings),
-            number_section(subject, findings),
+            number_section(evaluated, findings),
         )
-    found = cautions(subject, findings, groups, notes)
+    applying = tuple(cautions(evaluated, findings, groups, messages))
     sections = (
-        glance_section(subject, findings),
-        caution_section(found),
+        glance_section(evaluated, findings),
+        caution_section(applying),
         *parts,
-        model_section(subject),
+        model_section(evaluated),
         citation_section(),
     )
-    whose = "" if source is None else f" of {source}"
-    lead = f"{type(model).__name__} on {len(outcome):,} rows{whose}: what it predicts, and how well."
-    page = Page(title or "How well does this model predict?", lead, sections, footer(subject))
-    return ModelReport(page, subject, findings, tuple(found))
+    of_source = "" if source is None else f" of {source}"
+    lead = f"{type(model).__name__} on {len(outcome):,} rows{of_source}: predictions and their quality."
+    page = Page(title or "How well does this model predict?", lead, sections, footer(evaluated))
+    return ModelReport(page, evaluated, findings, applying)
 
 
-def _check(outcome: SurvivalData, people: int | Sequence[int], seed: Any) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ParameterError(f"random_state must be a whole number from 0 on, but is {seed!r}.")
-    odd = ~(outcome.exact | outcome.right_censored)
-    if odd.any():
+def _check_rows(outcome: SurvivalData, people: int | Sequence[int]) -> None:
+    by_bounds = ~(outcome.exact | outcome.right_censored)
+    if by_bounds.any():
         raise DataError(
-            f"a report needs rows with their time, or censored on the right, but {odd.sum()} of {len(outcome)} are "
-            f"known by bounds only (first: row {int(np.argmax(odd))}). Leave these out."
+            f"a report needs exact or right-censored rows, but {by_bounds.sum()} of {len(outcome)} are left- or "
+            "interval-censored",
+            argument="data",
+            row=int(np.argmax(by_bounds)),
+            advice="Leave these out.",
         )
-    if isinstance(people, (int, np.integer)):
-        wrong = isinstance(people, bool) or not 1 <= people <= _MOST_PEOPLE
-    else:
-        rows = list(people)
-        wrong = not 1 <= len(rows) <= _MOST_PEOPLE or not all(
-            isinstance(row, (int, np.integer)) and 0 <= row < len(outcome) for row in rows
-        )
-    if wrong:
-        raise ParameterError(
-            f"people must be a number from 1 to {_MOST_PEOPLE}, or at most {_MOST_PEOPLE} row numbers from 0 to "
-            f"{len(outcome) - 1}, but is {people!r:.60}."
-        )
+    last = len(outcome) - 1
+    rows_or_count = f"a number from 1 to {MOST_PEOPLE}, or at most {MOST_PEOPLE} row numbers from 0 to {last}"
+
+    def allowed(value: object) -> bool:
+        if not isinstance(value, (list, tuple, np.ndarray)):
+            return WholeNumber(1, MOST_PEOPLE).allows(value)
+        return 1 <= len(value) <= MOST_PEOPLE and all(WholeNumber(0, last).allows(row) for row in value)
+
+    check("people", people, Satisfies(allowed, rows_or_count))

@@ -1,1 +1,1 @@
-"""One self-contained HTML page."""
+"""How a page is made: blocks, tables, figures and numbers as one self-contained HTML file."""

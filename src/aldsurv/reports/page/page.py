@@ -1,4 +1,4 @@
-"""One self-contained HTML page: sections of blocks, each block drawn by a template of its own."""
+"""One self-contained HTML page: sections of blocks, each block rendered by its own template."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from abc import ABC
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 import aldsurv
 from aldsurv.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 __all__ = [
     "Block",
@@ -23,15 +26,18 @@ __all__ = [
     "Text",
     "Tile",
     "Tiles",
+    "Tone",
     "Verdict",
     "Verdicts",
     "page_templates",
     "render_page",
 ]
 
+Tone: TypeAlias = Literal["good", "bad", ""]
+
 
 class Block(ABC):
-    """A part of a section. Its template finds it under the name ``block``; all text in it is escaped."""
+    """A part of a section. Its template gets it as ``block``; all text in it is escaped."""
 
     template: ClassVar[str]
 
@@ -39,7 +45,7 @@ class Block(ABC):
 @final
 @dataclass(frozen=True)
 class Text(Block):
-    """A paragraph; a warning stands out."""
+    """A paragraph; a warning is highlighted."""
 
     template: ClassVar[str] = "text.html"
     text: str
@@ -58,7 +64,7 @@ class Facts(Block):
 @final
 @dataclass(frozen=True)
 class Tile:
-    """One finding: what it is about, the finding in a few words or numbers, and what it rests on."""
+    """One result: its label, its value, and an explanation."""
 
     label: str
     value: str
@@ -68,7 +74,7 @@ class Tile:
 @final
 @dataclass(frozen=True)
 class Tiles(Block):
-    """Findings to be seen at a glance."""
+    """The main results at a glance."""
 
     template: ClassVar[str] = "tiles.html"
     tiles: tuple[Tile, ...]
@@ -77,7 +83,7 @@ class Tiles(Block):
 @final
 @dataclass(frozen=True)
 class Remarks(Block):
-    """A list of remarks, each with a few words that say what it is about."""
+    """A list of remarks, each with a title."""
 
     template: ClassVar[str] = "remarks.html"
     entries: tuple[tuple[str, str], ...]
@@ -86,18 +92,18 @@ class Remarks(Block):
 @final
 @dataclass(frozen=True)
 class Verdict:
-    """A judgement: what about, in a few words, why, and its tone: ``"good"``, ``"bad"`` or none."""
+    """A verdict: its topic, the verdict in a few words, the reason, and its tone."""
 
     about: str
     finding: str
     reason: str
-    tone: str = ""
+    tone: Tone = ""
 
 
 @final
 @dataclass(frozen=True)
 class Verdicts(Block):
-    """Judgements, each with its reason; colour is never the only sign of what they say."""
+    """Verdicts with their reasons; colour is never the only sign of a tone."""
 
     template: ClassVar[str] = "verdicts.html"
     verdicts: tuple[Verdict, ...]
@@ -106,7 +112,7 @@ class Verdicts(Block):
 @final
 @dataclass(frozen=True)
 class Quotation(Block):
-    """Text to be copied as it stands, line by line, with a name."""
+    """Preformatted text to copy, with a name."""
 
     template: ClassVar[str] = "quotation.html"
     name: str
@@ -116,16 +122,16 @@ class Quotation(Block):
 @final
 @dataclass(frozen=True)
 class Section:
-    """A part of a page that the contents lead to.
+    """A section of a page, listed in its contents.
 
     Parameters
     ----------
     anchor
-        Its place in the address; letters, digits and hyphens.
+        Its id, part of the address; letters, digits and hyphens.
     title
         Its heading.
     blocks
-        What is in it, from top to bottom.
+        Its content, from top to bottom.
     """
 
     anchor: str
@@ -136,7 +142,7 @@ class Section:
 @final
 @dataclass(frozen=True)
 class Page:
-    """A page: what it is called, a sentence on what it shows, its sections, and its last line."""
+    """A page: its title, a sentence on what it shows, its sections, and its last line."""
 
     title: str
     lead: str
@@ -147,8 +153,8 @@ class Page:
 def render_page(page: Page) -> str:
     """The page as HTML that needs no other file and no network.
 
-    Style and script stand in the page, and its policy allows these two and nothing else: even text that came to be
-    there unescaped could not run.
+    Style and script are inline, and the content security policy allows only these two: even unescaped text could not
+    run as a script.
     """
     style, script = _asset("page.css"), _asset("page.js")
     html: str = (
@@ -163,20 +169,20 @@ def render_page(page: Page) -> str:
             script_hash=_hash(script),
         )
     )
-    # Half of a character, as in file names that are not UTF-8, has no place in a page.
+    # Lone surrogates, as in file names that are not UTF-8, cannot be encoded.
     return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @cache
-def page_templates() -> Any:
-    """What draws pages; asked for before long work, it tells at once if jinja2 is not there."""
+def page_templates() -> Environment:
+    """The templates; call it before long work, so that a missing jinja2 is reported at once."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ModuleNotFoundError as error:
         if error.name != "jinja2":
             raise
         raise MissingDependencyError(
-            'reports need jinja2, which is not installed. Install it with: pip install "aldsurv[reports]"'
+            "reports need jinja2, which is not installed", advice='Install it with: pip install "aldsurv[reports]"'
         ) from None
     return Environment(
         loader=FunctionLoader(_asset),

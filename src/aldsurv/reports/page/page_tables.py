@@ -1,9 +1,10 @@
-"""Tables of a page: whole without a script, sorted and filtered with one."""
+"""Tables of a page: complete without a script; with it they can be sorted and filtered."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -22,15 +23,15 @@ class PageColumn:
     Parameters
     ----------
     key
-        Its name in the address of the page.
+        Its name in the address of the page and in CSV.
     title
         Its heading.
     numeric
-        Whether it is sorted by the values of its cells, and not by their text.
+        Whether it is sorted by the values of its cells instead of their text.
     filtered
-        Whether readers may choose among its texts.
+        Whether readers can filter by its texts.
     meaning
-        What the heading stands for, if that needs more words.
+        Explanation of the heading.
     """
 
     key: str
@@ -48,14 +49,14 @@ class PageCell:
     Parameters
     ----------
     text
-        What is shown.
+        The text shown.
     value
-        What a numeric column is sorted by; None or NaN where there is no number: these come last.
+        The number that a numeric column is sorted by; None or NaN where there is none: these come last.
     tone
         ``"good"``, ``"bad"``, ``"best"``, ``"wraps"`` (long text), or several with spaces between; never the only
-        sign of what the cell says.
+        sign of what the cell means.
     name
-        What the address of the page and saved rows call it, if that is not the text.
+        Its name in the address of the page and in CSV, if that is not the text.
     """
 
     text: str
@@ -66,8 +67,8 @@ class PageCell:
     @property
     def number(self) -> str:
         """The value as JavaScript reads it; empty if there is none."""
-        # Further digits would make a long table longer still, and files have them.
-        return "" if self.value is None or self.value != self.value else f"{self.value:.9g}".replace("inf", "Infinity")
+        # Nine digits keep long tables small; the CSV files have all.
+        return "" if self.value is None or math.isnan(self.value) else f"{self.value:.9g}".replace("inf", "Infinity")
 
 
 @final
@@ -80,15 +81,15 @@ class PageTable(Block):
     name
         Unique in the page; letters, digits, hyphens and underscores.
     caption
-        What it shows.
-    columns, rows
-        Its cells; every row has one for each column.
+        Its title.
+    columns, cells
+        Its columns, and rows of one cell per column.
     about
         How to read it.
     files
-        Where the same table is as a file, relative to the page.
+        Files with the same table, relative to the page.
     main
-        Whether the address of the page speaks of this table where it names none.
+        Whether settings in the address of the page that name no table are for this one.
     """
 
     template: ClassVar[str] = "table.html"
@@ -103,25 +104,24 @@ class PageTable(Block):
     def __post_init__(self) -> None:
         for place, row in enumerate(self.cells):
             if len(row) != len(self.columns):
-                raise ParameterError(
-                    f"cells of table {self.name!r} must have {len(self.columns)} a row, but row {place} has {len(row)}."
-                )
+                needed = f"cells of table {self.name!r} must be {len(self.columns)} per row"
+                raise ParameterError(f"{needed}, but row {place} has {len(row)}.", argument="cells")
 
     @property
     def rows(self) -> Sequence[Sequence[tuple[PageColumn, PageCell]]]:
-        """Each row's cells with their columns."""
+        """Rows of columns with their cells."""
         return [list(zip(self.columns, row, strict=True)) for row in self.cells]
 
 
 def csv_text(table: PageTable) -> str:
-    """A table for a file: names instead of titles, numbers with all their digits, nothing where there is none."""
+    """A table as CSV: names instead of titles, numbers with all digits, empty fields for missing ones."""
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow([column.key for column in table.columns])
     for row in table.rows:
-        writer.writerow([_plain(cell) if column.numeric else cell.name or cell.text for column, cell in row])
+        writer.writerow([_all_digits(cell) if column.numeric else cell.name or cell.text for column, cell in row])
     return file.getvalue()
 
 
-def _plain(cell: PageCell) -> str:
-    return "" if cell.value is None or cell.value != cell.value else repr(cell.value)
+def _all_digits(cell: PageCell) -> str:
+    return "" if cell.value is None or math.isnan(cell.value) else repr(cell.value)

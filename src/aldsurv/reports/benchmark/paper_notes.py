@@ -1,4 +1,4 @@
-"""What is known to be wrong in the published evaluation, for readers who find other numbers here."""
+"""Known errors of the published evaluation, which explain why some numbers differ from the paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTES = Remarks(
             "IBS.",
             "The published Brier scores of LogNorm, DeepSurv and DeepHit were computed with F in place of S, "
             "CQRNN's with its median alone, and all with the Kaplan-Meier estimate of events, on the test rows, "
-            "in place of that of censoring on the training rows. That ALD wins on 21 of 21 datasets is an "
+            "in place of that of censoring on the training rows. That ALD is best on 21 of 21 datasets is an "
             "artefact. With the true distribution as prediction (norm_linear / weibull / exponential) the "
             "definition gives 0.162 / 0.119 / 0.206; S with the events' Kaplan-Meier 0.264 / 0.199 / 0.291 "
             "(published for ALD: 0.278 / 0.219 / 0.309); F in place of S with it 0.699 / 0.992 / 0.482 (published "
@@ -28,8 +28,8 @@ NOTES = Remarks(
         ),
         (
             "MAE.",
-            "It mixes the mean (ALD, LogNorm) with the median (the others). The same is shown here, to stand "
-            "beside it, and ALD by all three summaries.",
+            "It mixes the mean (ALD, LogNorm) with the median (the others). The same is shown here for comparison, and "
+            "ALD by all three summaries.",
         ),
         (
             "Cal[S] and Cal[f].",
@@ -38,13 +38,13 @@ NOTES = Remarks(
         ),
         (
             "WHAS and BreastMSK.",
-            "WHAS has 735 distinct rows among its 1638, so that 229 of the published 328 test rows also stand in "
-            "the training part, which flatters what memorises; BreastMSK has several samples of one patient. Both "
-            "are also shown with such rows kept together.",
+            "WHAS has 735 distinct rows among its 1638, so 229 of the published 328 test rows are also in the training "
+            "part, which favours models that memorise rows; BreastMSK has several samples per patient. Both are also "
+            "shown with such rows kept together.",
         ),
         (
             "SUPPORT.",
-            "The published row of ALD comes out of neither the printed recipe nor the released training loop.",
+            "The published results of ALD are reproduced by neither the printed recipe nor the released training loop.",
         ),
         (
             "Recipe.",
@@ -53,8 +53,8 @@ NOTES = Remarks(
         ),
         (
             "Synthetic data.",
-            "The distributions printed in the paper are not those of the released code, which made its numbers: "
-            "beside published numbers stand the released ones.",
+            "The distributions printed in the paper are not those of the released code, which produced its numbers: "
+            "published numbers are compared with results on the released ones.",
         ),
         (
             "Scaling.",
@@ -62,9 +62,8 @@ NOTES = Remarks(
         ),
         (
             "Tests.",
-            "A t test over runs takes them for independent, but runs on a real dataset share rows: it finds "
-            "differences too readily. The table by the corrected resampled test stands beside that of the "
-            "paper's.",
+            "A t test over runs assumes that they are independent, but runs on a real dataset share rows: it rejects "
+            "too often. A table by the corrected resampled t test is shown beside the one by the paper's test.",
         ),
     )
 )

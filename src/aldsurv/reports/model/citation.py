@@ -1,10 +1,10 @@
-"""How to cite the method and the software: the words of CITATION.cff, which is not part of the package."""
+"""How to cite the method and the software, as in CITATION.cff, which is not part of the package."""
 
 from __future__ import annotations
 
 import aldsurv
 
-__all__ = ["AUTHORS", "COLLECTION", "IDENTIFIER", "TITLE", "YEAR", "bibtex", "in_text"]
+__all__ = ["AUTHORS", "COLLECTION", "IDENTIFIER", "TITLE", "YEAR", "bibtex", "references"]
 
 TITLE = "Learning Survival Distributions with the Asymmetric Laplace Distribution"
 AUTHORS = (("Sheng", "Deming"), ("Henao", "Ricardo"))
@@ -14,8 +14,8 @@ IDENTIFIER = "arXiv:2505.03712"
 _SOFTWARE_AUTHOR = "The aldsurv developers"
 
 
-def in_text() -> tuple[tuple[str, str], ...]:
-    """Paper and software as they stand in a list of references."""
+def references() -> tuple[tuple[str, str], ...]:
+    """Paper and software as entries of a list of references."""
     authors = " and ".join(f"{given} {family}" for family, given in AUTHORS)
     return (
         ("The method.", f"{authors} ({YEAR}). {TITLE}. {COLLECTION}. {IDENTIFIER}."),

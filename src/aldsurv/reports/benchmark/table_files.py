@@ -1,4 +1,4 @@
-"""Tables of a benchmark: written to files, and put into the page."""
+"""Tables of a benchmark: written to files, and as tables of the page."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 __all__ = ["page_table", "write_table"]
 
 _WRITERS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
-# Shorter tables are seen as a whole: choosing among their rows would only be in the way.
+# Shorter tables need no filters.
 _ROWS_TO_FILTER = 30
 
 
 def write_table(table: BenchmarkTable, folder: Path) -> PageTable:
-    """Write a table as CSV, Markdown and LaTeX into ``folder/tables``, and give it for the page in ``folder``.
+    """Write a table as CSV, Markdown and LaTeX into ``folder/tables``; returns it for the page in ``folder``.
 
     Parameters
     ----------
     table, folder
-        What to write, and where to; the folder must exist.
+        The table, and an existing folder.
     """
     files = []
     for ending, text_of in _WRITERS.items():
@@ -32,7 +32,7 @@ def write_table(table: BenchmarkTable, folder: Path) -> PageTable:
 
 
 def page_table(table: BenchmarkTable, *, files: tuple[str, ...] = ()) -> PageTable:
-    """A table as a part of a page."""
+    """A table of a benchmark as a table of a page."""
     long = len(table.rows) > _ROWS_TO_FILTER
     taken: set[str] = set()
     columns = []
@@ -50,11 +50,11 @@ def _cell(cell: TableCell) -> PageCell:
 
 
 def _key(title: str, taken: set[str]) -> str:
-    """A name for the address, unlike those of the columns before it."""
-    plain = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "column"
-    key, number = plain, 1
+    """A key for the address, different from those of the columns before it."""
+    base = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "column"
+    key, number = base, 1
     while key in taken:
         number += 1
-        key = f"{plain}_{number}"
+        key = f"{base}_{number}"
     taken.add(key)
     return key

@@ -1,4 +1,4 @@
-"""The big table: every mean and standard deviation, with the published one beside it where there is one."""
+"""The table of all results: mean and standard deviation of every metric, and the published ones beside them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
 __all__ = ["results_table"]
 
-# Published standard deviations beyond which a mean counts as another one.
+# Means further than this many published standard deviations from the published one count as different.
 _FAR = 2.0
 _METRICS = (*PAPER_METRICS, "log_likelihood")
 _COLUMNS = (
@@ -27,7 +27,7 @@ _COLUMNS = (
     PageColumn("sd", "± sd", numeric=True, meaning="standard deviation over the runs"),
     PageColumn("published", "Published", numeric=True, meaning="mean as printed in the paper"),
     PageColumn("published_sd", "± sd", numeric=True, meaning="standard deviation as printed in the paper"),
-    PageColumn("difference", "Difference", numeric=True, meaning="ours less published, in published sds"),
+    PageColumn("difference", "Difference", numeric=True, meaning="ours minus published, in published sds"),
     PageColumn("against", "Against published", filtered=True, meaning=f"within {_FAR:g} published sds, or beyond"),
     PageColumn("recipe", "Recipe", filtered=True),
     PageColumn("definition", "Definition", filtered=True, meaning="of a synthetic dataset"),
@@ -36,30 +36,30 @@ _COLUMNS = (
 )
 _CAPTION = "Mean and standard deviation of every metric, ours and published"
 _ABOUT = (
-    "Of each dataset and metric the best mean is bold (slopes nearest to 1, intercepts nearest to 0). MAE and "
-    "both C are of the mean for ALD and LogNorm, of the median for the others, as published. Difference: ours "
-    "less published, in published standard deviations, where both are of the same data. A heading sorts: up, "
-    "down, as it was."
+    "For each dataset and metric the best mean is bold (slopes nearest to 1, intercepts nearest to 0). MAE and "
+    "both C use the predicted mean of ALD and LogNorm and the predicted median of the other models, as published. "
+    "Difference: ours minus published, in published standard deviations, where both are of the same data. A click on "
+    "a heading sorts ascending, descending, or restores the order."
 )
 
 
 def results_table(plan: Plan, results: Results) -> PageTable:
-    """All results of a plan, cell by cell; those that are not there have a dash.
+    """All results of a plan, cell by cell, with a dash for missing ones.
 
     Parameters
     ----------
     plan, results
-        What was to be computed, and what was.
+        The plan of the benchmark, and its results.
     """
     published = published_results()
     series = [cell.series for cell in plan.cells()]
-    found = {(one, metric): results.summary(one, metric) for one in series for metric in _METRICS}
-    best = _best(found)
+    summaries = {(one, metric): results.summary(one, metric) for one in series for metric in _METRICS}
+    best = _best(summaries)
     groups: dict[tuple[str, ...], list[Series]] = {}
     for one in series:
         groups.setdefault((one.dataset, one.definition, one.variant), []).append(one)
     rows = tuple(
-        _row(one, metric, found[one, metric], _beside(published, one, metric), (one, metric) in best)
+        _row(one, metric, summaries[one, metric], _beside(published, one, metric), (one, metric) in best)
         for group in groups.values()
         for metric in _METRICS
         for one in group
@@ -70,15 +70,15 @@ def results_table(plan: Plan, results: Results) -> PageTable:
 
 
 def _beside(published: Mapping[tuple[str, str, str], Published], series: Series, metric: str) -> Published | None:
-    """The number of the paper that is of the same data."""
+    """The published number, if it is of the same data."""
     same = series.definition in ("released", "real") and series.variant == "row"
     return published.get((series.dataset, series.model, metric)) if same else None
 
 
-def _best(found: Mapping[tuple[Series, str], RunSummary]) -> set[tuple[Series, str]]:
-    """The model with the lowest loss of its mean, for each metric and all else."""
+def _best(summaries: Mapping[tuple[Series, str], RunSummary]) -> set[tuple[Series, str]]:
+    """The series whose mean has the lowest loss, for each dataset, definition, split and metric."""
     lowest: dict[tuple[str, ...], tuple[float, tuple[Series, str]]] = {}
-    for (one, metric), (mean, _, _) in found.items():
+    for (one, metric), (mean, _, _) in summaries.items():
         place = (one.dataset, one.definition, one.variant, metric)
         loss = float(as_loss(metric, mean))
         if np.isfinite(loss) and (place not in lowest or loss < lowest[place][0]):

@@ -1,0 +1,123 @@
+"""What a report is about: a model, rows with observed outcomes, and the predictions for these rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions import SurvivalDistribution
+from aldsurv.errors import DataError
+from aldsurv.inspection.covariate_table import CovariateTable
+from aldsurv.models import SurvivalEstimator
+from aldsurv.plots.drawing.appearance import plain_label
+
+__all__ = ["EvaluatedModel"]
+
+# More rows hardly make the metrics more precise, and make the report slow.
+_MOST_ROWS = 10_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EvaluatedModel:
+    """A model and rows that it is evaluated on.
+
+    Attributes
+    ----------
+    model, everything
+        The model, and the covariates of all rows of the table.
+    rows
+        Numbers of the evaluated rows: all, or a random sample of very many.
+    table, data, predicted
+        Covariates, outcomes and predictions of these.
+    train
+        Rows that the censoring is estimated from.
+    has_train
+        Whether these are other rows than `data`.
+    unit
+        Unit of time, if it is known.
+    seed
+        Of everything that is drawn at random.
+    """
+
+    model: SurvivalEstimator
+    everything: CovariateTable
+    rows: NDArray[np.intp]
+    table: CovariateTable
+    data: SurvivalData
+    predicted: SurvivalDistribution
+    train: SurvivalData
+    has_train: bool
+    unit: str | None
+    seed: int
+
+    @classmethod
+    def on_rows(
+        cls,
+        model: SurvivalEstimator,
+        X: Any,
+        data: SurvivalData,
+        *,
+        train: SurvivalData | None,
+        unit: str | None,
+        seed: int,
+    ) -> EvaluatedModel:
+        """Predict the given rows, or a random sample if there are very many."""
+        everything = CovariateTable.of(X)
+        if len(everything) != len(data):
+            raise DataError(
+                f"X has {len(everything)} rows, but data has {len(data)}",
+                argument="X",
+                advice="Give one row of X for each time.",
+            )
+        rows = np.arange(len(data))
+        if len(data) > _MOST_ROWS:
+            rows = np.sort(np.random.default_rng(seed).choice(len(data), _MOST_ROWS, replace=False))
+            data = data[rows]
+        table = everything.rows(rows)
+        return cls(
+            model,
+            everything,
+            rows,
+            table,
+            data,
+            model.predict_distribution(table.given),
+            data if train is None else train,
+            train is not None,
+            unit if unit and unit.strip() else _unit_parameter(model),
+            seed,
+        )
+
+    @property
+    def follow_up(self) -> float:
+        """The last time in training."""
+        return float(self.model.unique_times_[-1])
+
+    @property
+    def unit_label(self) -> str | None:
+        """The unit of time as it is written at axes."""
+        return None if self.unit is None else plain_label(self.unit)
+
+    def some_rows(self, most: int) -> EvaluatedModel:
+        """The same on at most so many rows, drawn at random."""
+        if len(self.rows) <= most:
+            return self
+        chosen = np.sort(np.random.default_rng(self.seed).choice(len(self.rows), most, replace=False))
+        return replace(
+            self,
+            rows=self.rows[chosen],
+            table=self.table.rows(chosen),
+            data=self.data[chosen],
+            predicted=self.predicted[chosen],
+        )
+
+
+def _unit_parameter(model: SurvivalEstimator) -> str | None:
+    """The parameter ``unit`` of the model, or of the model inside it."""
+    given = (value for name, value in model.get_params().items() if name.endswith("unit") and value)
+    unit = next(given, None)
+    return unit if isinstance(unit, str) and unit.strip() else None

@@ -1,0 +1,101 @@
+"""Numbers as text in a report: rounded for reading, with a proper minus sign and a dash for missing values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = [
+    "counted",
+    "fixed",
+    "interval",
+    "name_list",
+    "number",
+    "p_value",
+    "per_hundred",
+    "percent",
+    "signed",
+    "time_with_unit",
+    "value_text",
+]
+
+_MINUS = "−"
+_MISSING = "–"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Three significant digits, or all digits before the point; a dash for NaN."""
+    if math.isnan(value):
+        return _MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{_MINUS}∞"
+    rounded = float(f"{value:.{digits}g}")
+    whole = abs(value) >= 10**digits
+    text = f"{value:,.0f}" if whole else f"{rounded:.12g}"
+    return (f"{value:.2g}" if "e" in text else text).replace("-", _MINUS)
+
+
+def fixed(value: float, decimals: int = 3) -> str:
+    """A fixed number of decimals; a dash for NaN and infinities."""
+    return f"{value:.{decimals}f}".replace("-", _MINUS) if math.isfinite(value) else _MISSING
+
+
+def signed(value: float, decimals: int = 2) -> str:
+    """A number with its sign."""
+    return _MISSING if math.isnan(value) else f"{value:+.{decimals}f}".replace("-", _MINUS)
+
+
+def percent(share: float) -> str:
+    """A share in percent, with one decimal below 10 %."""
+    if math.isnan(share):
+        return _MISSING
+    value = 100 * share
+    if 0 < value < 0.1:
+        return "below 0.1 %"
+    whole = value >= 10 or value in (0, 100) or float(f"{value:.1f}").is_integer()
+    return f"{value:.0f} %" if whole else f"{value:.1f} %"
+
+
+def per_hundred(share: float) -> str:
+    """A share as a count out of a hundred."""
+    return _MISSING if math.isnan(share) else f"{100 * share:.0f}"
+
+
+def time_with_unit(value: float, unit: str | None) -> str:
+    """A time, with its unit if that is known."""
+    return number(value) if unit is None else f"{number(value)} {unit}"
+
+
+def value_text(value: object) -> str:
+    """A value of a user's column; a dash if it is missing."""
+    if value is None or value != value:
+        return _MISSING
+    return number(float(value), 6) if isinstance(value, (float, np.floating)) else str(value)
+
+
+def interval(lower: float, upper: float, decimals: int = 2) -> str:
+    """Two limits."""
+    if math.isnan(lower) or math.isnan(upper):
+        return _MISSING
+    texts = [number(limit) if math.isinf(limit) else f"{limit:.{decimals}f}" for limit in (lower, upper)]
+    return " to ".join(texts).replace("-", _MINUS)
+
+
+def p_value(value: float) -> str:
+    """A p-value after its letter."""
+    if math.isnan(value):
+        return "p is not defined"
+    return "p below 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A count and its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def name_list(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and how many more there are."""
+    text = ", ".join(names[:most])
+    return f"{text} and {len(names) - most} more" if len(names) > most else text
