@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from aldsurv.errors import ParameterError, UnknownNameError
-from aldsurv.quoting import quoted
+from aldsurv.quoting import quoted, suggest_names
 
 __all__ = ["Record", "Registry"]
 
@@ -129,6 +128,4 @@ class Registry(Generic[RecordT]):
         del self._records[self[name].name]
 
     def _unknown(self, name: object) -> str:
-        near = get_close_matches(str(name), self._records, n=3)
-        hint = f"Did you mean {' or '.join(map(quoted, near))}?" if near else f"Known: {', '.join(self._records)}."
-        return f"unknown {self._kind} {quoted(name)}. {hint}"
+        return f"unknown {self._kind} {quoted(name)}. {suggest_names(name, self._records)}"
