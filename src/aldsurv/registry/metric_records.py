@@ -26,7 +26,7 @@ class MetricRecord(Record):
     short_title
         Title where there is little room; empty: the title.
     hint
-        What to know of its size, to stand beside the number.
+        How to read its size, beside the number.
     ideal
         Value of a perfect prediction; None: there is none, as of a likelihood.
     direction
@@ -141,7 +141,11 @@ METRICS = Registry(
         "log_likelihood",
         "aldsurv.metrics.error.log_likelihood:log_likelihood",
         "log-likelihood per row",
+<<<<<<< HEAD
         "mean logarithm of the predicted density of events and survival probability of censored rows",
+=======
+        "how probable the observed times are under the prediction",
+>>>>>>> metrics
         short_title="log-likelihood",
         hint="higher is better",
         ideal=None,
