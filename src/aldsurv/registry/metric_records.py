@@ -141,11 +141,7 @@ METRICS = Registry(
         "log_likelihood",
         "aldsurv.metrics.error.log_likelihood:log_likelihood",
         "log-likelihood per row",
-<<<<<<< HEAD
         "mean logarithm of the predicted density of events and survival probability of censored rows",
-=======
-        "how probable the observed times are under the prediction",
->>>>>>> metrics
         short_title="log-likelihood",
         hint="higher is better",
         ideal=None,
