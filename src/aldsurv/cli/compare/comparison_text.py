@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from aldsurv.cli.compare.comparison import ComparedModel, Comparison, Difference, best_places
 from aldsurv.cli.shared.input_files import time_unit
@@ -35,7 +34,7 @@ def comparison_text(comparison: Comparison) -> str:
     return "\n".join([*lines, "", *(paragraph(sentence) for sentence in _verdict(comparison))])
 
 
-def comparison_facts(comparison: Comparison) -> dict[str, Any]:
+def comparison_facts(comparison: Comparison) -> dict[str, object]:
     """All of it as JSON has it."""
     models, settings, first = comparison.models, comparison.settings, comparison.models[0].predictions
     units = [time_unit(model.predictions.model) for model in models]
@@ -66,7 +65,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _difference_facts(difference: Difference) -> dict[str, Any]:
+def _difference_facts(difference: Difference) -> dict[str, object]:
     return {name: value for name, value in asdict(difference).items() if name != "metric"}
 
 

@@ -110,7 +110,7 @@ def saved_text(request: FitRequest, result: FitResult, rows: int, seconds: float
 
 def fit_facts(
     request: FitRequest, summary: TableSummary, result: FitResult, seconds: float, notes: list[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """All of it as JSON has it."""
     from aldsurv.cli.info_command import shown_settings
 
@@ -132,7 +132,7 @@ def fit_facts(
     }
 
 
-def _tuning_facts(result: TuningResult) -> dict[str, Any]:
+def _tuning_facts(result: TuningResult) -> dict[str, object]:
     tuning = result.tuning
     return {
         "metric": tuning.metric,
@@ -143,7 +143,7 @@ def _tuning_facts(result: TuningResult) -> dict[str, Any]:
     }
 
 
-def _held_out_facts(scores: HeldOutScores) -> dict[str, Any]:
+def _held_out_facts(scores: HeldOutScores) -> dict[str, object]:
     return {
         "rows": scores.rows,
         "events": scores.events,
