@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from aldsurv import SurvivalData, datasets, metrics
 from aldsurv.benchmark import Cell, Series
-from aldsurv.benchmark.cells import fitted, split_of
+from aldsurv.benchmark.cells import fit_seeds, split_of
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.nonparametric import kaplan_meier
@@ -82,7 +82,7 @@ def model_lines(names: list[str], seeds: int) -> None:
             cell = Cell(Series(name, definition, "row", model, "paper"), tuple(range(seeds)))
             splits = [split_of(cell.series, seed) for seed in cell.seeds]
             rows = []
-            for estimator, (train, test) in zip(fitted(cell, [train for train, _ in splits]), splits, strict=True):
+            for estimator, (train, test) in zip(fit_seeds(cell, [train for train, _ in splits]), splits, strict=True):
                 predicted = estimator.predict_distribution(test.x)
                 right = metrics.integrated_brier_score(predicted, test.y, train=train.y, ties="scikit-survival")
                 rows.append([right, published_way(curves, predicted, test.y, train.y)])

@@ -255,7 +255,7 @@ def test_kaplan_meier_without_band_censoring_or_table() -> None:
     assert ax.get_title(loc="right") == ""
     assert ax.child_axes == []
     assert legend_texts(ax) == ["all"]
-    with pytest.raises(ParameterError, match="level must be between 0 and 1"):
+    with pytest.raises(ParameterError, match="level must be a number between 0 and 1"):
         plot_kaplan_meier(curve, band=95)
 
 

@@ -101,7 +101,7 @@ def test_the_best_mean_of_a_dataset_and_metric_is_bold(parsed):
         assert bold == [best]
 
 
-def test_what_is_missing_and_what_failed_is_told(parsed, partial_page):
+def test_what_is_missing_and_what_failed_is_reported(parsed, partial_page):
     failed, missing = (parsed.tables[name].rows for name in ("failed", "missing"))
     assert {"/".join(cell.text for cell in row[:-1]): row[-1].text for row in failed} == FAILED
     assert {"/".join(cell.text for cell in row) for row in missing} == set(MISSING)

@@ -292,7 +292,7 @@ def test_an_order_that_is_wrong_or_unknown_is_called_so(undrawn):
     assert "Few events." in [title for title, _ in short.cautions]
 
 
-def test_what_lies_beyond_training_is_told(undrawn, model, tables):
+def test_what_lies_beyond_training_is_reported(undrawn, model, tables):
     x, y = even_rows()
     last = float(np.quantile(y.time, 0.9))
     found = dict(model_report(KnownScale(last=last, unit="days"), x, y).cautions)
@@ -313,7 +313,7 @@ def test_training_rows_are_recognised(undrawn, model, tables):
     assert "Training rows." not in dict(model_report(model, *test).cautions)
 
 
-def test_mass_below_zero_is_told(undrawn):
+def test_mass_below_zero_is_reported(undrawn):
     x, y = even_rows()
     report = model_report(BelowZero(), x, y)
     assert "a probability of 10 % on average" in dict(report.cautions)["Negative times."]

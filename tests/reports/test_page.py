@@ -82,7 +82,7 @@ def test_numbers_of_a_table_and_where_there_are_none():
     ]  # fmt: skip
 
 
-def test_heads_tell_what_the_script_needs():
+def test_heads_have_what_the_script_needs():
     columns = (PageColumn("a", "A", filtered=True), PageColumn("b", "B", numeric=True))
     table = PageTable("t", "T", columns, ((PageCell("x", name="long x"), PageCell("1", 1.0, "best")),), main=True)
     found = page_of(table).tables["t"]

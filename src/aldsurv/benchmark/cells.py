@@ -23,7 +23,7 @@ from aldsurv.models import SurvivalEstimator
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.registry import MODELS, PEERS
 
-__all__ = ["fitted", "run_cell", "split_of"]
+__all__ = ["fit_seeds", "run_cell", "split_of"]
 
 _POINTS: tuple[Point, ...] = ("mean", "median", "mode")
 _BINS = 10
@@ -57,7 +57,7 @@ def split_of(series: Series, seed: int) -> tuple[Dataset, Dataset]:
 def _run(cell: Cell) -> CellOutcome:
     splits = [split_of(cell.series, seed) for seed in cell.seeds]
     start = time.perf_counter()
-    models = fitted(cell, [train for train, _ in splits])
+    models = fit_seeds(cell, [train for train, _ in splits])
     trained = time.perf_counter()
     results: list[Result] = []
     curves: list[Curve] = []
@@ -75,7 +75,7 @@ def _run(cell: Cell) -> CellOutcome:
     return CellOutcome(cell, tuple(results), tuple(curves), None, *seconds)
 
 
-def fitted(cell: Cell, trains: list[Dataset]) -> list[SurvivalEstimator]:
+def fit_seeds(cell: Cell, trains: list[Dataset]) -> list[SurvivalEstimator]:
     """A fitted estimator per seed."""
     from aldsurv.models.neural.fitting.joint_fit import fit_together
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
 from aldsurv.benchmark.results import PAPER_METRICS, Results
-from aldsurv.benchmark.statistics import FloatArray, as_loss, run_summary
+from aldsurv.benchmark.statistics import FloatArray, as_loss, distance_from, run_summary
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 
 __all__ = ["Spread", "difference_grid", "figure_curves", "figure_values", "published_figure_values"]
@@ -87,4 +87,4 @@ def difference_grid(
 
 
 def _as_drawn(metric: str, values: ArrayLike) -> FloatArray:
-    return as_loss(metric, values) if metric.startswith("cal_") else np.asarray(values, np.float64)
+    return np.asarray(values, np.float64) if distance_from(metric) is None else as_loss(metric, values)

@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def _not_done(cells: Sequence[Cell], store: Store) -> Iterator[Cell]:
 
 
 def _in_processes(cells: Sequence[Cell], jobs: int, store: Store) -> Iterator[CellOutcome]:
-    joblib: Any = _module("joblib")
+    joblib = _module("joblib")
     # joblib replaces workers whose memory has grown, and warns each time.
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
     seen: set[str] = set()
@@ -143,7 +143,7 @@ def _in_processes(cells: Sequence[Cell], jobs: int, store: Store) -> Iterator[Ce
             yield _in_one_process(joblib, cell)
 
 
-def _in_one_process(joblib: Any, cell: Cell) -> CellOutcome:
+def _in_one_process(joblib: ModuleType, cell: Cell) -> CellOutcome:
     try:
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             outcome: CellOutcome = joblib.Parallel(n_jobs=2)([joblib.delayed(run_cell)(cell)])[0]
@@ -153,7 +153,7 @@ def _in_one_process(joblib: Any, cell: Cell) -> CellOutcome:
 
 
 def _on_cluster(cells: Sequence[Cell], address: str) -> Iterator[CellOutcome]:
-    distributed: Any = _module("distributed")
+    distributed = _module("distributed")
     try:
         client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError, TimeoutError) as error:
@@ -171,7 +171,7 @@ def _on_cluster(cells: Sequence[Cell], address: str) -> Iterator[CellOutcome]:
             client.cancel(list(futures))
 
 
-def _module(name: str) -> Any:
+def _module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError:

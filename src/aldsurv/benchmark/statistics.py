@@ -17,6 +17,7 @@ __all__ = [
     "adjusted_p_values",
     "as_loss",
     "corrected_resampled_t",
+    "distance_from",
     "run_summary",
     "student_t",
     "student_t_from_summary",
@@ -64,12 +65,15 @@ def as_loss(metric: str, values: ArrayLike) -> FloatArray:
     (array([0.1, 0.2]), array([-0.6, -0.7]), array([0.6, 0.7]))
     """
     numbers = np.asarray(values, np.float64)
-    if metric not in METRICS or METRICS[metric].direction == "lower":
-        return numbers
-    record = METRICS[metric]
-    if record.direction == "nearest" and record.ideal is not None:
-        return np.abs(numbers - record.ideal)
-    return -numbers
+    ideal = distance_from(metric)
+    if ideal is not None:
+        return np.abs(numbers - ideal)
+    return -numbers if metric in METRICS and METRICS[metric].direction == "higher" else numbers
+
+
+def distance_from(metric: str) -> float | None:
+    """The ideal value, if the loss of a metric is the distance from it, as for slopes and intercepts; else None."""
+    return METRICS[metric].ideal if metric in METRICS and METRICS[metric].direction == "nearest" else None
 
 
 def run_summary(values: ArrayLike) -> RunSummary:

@@ -111,10 +111,8 @@ def plot_brier(
         As in `metrics.brier_score`.
     times
         Times (m,) at which it is computed. None: the 100 times of `metrics.integrated_brier_score`.
-    unit
-        Unit of time, named at the axis.
-    ax
-        Where to draw. None: in a new figure.
+    unit, ax
+        As in `plot_auc`.
 
     Examples
     --------

@@ -45,10 +45,8 @@ def plot_individuals(
         quantile. An interval that extends beyond the picture ends in an arrow.
     band
         Limits to shade around the curves, as in `plot_survival`.
-    unit
-        Unit of time, named at the axis.
-    ax
-        Where to draw; None: in a new figure.
+    unit, ax
+        As in `plot_survival`.
 
     Examples
     --------

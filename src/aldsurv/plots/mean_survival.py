@@ -35,10 +35,8 @@ def plot_mean_survival(
     ----------
     predicted, data
         Predictions and observed outcomes of the same rows.
-    unit
-        Unit of time, named at the axis.
-    ax
-        Where to draw. None: in a new figure.
+    unit, ax
+        As in `plot_survival`.
 
     Examples
     --------

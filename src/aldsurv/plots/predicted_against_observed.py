@@ -43,10 +43,8 @@ def plot_predicted_against_observed(
     point
         The predicted time: ``"mean"``, ``"median"``, ``"mode"`` or ``"restricted_mean"``. Times
         that are infinite, or below 0, are drawn at the edge and counted in a note.
-    unit
-        Unit of time, named at the axes.
-    ax
-        Where to draw. None: in a new figure.
+    unit, ax
+        As in `plot_survival`.
 
     Examples
     --------

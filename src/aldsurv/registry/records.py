@@ -1,4 +1,4 @@
-"""What is known of something before it is imported, and records of one kind by name."""
+"""A record of something before it is imported, and records of one kind by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Record", "Registry"]
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of something before it is imported.
+    """Name, location, title and purpose of something, without importing it.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Registry(Generic[RecordT]):
         return self[name].load()
 
     def title(self, name: str) -> str:
-        """The title of a name; an unknown name is its own title."""
+        """The title of a name; an unknown name is given back."""
         return self._records[name].title if name in self._records else name
 
     def name_of(self, thing: type) -> str:

@@ -12,7 +12,13 @@ import numpy as np
 
 from aldsurv.benchmark.plan import PAPER_MODELS
 from aldsurv.benchmark.results import PAPER_METRICS, REFERENCE_MODEL
-from aldsurv.benchmark.statistics import FloatArray, adjusted_p_values, as_loss, student_t_from_summary
+from aldsurv.benchmark.statistics import (
+    FloatArray,
+    adjusted_p_values,
+    as_loss,
+    distance_from,
+    student_t_from_summary,
+)
 from aldsurv.benchmark.verdicts import Counts, Verdict, judge
 from aldsurv.checks import Choice, check
 from aldsurv.datasets import names
@@ -151,7 +157,7 @@ def _losses(printed: list[tuple[float, float, str]], *, folded: bool) -> tuple[F
     mean = np.array([float(as_loss(metric, value)) for value, _, metric in printed])
     sd = np.array([value for _, value, _ in printed])
     if folded:
-        distance = np.array([metric.startswith("cal_") for *_, metric in printed])
+        distance = np.array([distance_from(metric) is not None for *_, metric in printed])
         mean[distance], sd[distance] = _folded_normal(mean[distance], sd[distance])
     return mean, sd
 

@@ -12,7 +12,7 @@ from aldsurv.benchmark.display_names import dataset_title, metric_title, model_t
 from aldsurv.benchmark.figure_data import Spread, difference_grid, figure_curves, figure_values, published_figure_values
 from aldsurv.benchmark.ranking import rank_models
 from aldsurv.benchmark.results import PAPER_METRICS, Results
-from aldsurv.benchmark.statistics import FloatArray
+from aldsurv.benchmark.statistics import FloatArray, distance_from
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 from aldsurv.datasets import load_split
 from aldsurv.errors import AldsurvError
@@ -27,13 +27,6 @@ __all__ = [
     "time_histograms",
 ]
 
-# Titles of the losses that slopes and intercepts are drawn as.
-_DISTANCES = {
-    "cal_s_slope": "|1 − slope| of Cal[S]",
-    "cal_s_intercept": "|intercept| of Cal[S]",
-    "cal_f_slope": "|1 − slope| of Cal[f]",
-    "cal_f_intercept": "|intercept| of Cal[f]",
-}
 # With a larger ratio of the largest mean to the smallest the axis is logarithmic.
 _LOG_FROM = 100.0
 
@@ -47,7 +40,8 @@ def metric_pictures(results: Results, view: View, folder: Path) -> tuple[Picture
         datasets, values = figure_values(results, metric, view=view)
         if not datasets:
             continue
-        title = _DISTANCES.get(metric, metric_title(metric))
+        ideal = distance_from(metric)
+        title = metric_title(metric) if ideal is None else f"distance of {metric_title(metric)} from {ideal:g}"
         comparable = view.definition == "released" and view.variant == "row"
         ax = plots.plot_metric(
             [dataset_title(name) for name in datasets],
@@ -55,7 +49,7 @@ def metric_pictures(results: Results, view: View, folder: Path) -> tuple[Picture
             label=title,
             published=_titled(published_figure_values(metric, datasets)) if comparable else None,
             log=_needs_log(values),
-            least=0.0 if metric in _DISTANCES else None,
+            least=None if ideal is None else 0.0,
         )
         published = "; published numbers are hollow" if comparable else ""
         caption = f"{title}: mean and standard deviation over the runs{published}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class EvaluatedModel:
     def on_rows(
         cls,
         model: SurvivalEstimator,
-        X: Any,
+        X: object,
         data: SurvivalData,
         *,
         train: SurvivalData | None,

@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from aldsurv.checks import Satisfies, WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
@@ -50,12 +51,12 @@ class ModelReport:
 
 def write_model_report(
     model: SurvivalEstimator,
-    X: Any,
-    data: Any,
+    X: object,
+    data: object,
     path: str | os.PathLike[str],
     *,
-    train: Any = None,
-    group: tuple[str, Any] | None = None,
+    train: object = None,
+    group: tuple[str, ArrayLike] | None = None,
     people: int | Sequence[int] = 6,
     title: str | None = None,
     source: str | None = None,
@@ -116,11 +117,11 @@ def write_model_report(
 
 def model_report(
     model: SurvivalEstimator,
-    X: Any,
-    data: Any,
+    X: object,
+    data: object,
     *,
-    train: Any = None,
-    group: tuple[str, Any] | None = None,
+    train: object = None,
+    group: tuple[str, ArrayLike] | None = None,
     people: int | Sequence[int] = 6,
     title: str | None = None,
     source: str | None = None,

@@ -29,11 +29,6 @@ __all__ = [
 _MOST_POINTS = 1500
 _CURVE_ROWS = 3000
 _TIMES = 50
-# In the order of the table; the last only where the log-likelihood itself is infinite.
-_METRICS = (
-    *("harrell_c", "uno_c", "ibs", "mae", "cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope"),
-    *("cal_f_intercept", "log_likelihood", "bounded_log_likelihood"),
-)
 
 
 def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
@@ -190,8 +185,8 @@ def number_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
             PageCell(_limits(findings, name)),
             PageCell(_describe_metric(name) + remarks.get(name, ""), tone="wraps"),
         )
-        for name in _METRICS
-        if infinite or name != "bounded_log_likelihood"
+        for name in METRICS
+        if name in findings.scores and (infinite or name != "bounded_log_likelihood")
     )
     source = "the training rows" if evaluated.has_train else "these rows"
     lead = Text(

@@ -63,7 +63,7 @@
       this.count = make("output", { class: "count", "aria-live": "polite" });
       bar.append(this.field, reset, save, this.count);
       this.bar = bar;
-      this.nothing = make("p", { class: "nothing" }, "No row fits: choose less.");
+      this.nothing = make("p", { class: "nothing" }, "No rows match these filters.");
       const scroll = this.element.parentElement;
       scroll.before(bar);
       scroll.append(this.nothing);

@@ -233,7 +233,7 @@ def test_what_is_refused():
     for times in (1.0, [[1.0]], [np.nan], [np.inf]):
         with pytest.raises(ParameterError, match="times must be a vector of one or more finite numbers"):
             brier_score(predicted, data, times, train=data)
-    with pytest.raises(ParameterError, match="ties must be 'events_first' or 'scikit-survival', but is 'sksurv'"):
+    with pytest.raises(ParameterError, match="ties must be one of 'events_first', 'scikit-survival', but is 'sksurv'"):
         brier_score(predicted, data, [1], train=data, ties="sksurv")
     with pytest.raises(ParameterError, match="times must be numbers"):
         brier_score(predicted, data, ["soon"], train=data)
@@ -241,7 +241,7 @@ def test_what_is_refused():
         brier_score(predicted, right([1, 2, 3], [1, 1, 1]), [1], train=data)
     with pytest.raises(ParameterError, match="predicted must be a SurvivalDistribution, but is ndarray"):
         integrated_brier_score(predicted.survival([1, 2]), data, train=data)
-    with pytest.raises(CensoringError, match="no definition for delayed entry"):
+    with pytest.raises(CensoringError, match="not defined for delayed entry"):
         brier_score(predicted, right([1, 2], [1, 1], entry=[0.5, 0]), [1], train=data)
     with pytest.raises(CensoringError, match="exact and right-censored rows only"):
         brier_score(predicted, SurvivalData.interval([1, 2], [1, 3]), [1], train=data)
