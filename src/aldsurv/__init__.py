@@ -60,23 +60,12 @@ __all__ = [
     "reports",
 ]
 
+# Modules of names that are neither modules themselves nor models of the registry.
 _HOMES = {
-    "ALDSurvival": "aldsurv.models.neural.ald",
     "AldsurvError": "aldsurv.errors",
-    "BoostedALD": "aldsurv.models.trees.boosted_ald",
-    "CQRNN": "aldsurv.models.neural.cqrnn",
     "ConformalLowerBound": "aldsurv.models.wrappers.conformal",
-    "CoxRegression": "aldsurv.models.linear.cox",
-    "DeepHit": "aldsurv.models.neural.deephit",
-    "DeepSurv": "aldsurv.models.neural.deepsurv",
-    "ICALDCalibrated": "aldsurv.models.wrappers.icald_calibrated",
-    "ICALDSurvival": "aldsurv.models.neural.icald",
-    "LogNormalAFT": "aldsurv.models.linear.aft",
-    "LogNormalSurvival": "aldsurv.models.neural.log_normal_survival",
-    "RecalibratedSurvival": "aldsurv.models.wrappers.recalibrated_survival",
     "SurvivalData": "aldsurv.data.survival_data",
     "SurvivalDistribution": "aldsurv.distributions",
-    "WeibullAFT": "aldsurv.models.linear.aft",
     "load": "aldsurv.models.persistence",
 }
 
@@ -84,12 +73,22 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name in __all__:
+    elif name in __all__ and name.islower():
         value = import_module(f"aldsurv.{name}")
     else:
-        raise AttributeError(f"module 'aldsurv' has no attribute {name!r}")
+        value = _registered_model(name)
     globals()[name] = value
     return value
+
+
+def _registered_model(name: str) -> Any:
+    """The class of that name, of a model that has a record."""
+    from aldsurv.registry import MODELS
+
+    for record in MODELS.records():
+        if record.location.endswith(f":{name}"):
+            return record.load()
+    raise AttributeError(f"module 'aldsurv' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["printable", "quoted", "shortened"]
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["printable", "quoted", "shortened", "suggest_names"]
 
 # A message may quote several of them and must still be one line that people read.
 _LONGEST_QUOTE = 72
@@ -47,3 +50,10 @@ def printable(text: object) -> str:
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in str(text)
     )
+
+
+def suggest_names(name: object, names: Iterable[str], *, most: int = 3) -> str:
+    """The question "Did you mean …?" with the names nearest to an unknown one, or all names if none is near."""
+    names = list(names)
+    near = get_close_matches(str(name), names, n=most)
+    return f"Did you mean {' or '.join(map(quoted, near))}?" if near else f"Known: {', '.join(names)}."

@@ -425,9 +425,13 @@ def test_tables_that_do_not_suit(models, table, tmp_path, capfd) -> None:
     pd.DataFrame(table).iloc[:0].to_parquet(path)
     assert "no rows" in refused(capfd, model, path)
     pd.DataFrame({**table, "age": [[1]] * ROWS}).to_parquet(path)
-    assert "column 'age' holds list" in refused(capfd, model, path)
+    assert "the column holds list<element: int64>, which is neither numbers nor text (column 'age')" in refused(
+        capfd, model, path
+    )
     pd.DataFrame({**table, "age": table["age"].astype(str)}).to_parquet(path)
-    assert "column 'age' held numbers in training, but row 0 holds the text" in refused(capfd, model, path)
+    told = refused(capfd, model, path)
+    assert "the column held numbers in training, but now holds the text" in told
+    assert "(column 'age', row 1 below the header)" in told
     assert "there is no file" in refused(capfd, model, tmp_path / "im.csv")
     assert f"Did you mean {str(path)!r}" in refused(capfd, model, tmp_path / "inn.csv")
     path.write_bytes(gzip.compress(b"age,grade,marker,smoker\n" + b"50,I,1,0\n" * 300_000)[:-2000])

@@ -97,7 +97,7 @@ def test_a_pipe_that_breaks_under_the_model_is_told(capfd: pytest.CaptureFixture
 
 WAITING = """
 import signal, sys, time
-from aldsurv.cli.predict.predict_command import prediction_files
+from aldsurv.cli.predict import prediction_files
 from aldsurv.cli.main import main
 
 # Whoever runs the tests under nohup has it ignored, and their children with them.

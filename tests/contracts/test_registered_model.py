@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -53,6 +54,14 @@ def model_file(table: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     finally:
         MODELS.remove("toy")
     return str(path)
+
+
+def test_it_is_a_name_of_the_package_and_of_the_reference() -> None:
+    assert aldsurv.ToySurvival is ToySurvival
+    entry = runpy.run_path(str(TESTS.parent / "docs_models.py"))["model_entries"]()
+    assert "::: contracts.toy_model.ToySurvival" in entry
+    assert "::: aldsurv.CoxRegression" in entry
+    del aldsurv.ToySurvival
 
 
 def test_help_lists_it(capsys: pytest.CaptureFixture[str]) -> None:

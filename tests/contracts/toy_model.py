@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
@@ -15,7 +15,6 @@ from aldsurv.distributions.families.exponential import Exponential
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import finite_floats, require, saved_parameters, with_parameters
 from aldsurv.models.fitted_state import set_columns
-from aldsurv.models.parameter_constraints import CATEGORICAL
 from aldsurv.models.search_space import Range, SearchSpace
 from aldsurv.models.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.registry import ModelRecord
@@ -32,21 +31,18 @@ class ToySurvival(SurvivalEstimator):
     ----------
     ridge
         Penalty on the slopes, relative to the variance of the columns.
-    categorical
-        Columns, by name or number, whose numbers are categories.
     """
 
     ridge: float = 0.0
-    categorical: Sequence[str | int] | None = None
 
     slopes_: NDArray[np.float64] = field(init=False)
 
-    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ridge": Number(0), "categorical": CATEGORICAL}
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ridge": Number(0)}
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": Range(1e-6, 10.0, log=True)}, "log_likelihood")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ToySurvival:
         self.check_parameters()
-        features = Features.learn(X, categorical=self.categorical, exact=True, owner="ToySurvival")
+        features = Features.learn(X, exact=True, owner="ToySurvival")
         x, data = features.transform_exactly(X, owner="ToySurvival"), self._read_training_target(y, sample_weight)
         require_same_rows(len(x), data)
         share = data.weights / data.total_weight

@@ -245,7 +245,7 @@ def test_frames_like_those_of_pycox():
         ([[0.5, 0.4]], [np.nan, 1], "times must be finite"),
         ([[0.5, 0.4]], [-1, 1], r"times must not be negative, but 1 of 2 are \(first: -1\)"),
         ([[0.5, 0.4]], [1, 2, 3], r"times must have shape \(2,\) or \(1, 2\)"),
-        (np.ones((3, 2)), [1, 2, 3], r"one row a subject .* 3 times, but has shape \(3, 2\). Use curves.T"),
+        (np.ones((3, 2)), [1, 2, 3], r"one row per subject .* 3 times, but has shape \(3, 2\). Use curves.T"),
         (np.ones((3, 2, 2)), [1, 2], r"curves must have shape \(n, m\)"),
         (np.ones((3, 0)), [], r"curves must have shape \(n, m\) with m ≥ 1"),
         (0.5, 1.0, "curves must have shape"),
@@ -279,7 +279,7 @@ def test_tails_that_are_refused(interpolate, tail, message):
     ("functions", "message"),
     [
         ([], "functions must be one or more"),
-        (7, "functions must be a sequence with one a row, but is int"),
+        (7, "functions must be a sequence with one per row, but is int"),
         ([lambda t: t], "number 0 is function. From an array use from_survival"),
         (CURVES, "number 0 is ndarray"),
         (

@@ -176,7 +176,7 @@ def test_survivors_of_a_step_function_that_holds():
     [Step([1.0, 2.0], [0.5, 0.0]), Step([1.0, 2.0], [0.5, 0.3], tail="drop").smoothed()],
     ids=["step", "smoothed"],
 )
-def test_nobody_left_to_survive_is_refused(base):
+def test_a_survival_of_zero_is_refused(base):
     with pytest.raises(ParameterError, match="since"):
         base.conditional(3.0)
 

@@ -128,7 +128,7 @@ def test_gaps_are_no_values(table):
     model = CoxRegression().fit(x, y)
     ages, grades = (partial_dependence(model, x, name, grid=9) for name in ("age", "grade"))
     assert np.isfinite(ages.values).all()
-    assert ages.found.size == np.count_nonzero(~gaps)
+    assert ages.observed.size == np.count_nonzero(~gaps)
     assert grades.values.tolist() == ["I", "II", "III"]
 
 

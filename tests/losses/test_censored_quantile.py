@@ -238,9 +238,11 @@ def test_columns_that_would_broadcast_are_refused():
     for which, name in ((1, "time"), (2, "event"), (3, "y_star")):
         wrong = list(flat)
         wrong[which] = wrong[which][:, None]
-        with pytest.raises(ParameterError, match=rf"{name} must have one value a row, shape \(8,\), but has \(8, 1\)"):
+        with pytest.raises(
+            ParameterError, match=rf"{name} must have one value per row, shape \(8,\), but has \(8, 1\)"
+        ):
             censored_quantile_loss(*wrong, LEVELS)
-    with pytest.raises(ParameterError, match="at must have one value a row"):
+    with pytest.raises(ParameterError, match="at must have one value per row"):
         censored_quantile_loss(*flat, LEVELS, at=time[0, :, None])
     with pytest.raises(ParameterError, match="levels must be 5"):
         censored_quantile_loss(*flat, LEVELS[:4])

@@ -112,7 +112,7 @@ def test_calibration_penalty_is_that_of_the_definition():
         assert_allclose(found.numpy(), expected, rtol=1e-5)
 
 
-def test_uniform_levels_cost_nothing_and_nobody_does():
+def test_uniform_levels_have_no_penalty_and_no_weight_has_none():
     levels = torch.linspace(0, 1, 100_001, dtype=torch.float64)[None]
     assert calibration_penalties(levels, levels, None).item() < 1e-4
     whole = torch.zeros(1, 3, dtype=torch.float64), torch.ones(1, 3, dtype=torch.float64)

@@ -98,7 +98,7 @@ def test_is_silent_when_told_so(show, terminal):
 
 
 @pytest.mark.parametrize("show", ["auto", False])
-def test_is_silent_when_nobody_watches(show, capfd):
+def test_is_silent_without_a_terminal(show, capfd):
     training, _ = scripted(LOSSES, progress=show)
     training.run()
     assert capfd.readouterr() == ("", "")

@@ -39,7 +39,7 @@ def test_the_best_weights_are_those_of_each_alone(optimizer, batch_norm):
     train, held = splits(203, [150] * 5, 50)
     seeds = [21, 22, 23, 24, 25]
     arrays, history = fit(x, data, train=train, validation=held, seeds=seeds, **options)
-    # Else nobody would have been left behind.
+    # Else no member would have been dropped.
     assert len(set(history.trained_epochs)) >= 3
     for k in range(5):
         own, own_history = fit(
@@ -49,7 +49,7 @@ def test_the_best_weights_are_those_of_each_alone(optimizer, batch_norm):
         assert history.trained_epochs[k] == own_history.trained_epochs[0]
 
 
-def test_nobody_is_left_behind_who_decides_the_number_of_batches():
+def test_a_member_that_decides_the_number_of_batches_is_not_dropped():
     x, data = rows_of(203)
     train, held = splits(203, [150, 100, 100], 50)
     options = {
@@ -63,7 +63,7 @@ def test_nobody_is_left_behind_who_decides_the_number_of_batches():
     arrays, history = fit(x, data, train=train, validation=held, **options)
     # The first has the most rows, and is not the last to stop.
     assert history.trained_epochs[0] < max(history.trained_epochs)
-    # With patience that ends nobody, the epochs before are the same.
+    # With patience that stops no member, the epochs before are the same.
     longer = fit(x, data, train=train, validation=held, **{**options, "patience": 0, "max_epochs": history.epochs})[1]
     for k, until in enumerate(history.trained_epochs):
         assert np.array_equal(history.train_loss[:until, k], longer.train_loss[:until, k])

@@ -101,7 +101,7 @@ def report(
             data.x,
             data.y,
             train=training_rows,
-            group=None if group is None else (group, values),
+            group=None if group is None or values is None else (group, values),
             people=shown_rows,
             title=None if title is None else printable(title),
             source=printable(Path(table).name),

@@ -32,7 +32,7 @@ class SurvivalDistribution(Formulas):
 
     Immutable. **Shapes:** every method that takes times (or probabilities, or horizons) gives ``(n,)`` for a
     number, ``(n, m)`` for a vector of m, and matches row by row what has two axes: ``d.survival(time[:, None])``
-    is ``(n, 1)``, one value a subject. Methods without an argument give ``(n,)``.
+    is ``(n, 1)``, one value per subject. Methods without an argument give ``(n,)``.
 
     The arrays are numpy's or torch's, like the parameters; the same formulas run on both. Slicing with ``d[rows]``,
     joining with ``SurvivalDistribution.concatenate``, and changing the unit of time with ``scaled`` and ``shifted``
@@ -62,7 +62,7 @@ class SurvivalDistribution(Formulas):
         Parameters
         ----------
         curves
-            Survival ``(n, m)``, one row a subject, or ``(m,)`` for one: between 0 and 1, never rising. What rounding
+            Survival ``(n, m)``, one row per subject, or ``(m,)`` for one: between 0 and 1, never rising. What rounding
             does (1e-9; 1e-6 if the curves are float32) is repaired, anything more is refused.
         times
             Where the curves were evaluated: ``(m,)``, strictly increasing and not negative, or ``(n, m)``. At time 0
@@ -95,7 +95,7 @@ class SurvivalDistribution(Formulas):
         Parameters
         ----------
         values
-            Times ``(n, m)``, one row a subject, or ``(m,)`` for one. Quantiles that cross are sorted; the field
+            Times ``(n, m)``, one row per subject, or ``(m,)`` for one. Quantiles that cross are sorted; the field
             ``crossed`` of the result tells in which rows.
         levels
             Their probabilities ``(m,)``, strictly increasing and between 0 and 1, at least two.
@@ -113,7 +113,7 @@ class SurvivalDistribution(Formulas):
     def from_functions(
         functions: Any, *, interpolate: bool = True, tail: CurveTail | None = None
     ) -> SurvivalDistribution:
-        """The distribution of survival functions, one a row, as ``predict_survival_function`` gives them.
+        """The distribution of survival functions, one per row, as ``predict_survival_function`` gives them.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class SurvivalDistribution(Formulas):
         Parameters
         ----------
         frame
-            Times in the index, ascending, and one column a subject, whose names are not kept.
+            Times in the index, ascending, and one column per subject, whose names are not kept.
         interpolate, tail
             As in `from_survival`.
         """
@@ -249,7 +249,7 @@ class SurvivalDistribution(Formulas):
         return self._evaluate(_crps_anywhere, times=times, upper=upper, cost=self._crps_cost())
 
     def conditional(self, since: Any) -> SurvivalDistribution:
-        """Distribution of the event time of those known to be event-free at ``since`` (a number, or one a row)."""
+        """Distribution of the event time of those known to be event-free at ``since`` (a number, or one per row)."""
         column = self._as_column(since, "since")
         self._refuse(column == math.inf, column, "since must be a time before infinity")
         return self._conditional(column)
@@ -281,14 +281,14 @@ class SurvivalDistribution(Formulas):
             return row_log_likelihood(self, data)
 
     def scaled(self, factor: Any) -> SurvivalDistribution:
-        """Distribution of ``factor · T``: the same times in another unit; factor > 0, a number or one a row."""
+        """Distribution of ``factor · T``: the same times in another unit; factor > 0, a number or one per row."""
         column = self._as_column(factor, "factor")
         self._refuse((column <= 0) | (column == math.inf), column, "factor must be positive and finite")
         with np.errstate(over="ignore"):
             return self._scaled(column)
 
     def shifted(self, offset: Any) -> SurvivalDistribution:
-        """Distribution of ``T + offset``; offset a number or one a row."""
+        """Distribution of ``T + offset``; offset a number or one per row."""
         column = self._as_column(offset, "offset")
         self._refuse(~namespace(column).isfinite(column), column, "offset must be finite")
         with np.errstate(over="ignore"):

@@ -41,7 +41,7 @@ def distribution_of_curves(
 def curves_of_functions(functions: Any) -> tuple[FloatArray, FloatArray]:
     """Survival (n, m) of functions at their own times, and those times: (m,), or (n, m) if they are not the same."""
     if not isinstance(functions, Iterable):
-        raise ParameterError(f"functions must be a sequence with one a row, but is {type(functions).__name__}.")
+        raise ParameterError(f"functions must be a sequence with one per row, but is {type(functions).__name__}.")
     rows = list(functions)
     if not rows:
         raise ParameterError("functions must be one or more, but there is none.")
@@ -69,7 +69,7 @@ def curves_of_functions(functions: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def curves_of_frame(frame: Any) -> tuple[Any, Any]:
-    """Survival (n, m) and times (m,) of a frame with the times in its index and one column a subject."""
+    """Survival (n, m) and times (m,) of a frame with the times in its index and one column per subject."""
     try:
         index, table = frame.index, frame.to_numpy()
     except AttributeError:
@@ -78,7 +78,7 @@ def curves_of_frame(frame: Any) -> tuple[Any, Any]:
             "From anything else use from_survival(curves, times)."
         ) from None
     if table.ndim != 2:
-        raise ParameterError("frame must have one column a subject, but is a single series. Use series.to_frame().")
+        raise ParameterError("frame must have one column per subject, but is a single series. Use series.to_frame().")
     times = _numbers(index, "the index of frame, which holds the times,")
     if (np.diff(times) < 0).any():
         raise ParameterError("the index of frame, which holds the times, must ascend. Use frame.sort_index().")
@@ -107,7 +107,7 @@ def _checked_shapes(curves: FloatArray, times: FloatArray) -> tuple[FloatArray, 
     table = curves[None, :] if curves.ndim == 1 else curves
     if table.ndim == 2 and times.ndim == 1 and table.shape[1] != times.size == table.shape[0]:
         raise ParameterError(
-            f"curves must have one row a subject and one column for each of {times.size} times, but has shape "
+            f"curves must have one row per subject and one column for each of {times.size} times, but has shape "
             f"{curves.shape}. Use curves.T, or from_frame for a frame."
         )
     negative = times < 0

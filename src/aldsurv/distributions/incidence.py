@@ -130,7 +130,7 @@ class CumulativeIncidence(Rows):
         Parameters
         ----------
         times
-            A number, a vector (the same for every row), or an array with one row an individual.
+            A number, a vector (the same for every row), or an array with one row per individual.
         cause
             Number of a cause, from 1, or its name: the answer is (n, m). None: all causes, (causes, n, m). The axis m
             is missing if `times` is a number.

@@ -24,7 +24,7 @@ _BLOCK_VALUES = 1 << 15
 
 
 class Rows(ABC):
-    """Immutable rows, one an individual, that can be sliced and evaluated at times of several shapes."""
+    """Immutable rows, one per individual, that can be sliced and evaluated at times of several shapes."""
 
     @classmethod
     def from_checked(cls, **fields: Any) -> Self:
@@ -37,11 +37,11 @@ class Rows(ABC):
     @property
     @abstractmethod
     def _column(self) -> Array:
-        """Some array of this distribution with one row an individual: tells n, backend, precision, device."""
+        """Some array of this distribution with one row per individual: tells n, backend, precision, device."""
 
     @abstractmethod
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        """Apply ``change`` to every array that has one row an individual."""
+        """Apply ``change`` to every array that has one row per individual."""
 
     def __len__(self) -> int:
         return int(self._column.shape[0])

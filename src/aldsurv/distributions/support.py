@@ -70,7 +70,7 @@ class Support:
 
     @property
     def earliest(self) -> float:
-        """A time inside at which everybody is still event-free."""
+        """A time inside before which no event comes."""
         return 0.0 if self.cut_at_zero else LEAST_LOG_TIME
 
     def training_rows(self, data: SurvivalData) -> SurvivalData:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.inspection.covariate_table import CovariateTable
@@ -25,7 +26,7 @@ ScorerFunction: TypeAlias = Callable[[Any, Any, Any], float]
 @final
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """How much worse a score becomes when a column says nothing any more.
+    """How much worse a score becomes when a column carries no information.
 
     Attributes
     ----------
@@ -73,8 +74,8 @@ def permutation_importance(
 ) -> Importance:
     """How much a score falls when the values of one column are shuffled among the rows (Breiman 2001).
 
-    Of two columns that say the same, each looks dispensable; shuffled values may make rows that do not exist. What is
-    shown is what the model uses, not what causes the event.
+    Of two columns with the same information, each looks dispensable; shuffled values may make rows that do not exist.
+    The result shows what the model uses, not what causes the event.
 
     Parameters
     ----------
@@ -96,12 +97,11 @@ def permutation_importance(
     >>> rng = np.random.default_rng(0)
     >>> x = {"age": rng.normal(size=300), "shoe": rng.normal(size=300)}
     >>> y = np.exp(x["age"]) * rng.weibull(2.0, 300), np.ones(300, bool)
-    >>> found = permutation_importance(WeibullAFT().fit(x, y), x, y)
-    >>> found.names, bool(found.mean[0] > 0.3), bool(abs(found.mean[1]) < 0.01)
+    >>> importance = permutation_importance(WeibullAFT().fit(x, y), x, y)
+    >>> importance.names, bool(importance.mean[0] > 0.3), bool(abs(importance.mean[1]) < 0.01)
     (('age', 'shoe'), True, True)
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
-        raise ParameterError(f"repeats must be a whole number from 1 on, but is {repeats!r}.")
+    check("repeats", repeats, WholeNumber(1))
     name, scorer = _scorer(metric)
     table, data = CovariateTable.of(X), SurvivalData.of(y)
     if len(table) != len(data):

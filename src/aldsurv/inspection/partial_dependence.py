@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aldsurv.checks import Number, check
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.inspection.covariate_table import CovariateTable
@@ -20,7 +21,7 @@ FloatArray = NDArray[np.float64]
 Summary: TypeAlias = "str | Callable[[SurvivalDistribution], ArrayLike]"
 
 _SUMMARIES = ("median", "mean", "mode")
-# A numeric column of so few values is drawn value by value.
+# The effect of a numeric column of so few values is shown value by value, as of levels.
 _FEW = 5
 # Rows predicted at once: curves of many steps take memory.
 _BLOCK = 1000
@@ -43,8 +44,8 @@ class PartialDependence:
         What was predicted: its name.
     numeric
         Whether the values are points on an axis, and not levels.
-    found
-        Known values of the column in the table.
+    observed
+        Values of the column in the table, without gaps.
     level
         Share of the rows between `lower` and `upper`.
     """
@@ -54,7 +55,7 @@ class PartialDependence:
     individual: FloatArray
     summary: str
     numeric: bool
-    found: NDArray[Any]
+    observed: NDArray[Any]
     level: float = 0.8
 
     @property
@@ -107,7 +108,7 @@ def partial_dependence(
         that; of a column of levels (text, yes/no, or listed in `categorical` of the model) the most frequent ones.
     summary
         ``"median"``, ``"mean"``, ``"mode"``, one of the parameters that the model predicts (`predict_parameters`), or
-        a function that gives one number a row of a distribution.
+        a function that gives one number per row of a distribution.
     sample
         Number of rows, drawn at random, that are used; None for all.
     level
@@ -121,16 +122,15 @@ def partial_dependence(
     >>> rng = np.random.default_rng(0)
     >>> x = {"age": rng.normal(size=300)}
     >>> y = np.exp(x["age"]) * rng.weibull(2.0, 300), np.ones(300, bool)
-    >>> found = partial_dependence(WeibullAFT().fit(x, y), x, "age", grid=[-1.0, 0.0, 1.0])
-    >>> (found.mean / found.mean[1]).round(1)
+    >>> effect = partial_dependence(WeibullAFT().fit(x, y), x, "age", grid=[-1.0, 0.0, 1.0])
+    >>> (effect.mean / effect.mean[1]).round(1)
     array([0.4, 1. , 2.8])
     """
-    if not (isinstance(level, (int, float)) and 0 < level < 1):
-        raise ParameterError(f"level must be a number between 0 and 1, but is {level!r}.")
+    check("level", level, Number(0, 1, above=True, below=True))
     table = CovariateTable.of(X)
     place = table.place(column)
-    found = _known(table.columns[place])
-    numeric, values = _grid(model, table, place, found, grid)
+    observed = _without_gaps(table.columns[place])
+    numeric, values = _grid(model, table, place, observed, grid)
     rows = np.arange(len(table))
     if sample is not None and sample < len(table):
         rows = np.sort(np.random.default_rng(random_state).choice(len(table), sample, replace=False))
@@ -140,13 +140,13 @@ def partial_dependence(
         predict(repeated.rows(np.arange(start, min(start + _BLOCK, len(repeated)))).given)
         for start in range(0, len(repeated), _BLOCK)
     ]
-    told = summary if isinstance(summary, str) else getattr(summary, "__name__", "prediction")
+    name = summary if isinstance(summary, str) else getattr(summary, "__name__", "prediction")
     individual = np.concatenate(blocks).reshape(len(rows), len(values))
-    return PartialDependence(table.names[place], values, individual, told, numeric, found, level)
+    return PartialDependence(table.names[place], values, individual, name, numeric, observed, level)
 
 
-def _known(column: NDArray[Any]) -> NDArray[Any]:
-    """Values that are there."""
+def _without_gaps(column: NDArray[Any]) -> NDArray[Any]:
+    """The values that are not missing."""
     if column.dtype.kind in "biu":
         return column
     if column.dtype.kind == "f":
@@ -156,37 +156,37 @@ def _known(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _grid(
-    model: SurvivalEstimator, table: CovariateTable, place: int, found: NDArray[Any], grid: ArrayLike | int
+    model: SurvivalEstimator, table: CovariateTable, place: int, observed: NDArray[Any], grid: ArrayLike | int
 ) -> tuple[bool, NDArray[Any]]:
     """Whether the column is one of numbers, and the values to give it."""
     given = model.get_params().items()
     # Also of an estimator within another.
     listed = next((value for name, value in given if name.split("__")[-1] == "categorical" and value), ())
-    numeric = found.dtype.kind in "iuf" and not {table.keys[place], place} & set(listed)
+    numeric = observed.dtype.kind in "iuf" and not {table.keys[place], place} & set(listed)
     if not isinstance(grid, (int, np.integer)):
-        values = np.asarray(grid, None if numeric else found.dtype)
+        values = np.asarray(grid, None if numeric else observed.dtype)
         if values.ndim != 1 or not values.size:
             raise ParameterError(f"grid must be a number or a list of values, but is {grid!r:.60}.")
         return numeric, values
     if isinstance(grid, bool) or grid < 2:
         raise ParameterError(f"grid must be 2 values or more, but is {grid!r}.")
-    if not found.size:
+    if not observed.size:
         raise ParameterError(f"column {table.names[place]!r} holds no values. Choose another column.")
-    levels, counts = _levels(found)
+    levels, counts = _levels(observed)
     if not numeric:
-        keep = np.sort(np.argsort(-counts, kind="stable")[:grid])
-        return False, levels[keep]
+        most_frequent = np.sort(np.argsort(-counts, kind="stable")[:grid])
+        return False, levels[most_frequent]
     if len(levels) <= grid:
         return len(levels) > _FEW, levels
-    return True, np.unique(np.quantile(found, np.linspace(0.05, 0.95, int(grid))))
+    return True, np.unique(np.quantile(observed, np.linspace(0.05, 0.95, int(grid))))
 
 
-def _levels(found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _levels(observed: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Distinct values in order, with how often each is there."""
-    if found.dtype != object:
-        return np.unique(found, return_counts=True)
+    if observed.dtype != object:
+        return np.unique(observed, return_counts=True)
     counts: dict[Any, int] = {}
-    for value in found.tolist():
+    for value in observed.tolist():
         counts[value] = counts.get(value, 0) + 1
     ordered = sorted(counts, key=str)
     levels = np.empty(len(ordered), object)

@@ -15,7 +15,7 @@ from aldsurv.losses.objective import weighted_mean
 __all__ = ["calibration_penalties"]
 
 _BINS = 10
-# A level this far inside a bin belongs to it with weight 0.73; ten times as far, but for 1e-4, wholly.
+# A level this far inside a bin belongs to it with weight 0.73; ten times as far, except for 1e-4, wholly.
 _SOFTNESS = 0.02
 # Between levels closer than this a smooth weight does not change, and its mean would only round.
 _NO_WIDTH = 1e-6
@@ -36,7 +36,7 @@ def calibration_penalties(lower: Tensor, upper: Tensor, weight: Tensor | None) -
     before = [weighted_mean(_share_before(k / _BINS, lower, upper), weight) for k in range(1, _BINS)]
     edges = torch.stack([torch.zeros_like(before[0]), *before, torch.ones_like(before[0])])
     penalty: Tensor = 100 * ((edges[1:] - edges[:-1] - 1 / _BINS) ** 2).sum(0)
-    # Nobody is not badly calibrated.
+    # A batch without weight has no penalty.
     return penalty if weight is None else penalty * (weight.sum(1) > 0)
 
 

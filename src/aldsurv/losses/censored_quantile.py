@@ -74,9 +74,11 @@ def censored_quantile_loss(
     """
     for name, given in (("time", time), ("event", event), ("y_star", y_star), ("at", time if at is None else at)):
         # Shapes that would broadcast, such as (rows, 1) against (rows,), would mix the rows.
-        if given.shape != quantiles.shape[:-1]:
+        shape = tuple(quantiles.shape[:-1])
+        if tuple(given.shape) != shape:
             raise ParameterError(
-                f"{name} must have one value a row, shape {tuple(quantiles.shape[:-1])}, but has {tuple(given.shape)}."
+                f"{name} must have one value per row, shape {shape}, but has {tuple(given.shape)}.",
+                argument=name,
             )
     grid = torch.as_tensor(levels, dtype=quantiles.dtype, device=quantiles.device)
     if grid.shape != quantiles.shape[-1:]:

@@ -27,12 +27,12 @@ _WIDE, _WIDE_WITH_ENTRY = 600.0, 15.0
 def cox_objective(
     data: SurvivalData, *, ties: Ties = "efron", strata: NDArray[Any] | None = None, device: torch.device | str = "cpu"
 ) -> Objective:
-    """Negative log partial likelihood an event, of one network output a row: its log risk.
+    """Negative log partial likelihood per event, of one network output per row: its log risk.
 
     Parameters
     ----------
     data
-        Exact and right-censored rows, perhaps with delayed entry; their weights are the loop's business.
+        Exact and right-censored rows, perhaps with delayed entry; weights come with each batch.
     ties
         ``"efron"`` or ``"breslow"``.
     strata
@@ -190,7 +190,7 @@ def _row(column: NDArray[Any]) -> Tensor:
 def _one_axis(time: Tensor, entry: Tensor | None, strata: Tensor) -> tuple[Tensor, Tensor]:
     """Ranks of time and entry on an axis where the strata lie one behind the other.
 
-    Nobody has entered a stratum before its start, so strata are but delayed entry.
+    No row is at risk before the start of its stratum, so that strata are a kind of delayed entry.
     """
     start = torch.full_like(time, -torch.inf, dtype=torch.float64)
     values = torch.cat([time.double(), start if entry is None else entry.double()], 1)

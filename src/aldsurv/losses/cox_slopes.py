@@ -58,7 +58,7 @@ def cox_losses_and_slopes(
     rises = counted
     if tied and ties == "efron":
         rises, at_risk, gone = _one_after_the_other(events, counted, share, at_risk, starts, group)
-    # A row without weight behind all others has nobody at risk, and nothing rises there.
+    # A row without weight behind all others has an empty risk set, and the hazard does not rise there.
     at_risk = np.where(at_risk > 0, at_risk, 1.0)
     steps = rises / at_risk
     hazard = np.cumsum(steps, axis=1)
@@ -95,7 +95,7 @@ class _Delays:
     def not_entered(self, share: Values) -> Values:
         """Sum of the shares of those who enter at the time of each row or later."""
         sums = np.cumsum(share.ravel()[self._by_entry][:, ::-1], axis=1)[:, ::-1]
-        # One zero behind the sums of each member, where nobody enters later.
+        # One zero behind the sums of each member, where no row enters later.
         padded = np.pad(sums, ((0, 0), (0, 1)))
         return np.asarray(padded.ravel()[self._later + self._member])
 

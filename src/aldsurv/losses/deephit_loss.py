@@ -1,7 +1,7 @@
 """DeepHit's loss: the likelihood of a discrete distribution over causes and bins of time, and a ranking of pairs.
 
 The outputs of a row are logits of ``causes * bins`` probabilities; a further logit of 0 stands for *after the last
-bin*, so that nobody has to have an event within the grid. With F(k, b) the probability of cause k by the end of bin b::
+bin*, so that no row has to have an event within the grid. With F(k, b) the probability of cause k by the end of bin b::
 
     likelihood   log p(cause, bin) of an event,  log S of a censored row
     ranking      mean over all pairs (i, j) of  1(i has an event, j is at risk after its bin) · exp((F_j - F_i)/σ)
@@ -153,7 +153,7 @@ def deephit_objective(
     Parameters
     ----------
     place, cause, entered
-        Of each row (n,), as in `deephit_log_likelihood`; `entered` is None if nobody entered late.
+        Of each row (n,), as in `deephit_log_likelihood`; `entered` is None if all were observed from the start.
     bins, causes
         Numbers of bins and of causes.
     alpha, sigma

@@ -265,7 +265,7 @@ class _OfAnyRows(_LevelObjective):
 
 
 def _cdf(distribution: SurvivalDistribution, time: Tensor, earliest: float, entry: Tensor | None = None) -> Tensor:
-    """``F(time)``, of those event-free at `entry`; 0 up to `earliest`, and at inf, where nobody asks."""
+    """``F(time)``, of those event-free at `entry`; 0 up to `earliest`, and at inf, where it is not used."""
     known = torch.isfinite(time) & (time > earliest)
     at = torch.where(known, time, 1.0)
     value = distribution.cdf(at)

@@ -25,7 +25,7 @@ class Objective(ABC):
     Attributes
     ----------
     outputs
-        How many numbers a row the network has to give.
+        How many numbers per row the network has to give.
     fields
         Tensors (n,) of what is known of each row; the loop hands their values for a batch to `losses`.
     start_steps

@@ -31,7 +31,7 @@ class QuantileObjective(ClosedFormObjective):
     Parameters
     ----------
     data
-        Events and right-censored rows; their weights are the loop's business.
+        Events and right-censored rows; weights come with each batch.
     levels
         Probabilities of the quantiles.
     y_star

@@ -1,7 +1,7 @@
 """Numbers without their last digits, which depend on the unit of time, the processor and the order of sums.
 
 Where training goes on from such numbers, or compares them, the last digits would decide: two runs with the same seed
-would have less and less in common. Rounded, they are the same numbers, but for a rare one between two steps.
+would have less and less in common. Rounded, they are the same numbers, except for a rare one between two steps.
 """
 
 from __future__ import annotations

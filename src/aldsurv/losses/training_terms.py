@@ -39,7 +39,7 @@ def with_terms(
     """``(1 - crps)·likelihood + crps·survival-CRPS + calibration·X-CAL``; the likelihood itself if both are 0.
 
     The survival-CRPS of a row is ``∫ F²`` up to where it was last seen event-free plus ``∫ S²`` from where its event
-    had come, in the unit of `data`, up to the horizon: beyond it nobody was seen, and with support log the integral
+    had come, in the unit of `data`, up to the horizon: beyond it no row was observed, and with support log the integral
     for ever may be infinite. X-CAL (`aldsurv.losses.calibration_term`) is a property of all rows that are looked at
     together, of a batch while training: by chance alone it is about 90 divided by their number. The start is that
     of the likelihood alone.
@@ -57,7 +57,7 @@ def with_terms(
     calibration, crps
         Weights of the terms: from 0, and from 0 to 1.
     horizon, least_scale
-        Numbers, or one a row.
+        Numbers, or one per row.
     device
         Where the tensors live.
     """

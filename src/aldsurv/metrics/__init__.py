@@ -1,4 +1,4 @@
-"""Metrics: plain functions of a predicted distribution and the data; none knows a model."""
+"""Metrics: plain functions of a predicted distribution and the data, independent of any model."""
 
 from aldsurv.metrics.calibration.distribution_calibration import DCalibration, d_calibration, km_calibration
 from aldsurv.metrics.calibration.event_levels import CalibrationLine, CalibrationPoints, EventLevels, event_levels
@@ -28,7 +28,7 @@ from aldsurv.metrics.calibration.time_calibration import (
 from aldsurv.metrics.discrimination.concordance import concordance_harrell, concordance_uno
 from aldsurv.metrics.discrimination.time_dependent import DynamicAuc, concordance_antolini, cumulative_dynamic_auc
 from aldsurv.metrics.error.absolute_error import mean_absolute_error
-from aldsurv.metrics.error.brier import brier_score, integrated_brier_score
+from aldsurv.metrics.error.brier import brier_score, integrated_brier_score, mean_brier_score
 from aldsurv.metrics.error.brier_skill import brier_skill_score
 from aldsurv.metrics.error.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
 from aldsurv.metrics.error.log_likelihood import bounded_log_likelihood, log_likelihood
@@ -87,6 +87,7 @@ __all__ = [
     "mean_absolute_error",
     "mean_absolute_error_margin",
     "mean_absolute_error_pseudo",
+    "mean_brier_score",
     "one_calibration",
     "point_estimate",
     "survival_calibration",

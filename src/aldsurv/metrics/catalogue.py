@@ -29,7 +29,7 @@ class Metric:
     function
         Gives a number or a tuple of numbers.
     record
-        What is known of the metric; None: nothing, as of a function that a user wrote.
+        The record of the metric; None: it has none, as a function that a user wrote.
     part
         Place in the tuple, or several places; None: all that the function gives.
     """

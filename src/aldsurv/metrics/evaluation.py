@@ -1,4 +1,4 @@
-"""The metrics of one prediction side by side."""
+"""Metrics of one prediction by name, each with confidence limits on request."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ def evaluate(
         Names of metrics, of `aldsurv.registry.METRICS`. Those that look at given times look at the quartiles, or the
         median, of the event times of the training rows.
     point
-        What stands for a distribution in the errors, ``harrell_c`` and ``uno_c``, as in `point_estimate`.
+        Time that represents a distribution in the errors, ``harrell_c`` and ``uno_c``, as in `point_estimate`.
     truth, unit
         As in `mean_absolute_error`; a unit of None is that of the data.
     ties
-        Of ``ibs`` and other scores weighted by the censoring, as in `brier_score`; ``uno_c`` keeps its own default.
+        Of ``ibs`` and other scores weighted by the censoring, as in `brier_score`; ``uno_c`` keeps its default.
     bootstrap
         Number of resamples for confidence limits of every metric, all from the same draws; the limits are those of
         `metrics.bootstrap`. None: no limits.

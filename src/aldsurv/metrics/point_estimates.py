@@ -33,7 +33,7 @@ def point_estimate(predicted: Prediction, data: SurvivalData, *, point: Point = 
     data
         The rows predicted; the restricted mean is restricted to their largest time.
     point
-        What stands for a distribution: ``"mean"``, ``"median"``, ``"mode"`` or ``"restricted_mean"``. A mean,
+        Time that represents a distribution: ``"mean"``, ``"median"``, ``"mode"`` or ``"restricted_mean"``. A mean,
         or a median beyond the end of a curve that never reaches 0.5, may be infinite.
 
     Examples

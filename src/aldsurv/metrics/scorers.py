@@ -18,7 +18,7 @@ __all__ = ["Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likeli
 
 
 class PredictsDistribution(Protocol):
-    """What a scorer needs of an estimator."""
+    """The method that a scorer calls."""
 
     def predict_distribution(self, X: Any, /) -> SurvivalDistribution:
         """Distribution of each row of X."""
@@ -112,31 +112,26 @@ log_likelihood_scorer = _scorer_of("log_likelihood")
 
 
 def scorer_names() -> list[str]:
-    """Names that `get_scorer` knows: one per metric."""
+    """Names of all scorers: one per metric."""
     return [record.scorer for record in METRICS.records()]
 
 
 def get_scorer(name: str, **options: object) -> Scorer:
     """A scorer by name; greater is better in each.
 
-    - ``"harrell_c"``, ``"uno_c"``, ``"antolini_c"``, ``"auc"``, ``"log_likelihood"``,
-      ``"bounded_log_likelihood"``, ``"brier_skill"``: the metric; of the AUC the mean over its times.
-    - ``"neg_ibs"``, ``"neg_brier"``, ``"neg_mae"``, ``"neg_mae_margin"``, ``"neg_mae_pseudo"``, ``"neg_crps"``,
-      ``"neg_survival_crps"``, ``"neg_cens_dcal"``, ``"neg_km_calibration"``, ``"neg_average_calibration"``,
-      ``"neg_ici"``, ``"neg_e50"``, ``"neg_e90"``: the metric times -1; of the Brier score the mean over its times.
-    - ``"coverage_80"``: ``-|0.8 - coverage|`` of the central 80 % intervals.
-    - ``"cal_s_slope"``, ``"cal_f_slope"``: ``-|1 - slope|``; ``"cal_s_intercept"``, ``"cal_f_intercept"``:
-      ``-|intercept|``.
-    - ``"d_calibration"``, ``"one_calibration"``: the p-value. It tells a prediction that may be right from one that
-      is not, but not which of two is better: ``"neg_cens_dcal"`` and ``"neg_ici"`` do.
+    There is one for each metric of `aldsurv.registry.METRICS`. Where higher is better it has the name of the metric and
+    is its value, such as ``"harrell_c"``; where lower is better it is the negative, such as ``"neg_ibs"``; of a slope,
+    an intercept or a coverage it is minus the distance from the ideal, ``-|1 - slope|`` or with ``"coverage_80"``
+    ``-|0.8 - coverage|``. The p-values ``"d_calibration"`` and ``"one_calibration"`` separate predictions that may be
+    right from those that are not, but do not rank them: ``"neg_cens_dcal"`` and ``"neg_ici"`` do.
 
-    What a metric takes from training rows, such as the censoring that ``"uno_c"`` and ``"neg_ibs"`` need and the range
-    of times, is taken from the rows that are scored, for a scorer sees no others, or from `train`.
+    A scorer sees no training rows: the censoring that ``"uno_c"`` and ``"neg_ibs"`` need, and times, are estimated from
+    the rows that are scored, unless others are given as `train`.
 
     Parameters
     ----------
     name
-        One of the above.
+        Name of the scorer.
     **options
         Options of the metric, such as ``point="mean"``, ``tau=730`` or ``train=rows``. ``"auc"`` and ``"neg_brier"``
         look at `times`, by default the quartiles of the event times; ``"neg_ici"``, ``"neg_e50"``, ``"neg_e90"`` and
@@ -155,6 +150,6 @@ def get_scorer(name: str, **options: object) -> Scorer:
     allowed = _Score(metric).option_names
     unknown = [option for option in options if option not in allowed]
     if unknown:
-        known = f"its options are {', '.join(allowed)}" if allowed else "it has none"
-        raise ParameterError(f"scorer {name!r} has no option {unknown[0]!r}; {known}.", argument=unknown[0])
+        choices = f"its options are {', '.join(allowed)}" if allowed else "it has none"
+        raise ParameterError(f"scorer {name!r} has no option {unknown[0]!r}; {choices}.", argument=unknown[0])
     return replace(scorer, options=tuple(options.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -10,23 +10,27 @@ import numpy as np
 from aldsurv.columns.features import Features
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from aldsurv.models.base import SurvivalEstimator
 
-    StateT = TypeVar("StateT", bound=DataclassInstance)
-
-__all__ = ["fitted_state", "set_columns", "set_fitted_state"]
+__all__ = ["FittedState", "fitted_state", "set_columns", "set_fitted_state"]
 
 
-def set_fitted_state(model: SurvivalEstimator, state: DataclassInstance) -> None:
-    """Set each field of a frozen dataclass as the model's attribute of that name with an underscore."""
+@dataclass(frozen=True)
+class FittedState:
+    """What a model learned: each field is an attribute of the fitted model, whose name has an underscore at the end."""
+
+
+StateT = TypeVar("StateT", bound=FittedState)
+
+
+def set_fitted_state(model: SurvivalEstimator, state: FittedState) -> None:
+    """Set all of its attributes."""
     for entry in fields(state):
         setattr(model, f"{entry.name}_", getattr(state, entry.name))
 
 
 def fitted_state(model: SurvivalEstimator, kind: type[StateT]) -> StateT:
-    """The inverse of `set_fitted_state`: the attributes as a value of that dataclass."""
+    """The inverse of `set_fitted_state`."""
     return kind(**{entry.name: getattr(model, f"{entry.name}_") for entry in fields(kind)})
 
 

@@ -1,4 +1,4 @@
-"""How far the members of an ensemble are apart: bands around what they say together, and parts of the variance."""
+"""How far the members of an ensemble differ: bands around their joint prediction, and parts of the variance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Number, check
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import ParameterError
 
 __all__ = [
     "Band",
@@ -55,17 +55,17 @@ class VarianceParts(NamedTuple):
 
 def survival_band(
     members: Sequence[SurvivalDistribution],
-    own: SurvivalDistribution,
+    joint: SurvivalDistribution,
     times: FloatArray,
     *,
     level: float,
     stretch: float,
 ) -> Band:
-    """Limits (n, m) of the survival at `times`; `own` is the prediction of all members together.
+    """Limits (n, m) of the survival at `times`; `joint` is the prediction of all members together.
 
     Parameters
     ----------
-    members, own
+    members, joint
         Distributions of the same rows.
     times
         As `SurvivalDistribution.survival` takes them.
@@ -77,34 +77,34 @@ def survival_band(
     with np.errstate(divide="ignore"):
         lower, upper = _limits(np.log(hazard), level, stretch)
     with np.errstate(over="ignore"):
-        survival = np.asarray(own.survival(times), np.float64)
+        survival = np.asarray(joint.survival(times), np.float64)
         return _around(Band(np.exp(-np.exp(upper)), np.exp(-np.exp(lower))), survival)
 
 
 def time_band(
-    values: FloatArray, own: FloatArray, *, level: float, stretch: float, least: Any = -np.inf, most: Any = np.inf
+    values: FloatArray, joint: FloatArray, *, level: float, stretch: float, least: Any = -np.inf, most: Any = np.inf
 ) -> Band:
-    """Limits (n,) of one time a row.
+    """Limits (n,) of one time per row.
 
     Parameters
     ----------
-    values, own
+    values, joint
         The time of each member (members, n), and that of all members together (n,).
     level
         Of Student's distribution with one degree of freedom less than there are members.
     stretch
         Standard errors of the prediction in one standard deviation between the members.
     least, most
-        Numbers, or one a row, between which such a time lies in any case.
+        Numbers, or one per row, between which such a time always lies.
     """
     positive = ((values > 0) & np.isfinite(values)).all(axis=0)
     with np.errstate(invalid="ignore"):
         lower, upper = _limits(np.log(np.where(positive, values, 1.0)), level, stretch)
-        # A time that is not positive has no logarithm, one that never comes has no distance: the range is left.
+        # A time that is not positive has no logarithm, an infinite one no distance: the range remains.
         lowest, highest = values.min(axis=0), values.max(axis=0)
     with np.errstate(over="ignore"):
         limits = Band(np.where(positive, np.exp(lower), lowest), np.where(positive, np.exp(upper), highest))
-    return _around(Band(np.clip(limits.lower, least, most), np.clip(limits.upper, least, most)), own)
+    return _around(Band(np.clip(limits.lower, least, most), np.clip(limits.upper, least, most)), joint)
 
 
 def variance_parts(members: Sequence[SurvivalDistribution], horizon: float | None) -> VarianceParts:
@@ -113,11 +113,11 @@ def variance_parts(members: Sequence[SurvivalDistribution], horizon: float | Non
         pairs = [(np.asarray(one.mean(), np.float64), np.asarray(one.variance(), np.float64)) for one in members]
     else:
         pairs = [_cut_moments(one, float(horizon)) for one in members]
-    means, variances = (np.stack(own) for own in zip(*pairs, strict=True))
+    means, variances = (np.stack(moments) for moments in zip(*pairs, strict=True))
     within = variances.mean(axis=0)
     with np.errstate(invalid="ignore"):
         between = means.var(axis=0)
-    # Of means that are infinite nothing tells how far they are apart, but with them the whole is.
+    # The distance between infinite means is undefined, but the total variance is infinite.
     between = np.where(np.isfinite(means).all(axis=0), between, np.inf)
     return VarianceParts(within, between, within + between)
 
@@ -146,13 +146,13 @@ def _limits(values: FloatArray, level: float, stretch: float) -> tuple[FloatArra
     return np.where(usual, center - width, lowest), np.where(usual, center + width, highest)
 
 
-def _around(band: Band, own: FloatArray) -> Band:
+def _around(band: Band, joint: FloatArray) -> Band:
     """The band, wide enough for the prediction itself: a mean of curves is not the mean on another scale."""
-    return Band(np.minimum(band.lower, own), np.maximum(band.upper, own))
+    return Band(np.minimum(band.lower, joint), np.maximum(band.upper, joint))
 
 
 def _cut_moments(one: SurvivalDistribution, horizon: float) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of the time between 0 and the horizon, whatever is beyond counting as there."""
+    """Mean and variance of the time between 0 and the horizon, later ones counting as the horizon."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     step = horizon / _PANELS
     times = ((np.arange(_PANELS)[:, None] + (nodes + 1) / 2) * step).reshape(-1)
@@ -177,7 +177,6 @@ def _student_cdf(t: float, freedom: int) -> float:
 
 
 def checked_level(level: object) -> float:
-    """A level, or why it is none."""
-    if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
-        raise ParameterError(f"level must be a number between 0 and 1, such as 0.9, but is {level!r}.")
-    return float(level)
+    """A level between 0 and 1, or `ParameterError`."""
+    check("level", level, Number(0, 1, above=True, below=True))
+    return float(level)  # type: ignore[arg-type]

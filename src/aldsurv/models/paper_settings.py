@@ -1,11 +1,11 @@
-"""What the paper's recipe has beyond the recipe itself: settings that differ by dataset."""
+"""Settings of the paper that differ by dataset, and are therefore not part of its recipe."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from aldsurv.errors import UnknownNameError
+from aldsurv.quoting import quoted, suggest_names
 from aldsurv.registry import MODELS
 
 __all__ = ["paper_settings"]
@@ -62,8 +62,10 @@ def paper_settings(model: str, dataset: str) -> dict[str, Any]:
     >>> paper_settings("ald", "lgggbm")
     {'clip_features': 3.0}
     """
-    _require_known("model", model, list(MODELS))
-    _require_known("dataset", dataset, list(_EPOCHS["cqrnn"]))
+    _ = MODELS[model]  # Raises an error for a name that is not registered.
+    names = list(_EPOCHS["cqrnn"])
+    if dataset not in names:
+        raise UnknownNameError(f"unknown dataset {quoted(dataset)}. {suggest_names(dataset, names)}")
     settings: dict[str, Any] = {}
     if model in _EPOCHS:
         settings["max_epochs"] = _EPOCHS[model][dataset]
@@ -71,11 +73,3 @@ def paper_settings(model: str, dataset: str) -> dict[str, Any]:
     if dataset in _CLIPPED:
         settings["clip_features"] = _CLIPPED[dataset]
     return settings
-
-
-def _require_known(kind: str, name: Any, known: list[str]) -> None:
-    if isinstance(name, str) and name in known:
-        return
-    near = get_close_matches(str(name), known, n=3)
-    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(known)}."
-    raise UnknownNameError(f"unknown {kind} {name!r}. {hint}")

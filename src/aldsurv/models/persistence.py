@@ -44,8 +44,8 @@ def load(path: Any, *, encoder: Any = None) -> Any:
         require(document.get("kind") == _KIND, f"it is a {document.get('kind')!r}, not a {_KIND}")
         kind = MODELS.load(text(document.get("model"), "model"))
         text(document.get("version"), "version")
-        own = {name: value for name, value in document.items() if name not in ("kind", "model", "version")}
-        return kind._from_file(own, arrays, encoder)
+        entries = {name: value for name, value in document.items() if name not in ("kind", "model", "version")}
+        return kind._from_file(entries, arrays, encoder)
     except ModelFileError as error:
         raise ModelFileError(f"{str(path)!r}: {error}") from None
     except (AldsurvError, KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as error:

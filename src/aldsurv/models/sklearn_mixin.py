@@ -8,10 +8,10 @@ scikit-learn's own types is imported when scikit-learn asks.
 from __future__ import annotations
 
 import inspect
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from aldsurv.errors import NotFittedError, ParameterError
+from aldsurv.quoting import quoted, suggest_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,12 +36,11 @@ class SklearnEstimatorMixin:
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name."""
-        known = self.parameter_defaults()
+        names = self.parameter_defaults()
         for name, value in params.items():
-            if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}. {hint}")
+            if name not in names:
+                hint = suggest_names(name, names, most=1)
+                raise ParameterError(f"{type(self).__name__} has no parameter {quoted(name)}. {hint}")
             setattr(self, name, value)
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -16,30 +15,32 @@ from aldsurv.data.frame_columns import require_column
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 
-__all__ = ["Stratum", "covariates", "has_names", "strata_from_array", "strata_numbers", "strata_of", "strata_to_array"]
+__all__ = ["Stratum", "covariates", "has_names", "strata_numbers", "strata_of"]
 
-# The levels of one stratum, one a column; None is a gap.
+# The levels of one stratum, one per column; None is a gap.
 Stratum: TypeAlias = tuple[str | int | float | bool | None, ...]
 
 
 def covariates(X: Any, columns: Sequence[str | int]) -> Any:
-    """The table without the columns of strata, in its own kind."""
+    """The table without the columns of strata, of the same type."""
     if not columns:
         return X
-    gone = set(_positions(X, columns))
+    strata = set(_positions(X, columns))
     if isinstance(X, (np.ndarray, list, tuple)) or not has_names(X):
         array = X if isinstance(X, np.ndarray) else np.asarray(X, object if _holds_text(X) else None)
-        return array[:, [j for j in range(array.shape[1]) if j not in gone]]
-    keys = [key for j, key in enumerate(_keys(X)) if j not in gone]
+        return array[:, [j for j in range(array.shape[1]) if j not in strata]]
+    keys = [key for j, key in enumerate(_keys(X)) if j not in strata]
     return {key: X[key] for key in keys} if isinstance(X, Mapping) else X[keys]
 
 
 def strata_of(X: Any, columns: Sequence[str | int]) -> tuple[list[Stratum], NDArray[np.int64]]:
-    """The strata that are there, and the number of each row's."""
+    """The strata of some rows, and the number of each row's."""
     table = read_covariates(X)
-    found = [distinct_levels(table.read(j), table.keys[j]) for j in _positions(X, columns)]
-    rows, numbers = np.unique(np.stack([inverse for _, inverse in found]), axis=1, return_inverse=True)
-    strata = [tuple(levels[code] for (levels, _), code in zip(found, row, strict=True)) for row in rows.T.tolist()]
+    columns_levels = [distinct_levels(table.read(j), table.keys[j]) for j in _positions(X, columns)]
+    rows, numbers = np.unique(np.stack([inverse for _, inverse in columns_levels]), axis=1, return_inverse=True)
+    strata = [
+        tuple(levels[code] for (levels, _), code in zip(columns_levels, row, strict=True)) for row in rows.T.tolist()
+    ]
     # A column may write the same level, a gap above all, in several ways; their order is that of the levels.
     distinct = sorted(
         set(strata),
@@ -49,38 +50,21 @@ def strata_of(X: Any, columns: Sequence[str | int]) -> tuple[list[Stratum], NDAr
     return distinct, np.array([place[stratum] for stratum in strata], np.int64)[numbers.reshape(-1)]
 
 
-def strata_numbers(X: Any, columns: Sequence[str | int], known: Sequence[Stratum]) -> NDArray[np.int64]:
-    """Number of each row's stratum among those known; one that is not is an error."""
+def strata_numbers(X: Any, columns: Sequence[str | int], trained: Sequence[Stratum]) -> NDArray[np.int64]:
+    """Number of each row's stratum among those of training; another one is an error."""
     strata, numbers = strata_of(X, columns)
-    place = {stratum: k for k, stratum in enumerate(known)}
+    place = {stratum: k for k, stratum in enumerate(trained)}
     for stratum in strata:
         if stratum not in place:
             raise DataError(
-                f"stratum {_told(stratum, columns)} was not in the training data, so it has no baseline hazard. "
-                f"Known: {listed([_told(one, columns) for one in known], 12)}."
+                f"stratum {_format_stratum(stratum, columns)} was not in the training data, so it has no baseline "
+                f"hazard. Known: {listed([_format_stratum(one, columns) for one in trained], 12)}.",
+                argument="X",
             )
     return np.array([place[stratum] for stratum in strata], np.int64)[numbers]
 
 
-def strata_to_array(strata: Sequence[Stratum]) -> NDArray[np.int64]:
-    """The strata as an array that a model file can hold: the bytes of their JSON."""
-    return np.frombuffer(json.dumps(strata).encode(), np.uint8).astype(np.int64)
-
-
-def strata_from_array(array: NDArray[Any], columns: int) -> list[Stratum]:
-    """The inverse of `strata_to_array`; anything else is refused by a `ParameterError`."""
-    try:
-        found = json.loads(bytes(array.tolist()).decode())
-        strata = [tuple(stratum) for stratum in found]
-    except (TypeError, ValueError):
-        raise ParameterError("the strata cannot be read.") from None
-    plain = all(level is None or isinstance(level, (str, int, float)) for stratum in strata for level in stratum)
-    if not strata or not plain or any(len(s) != columns for s in strata) or len(set(strata)) < len(strata):
-        raise ParameterError("the strata are not those of its columns.")
-    return strata
-
-
-def _told(stratum: Stratum, columns: Sequence[str | int]) -> str:
+def _format_stratum(stratum: Stratum, columns: Sequence[str | int]) -> str:
     levels = ["a gap" if level is None else format_value(level) for level in stratum]
     return ", ".join(f"{column}={level}" for column, level in zip(columns, levels, strict=True))
 

@@ -1,4 +1,4 @@
-"""One row's survival or cumulative hazard as a function of time, as scikit-survival hands it out."""
+"""One row's survival or cumulative hazard as a function of time, as scikit-survival gives it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RowFunction:
 
 
 def row_functions(distribution: SurvivalDistribution, kind: str, times: FloatArray) -> NDArray[np.object_]:
-    """One function a row."""
+    """One function per row."""
     values = np.asarray(getattr(distribution, kind)(times))
     functions = np.empty(len(distribution), dtype=object)
     for row in range(len(distribution)):

@@ -95,7 +95,7 @@ class TrainedOn:
     versions
         Of Python and of the packages that matter.
     outcome
-        Columns of the table that held the outcome, by their role (``"time"``, ``"event"``, …), if they are known.
+        Columns of the table that held the outcome, by their role (``"time"``, ``"event"``, …), if they were given.
     """
 
     rows: int
@@ -141,7 +141,7 @@ class TrainedOn:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; what is not known is left out."""
+        """As JSON can hold it; None is left out."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         mappings = {name: dict(value) for name, value in values.items() if isinstance(value, Mapping)}
         return {name: mappings.get(name, value) for name, value in values.items() if value is not None and value != {}}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Choice, Flag, Number, WholeNumber, check, check_all, is_whole_number
 from aldsurv.errors import ParameterError
 from aldsurv.networks.activations import ACTIVATIONS
 
@@ -18,6 +19,15 @@ __all__ = ["Architecture", "Slot"]
 _MOST_LAYERS, _MOST_UNITS, _MOST_INPUTS = 64, 65_536, 10_000_000
 # Entries that a file has only if they are in use.
 _CAME_LATER = {"constants", "level_units"}
+_CONSTRAINTS = {
+    "inputs": WholeNumber(0, _MOST_INPUTS),
+    "outputs": WholeNumber(1, _MOST_UNITS),
+    "activation": Choice(tuple(ACTIVATIONS)),
+    "residual": Flag(),
+    "batch_norm": Flag(),
+    "dropout": Number(0, 1, below=True),
+}
+_TYPES = {"inputs": int, "outputs": int, "constants": int, "residual": bool, "batch_norm": bool, "dropout": float}
 
 
 class Slot(NamedTuple):
@@ -72,23 +82,13 @@ class Architecture:
     level_units: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        _require_count("inputs", self.inputs, 0, _MOST_INPUTS)
-        _require_count("outputs", self.outputs, 1, _MOST_UNITS)
-        _require_count("constants", self.constants, 0, int(self.outputs) - 1)
-        for name in ("inputs", "outputs", "constants"):
-            object.__setattr__(self, name, int(getattr(self, name)))
+        check_all(vars(self), _CONSTRAINTS)
+        check("constants", self.constants, WholeNumber(0, int(self.outputs) - 1))
         for name in ("hidden", "head_hidden", "level_units"):
             object.__setattr__(self, name, _layer_sizes(name, getattr(self, name)))
-        if not isinstance(self.activation, str) or self.activation not in ACTIVATIONS:
-            raise ParameterError(f"activation must be one of {', '.join(ACTIVATIONS)}, but is {self.activation!r}.")
-        for name in ("residual", "batch_norm"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ParameterError(f"{name} must be True or False, but is {getattr(self, name)!r}.")
-            object.__setattr__(self, name, bool(getattr(self, name)))
-        rate = self.dropout
-        if isinstance(rate, (bool, np.bool_)) or not isinstance(rate, (int, float, np.number)) or not 0 <= rate < 1:
-            raise ParameterError(f"dropout must be a share from 0 to below 1, but is {rate!r}.")
-        object.__setattr__(self, "dropout", float(rate))
+        # As Python's own types, which JSON can hold: numpy's numbers were allowed.
+        for name, kind in _TYPES.items():
+            object.__setattr__(self, name, kind(getattr(self, name)))
 
     @property
     def heads(self) -> int:
@@ -209,17 +209,13 @@ def _norm_slots(layer: str, units: int) -> list[Slot]:
     return [Slot(f"{layer}.scale", (units,), 0, False), Slot(f"{layer}.shift", (units,), 0, False)]
 
 
-def _require_count(name: str, value: Any, least: int, most: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    if not whole or not least <= value <= most:
-        raise ParameterError(f"{name} must be a whole number from {least} to {most}, but is {value!r}.")
-
-
 def _layer_sizes(name: str, sizes: Any) -> tuple[int, ...]:
-    if isinstance(sizes, (int, np.integer)) and not isinstance(sizes, (bool, np.bool_)):
-        sizes = (sizes,)
+    sizes = (sizes,) if is_whole_number(sizes) else sizes
     if not isinstance(sizes, (tuple, list)) or len(sizes) > _MOST_LAYERS:
-        raise ParameterError(f"{name} must be sizes of layers, such as (32, 32), but is {sizes!r:.60}.")
+        raise ParameterError(
+            f"{name} must be at most {_MOST_LAYERS} sizes of layers, such as (32, 32), but is {sizes!r:.60}.",
+            argument=name,
+        )
     for size in sizes:
-        _require_count(f"each size in {name}", size, 1, _MOST_UNITS)
+        check(f"each size in {name}", size, WholeNumber(1, _MOST_UNITS))
     return tuple(int(size) for size in sizes)

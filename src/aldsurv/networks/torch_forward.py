@@ -45,7 +45,7 @@ def forward_on_torch(
     heads, used = network.heads, 0
 
     def finish(h: Tensor, layer: str) -> Tensor:
-        return _activate(network, _normalise(network, weights, h, layer, training) if network.batch_norm else h)
+        return _activate(network, _normalise(weights, h, layer, training) if network.batch_norm else h)
 
     def drop(h: Tensor) -> Tensor:
         nonlocal used
@@ -106,7 +106,7 @@ def _activate(network: Architecture, h: Tensor) -> Tensor:
     return activated
 
 
-def _normalise(network: Architecture, weights: Mapping[str, Tensor], h: Tensor, layer: str, training: bool) -> Tensor:
+def _normalise(weights: Mapping[str, Tensor], h: Tensor, layer: str, training: bool) -> Tensor:
     mean, variance = weights[f"{layer}.mean"], weights[f"{layer}.variance"]
     scale, shift = weights[f"{layer}.scale"].unsqueeze(1), weights[f"{layer}.shift"].unsqueeze(1)
     # A single row has no spread of its own: it is normalised by what was learned so far.

@@ -97,7 +97,7 @@ def aalen_johansen(data: SurvivalData) -> AalenJohansen:
     ----------
     data
         Data with causes, made by `SurvivalData.competing`; without, the events are of one cause. Delayed entry and
-        weights are heeded as by `kaplan_meier`.
+        weights count as in `kaplan_meier`.
     """
     rows = SurvivalData.of(data)
     curve = kaplan_meier(rows)

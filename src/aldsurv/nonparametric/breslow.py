@@ -150,7 +150,7 @@ def baseline_hazard(
     Parameters
     ----------
     data
-        Delayed entry and weights are heeded: a subject is at risk in ``(entry, time]``; a row of weight 0 counts as
+        Delayed entry and weights count: a subject is at risk in ``(entry, time]``; a row of weight 0 counts as
         absent.
     log_risk
         Log risk of each row (n,), finite, of any size.
@@ -224,8 +224,9 @@ def _log_at_risk(data: SurvivalData, weighted: FloatArray, times: FloatArray) ->
 def _log_sums_over(first: IntArray, last: IntArray, values: FloatArray, points: int) -> FloatArray:
     """Logarithm of the sum of exp(values) over the ranges ``first <= k < last`` that hold each point k.
 
-    With delayed entry a risk set is what has entered less what has left. That difference would drown in rounding
-    where the risks differ much; a tree of ranges, each cut into the few nodes that cover it, needs only sums.
+    With delayed entry a risk set is the rows that have entered less those that have left. That difference would drown
+    in rounding where the risks differ much; a tree of ranges, each cut into the few nodes that cover it, needs only
+    sums.
     """
     leaves = 1 << (points - 1).bit_length()
     tree = np.full(2 * leaves, -np.inf)

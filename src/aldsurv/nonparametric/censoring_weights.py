@@ -28,7 +28,7 @@ def censoring_distribution(data: SurvivalData) -> KaplanMeier:
     Parameters
     ----------
     data
-        Exact and right-censored rows; delayed entry and weights are heeded.
+        Exact and right-censored rows; delayed entry and weights count.
 
     Examples
     --------

@@ -172,7 +172,7 @@ def kaplan_meier(data: SurvivalData) -> KaplanMeier:
     Parameters
     ----------
     data
-        Delayed entry and weights are heeded: a subject is at risk in ``(entry, time]``; a row of weight 0
+        Delayed entry and weights count: a subject is at risk in ``(entry, time]``; a row of weight 0
         counts as absent. If all who entered early have the event before others enter, survival is 0 from
         there on by the definition of the estimator, and a warning says so.
     """

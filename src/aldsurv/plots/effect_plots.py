@@ -97,7 +97,7 @@ def _draw_numbers(ax: Axes, effect: PartialDependence, colour: str) -> None:
     ax.fill_between(values, effect.lower, effect.upper, color=colour, alpha=0.18, linewidth=0)
     ax.plot(values, effect.mean, color=colour, linewidth=1.8, marker="o" if values.size <= 12 else "", markersize=3.5)
     # Evenly by rank, so that few ticks have the density of all of them.
-    shown = thinned(np.sort(np.asarray(effect.found, np.float64)), _MOST_TICKS)
+    shown = thinned(np.sort(np.asarray(effect.observed, np.float64)), _MOST_TICKS)
     low, high = float(values.min()), float(values.max())
     shown = shown[(shown >= low) & (shown <= high)]
     ticks = np.full(shown.shape, 0.02)

@@ -26,7 +26,7 @@ class MetricRecord(Record):
     short_title
         Title where there is little room; empty: the title.
     hint
-        What to know of its size, to stand beside the number.
+        How to read its size, beside the number.
     ideal
         Value of a perfect prediction; None: there is none, as of a likelihood.
     direction
@@ -353,7 +353,7 @@ METRICS = Registry(
         "mae_margin",
         "aldsurv.metrics.error.censored_error:mean_absolute_error_margin",
         "mean absolute error, margin",
-        "mean absolute error, censored rows compared with the mean time beyond their censoring",
+        "mean distance of predicted from event times; of censored rows from the mean time beyond their censoring",
         hint="0 perfect",
         ideal=0.0,
         direction="lower",
@@ -364,7 +364,7 @@ METRICS = Registry(
         "mae_pseudo",
         "aldsurv.metrics.error.censored_error:mean_absolute_error_pseudo",
         "mean absolute error, pseudo-observations",
-        "mean absolute error, censored rows compared with their pseudo-observation of the mean",
+        "mean distance of predicted from event times; of censored rows from their pseudo-observation of the mean",
         hint="0 perfect",
         ideal=0.0,
         direction="lower",

@@ -1,22 +1,21 @@
-"""What is known of something before it is imported, and records of one kind by name."""
+"""A record of something before it is imported, and records of one kind by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from aldsurv.errors import ParameterError, UnknownNameError
-from aldsurv.quoting import quoted
+from aldsurv.quoting import quoted, suggest_names
 
 __all__ = ["Record", "Registry"]
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of something before it is imported.
+    """Name, location, title and purpose of something, without importing it.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ class Registry(Generic[RecordT]):
         return self[name].load()
 
     def title(self, name: str) -> str:
-        """The title of a name; an unknown name is its own title."""
+        """The title of a name; an unknown name is given back."""
         return self._records[name].title if name in self._records else name
 
     def name_of(self, thing: type) -> str:
@@ -129,6 +128,4 @@ class Registry(Generic[RecordT]):
         del self._records[self[name].name]
 
     def _unknown(self, name: object) -> str:
-        near = get_close_matches(str(name), self._records, n=3)
-        hint = f"Did you mean {' or '.join(map(quoted, near))}?" if near else f"Known: {', '.join(self._records)}."
-        return f"unknown {self._kind} {quoted(name)}. {hint}"
+        return f"unknown {self._kind} {quoted(name)}. {suggest_names(name, self._records)}"

@@ -76,7 +76,7 @@ class Training:
     settings
         How to train.
     seeds
-        One a member: decides order and dropout.
+        One per member: decides order and dropout.
     callbacks
         Called with an `EpochReport` after each epoch; True ends the training.
     progress
@@ -122,7 +122,10 @@ class Training:
         """Train to the end, or to Ctrl-C, and return what happened; the network remembers the best weights."""
         if self._checkpoint is not None:
             if not self._checkpoint.parent.is_dir():
-                raise ParameterError(f"checkpoint must be a file in a folder that exists, but is '{self._checkpoint}'.")
+                raise ParameterError(
+                    f"checkpoint must be a file in a folder that exists, but is '{self._checkpoint}'.",
+                    argument="checkpoint",
+                )
             if self._checkpoint.exists():
                 self._resume(self._checkpoint)
         stopped_by = "max_epochs"
@@ -183,7 +186,8 @@ class Training:
         train_loss = self._pass_over_training_rows(epoch, rate)
         self._require_finite(train_loss, epoch, "training loss")
         # The last step may have spoiled weights that no loss has seen yet.
-        self._require_finite(self._work.spread(_plain(self._work.network.largest_weights())), epoch, "largest weight")
+        largest = _as_float64(self._work.network.largest_weights())
+        self._require_finite(self._work.spread(largest), epoch, "largest weight")
         validation_loss = self._loss_of_validation_rows()
         if validation_loss is not None:
             self._require_finite(validation_loss, epoch, "validation loss")
@@ -224,7 +228,7 @@ class Training:
                 network.block.round_gradients()
                 work.optimizer.step(rate)
                 total += losses * counts[number]
-        return work.spread(_plain(total / rows.to(total)))
+        return work.spread(_as_float64(total / rows.to(total)))
 
     def _differentiate(self, batch: Batch, epoch: int, number: int) -> Tensor:
         network = self._work.network
@@ -257,7 +261,7 @@ class Training:
                 own = None if level is None else level[:, block]
                 raw[:, block] = network.outputs(source.inputs(order[:, block]), level=own)
             losses = self._objective.losses(raw, fields if level is None else (*fields, level), weight)
-            total += share * _plain(losses)
+            total += share * _as_float64(losses)
         return self._work.spread(total)
 
     def _note_epoch(
@@ -265,7 +269,7 @@ class Training:
     ) -> None:
         now = self._now
         if now.epoch:
-            # What becomes of a member after it has stopped is nobody's business: its last losses stand.
+            # Keep the last recorded losses of members that have stopped.
             train_loss[~now.training] = now.train_loss[-1][~now.training]
             if validation_loss is not None:
                 validation_loss[~now.training] = now.validation_loss[-1][~now.training]
@@ -285,9 +289,9 @@ class Training:
             self._work.keep(improved)
         if validation_loss is not None and self._settings.patience > 0:
             now.training &= now.epoch - now.best_epoch < self._settings.patience
-            self._leave_behind()
+            self._drop_stopped()
 
-    def _leave_behind(self) -> None:
+    def _drop_stopped(self) -> None:
         if self._work.drop(self._now.training):
             self._held = None
 
@@ -368,7 +372,7 @@ class Training:
             found["learning_rate"].tolist(),
             found["seconds"].tolist(),
         )
-        self._leave_behind()
+        self._drop_stopped()
 
 
 def _differentiated_by_hand(passes: HandPasses, objective: ClosedFormObjective, batch: Batch) -> Tensor:
@@ -383,5 +387,5 @@ def _differentiated_by_hand(passes: HandPasses, objective: ClosedFormObjective, 
     return torch.from_numpy(losses)
 
 
-def _plain(losses: Tensor) -> NDArray[np.float64]:
+def _as_float64(losses: Tensor) -> NDArray[np.float64]:
     return losses.detach().cpu().numpy().astype(np.float64)

@@ -31,7 +31,7 @@ class MemberNetwork:
     initial
         Starting arrays of each member.
     encoders
-        A module a member, or none.
+        A module per member, or none.
     device
         Where to train.
     dtype
@@ -72,7 +72,7 @@ class MemberNetwork:
     ) -> Tensor:
         """Outputs (members, rows, outputs) for inputs (members, rows, ...), and for a level (members, rows) if given.
 
-        `seeds`, one a member, seed what encoders draw from torch's own stream.
+        `seeds`, one per member, seed what encoders draw from torch's own stream.
         """
         if self.encoders:
             encoded = []

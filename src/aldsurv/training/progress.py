@@ -24,7 +24,7 @@ def progress_bar(show: bool | str, epochs: int, done: int) -> Iterator[Callable[
         Epochs at most, and how many were run before.
     """
     if show not in (True, False, "auto"):
-        raise ParameterError(f"progress must be True, False or 'auto', but is {show!r}.")
+        raise ParameterError(f"progress must be True, False or 'auto', but is {show!r}.", argument="progress")
     if not show or (show == "auto" and not (sys.stderr and sys.stderr.isatty())):
         yield lambda report: None
         return
@@ -33,7 +33,7 @@ def progress_bar(show: bool | str, epochs: int, done: int) -> Iterator[Callable[
 
     latest: list[EpochReport] = []
 
-    def told(_: object) -> str:
+    def show_epoch(_: object) -> str:
         if not latest:
             return ""
         report = latest[-1]
@@ -41,7 +41,9 @@ def progress_bar(show: bool | str, epochs: int, done: int) -> Iterator[Callable[
         return f"epoch {report.epoch}, loss {losses.mean():.4f}, best {report.best_loss.mean():.4f}"
 
     # Early stopping mostly ends before the last epoch: the time left is the most it can take.
-    with click.progressbar(length=epochs, label="fit", item_show_func=told, file=sys.stderr, show_eta=True) as bar:
+    with click.progressbar(
+        length=epochs, label="fit", item_show_func=show_epoch, file=sys.stderr, show_eta=True
+    ) as bar:
         bar.update(done)
 
         def advance(report: EpochReport) -> None:

@@ -50,6 +50,6 @@ def dropout_bits(generators: Sequence[np.random.Generator], count: int) -> NDArr
 
 
 def encoder_seeds(seeds: Sequence[int], epoch: int, batch: int) -> list[int]:
-    """A seed a member for what an encoder draws in one batch."""
+    """A seed per member for what an encoder draws in one batch."""
     sources = [np.random.SeedSequence([seed, int(Purpose.ENCODER), epoch, batch]) for seed in seeds]
     return [int(source.generate_state(1, np.uint64)[0] >> np.uint64(1)) for source in sources]

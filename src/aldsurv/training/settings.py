@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
-import numpy as np
-
-from aldsurv.errors import ParameterError
+from aldsurv.checks import Choice, Number, WholeNumber, check_all
 
 __all__ = ["OPTIMIZERS", "SCHEDULES", "TrainingSettings"]
 
@@ -20,6 +18,19 @@ _EXPONENTIAL_END = 0.01
 _AUTO_BATCH, _AUTO_LARGEST, _AUTO_UPDATES = 128, 4096, 200
 # By rows held out of METABRIC, WHAS, GBSG, BreastMSK and parts of SUPPORT of 700 to 5,700 rows: docs/accuracy.md.
 _LARGEST_DECAY, _DECAY_ROWS = 3.0, 1200.0
+
+
+_CONSTRAINTS = {
+    "optimizer": Choice(OPTIMIZERS),
+    "schedule": Choice(SCHEDULES),
+    "learning_rate": Number(0, above=True),
+    "weight_decay": Number(0, or_one_of=("auto",)),
+    "clip_norm": Number(0, meaning="0: no limit"),
+    "max_epochs": WholeNumber(1),
+    "patience": WholeNumber(0),
+    "warmup": WholeNumber(0),
+    "batch_size": WholeNumber(1, or_one_of=("auto",)),
+}
 
 
 @final
@@ -62,17 +73,7 @@ class TrainingSettings:
     clip_norm: float = 0.0
 
     def __post_init__(self) -> None:
-        _require_choice("optimizer", self.optimizer, OPTIMIZERS)
-        _require_choice("schedule", self.schedule, SCHEDULES)
-        require_number("learning_rate", self.learning_rate, above=0.0)
-        if self.weight_decay != "auto":
-            require_number("weight_decay", self.weight_decay, least=0.0)
-        require_number("clip_norm", self.clip_norm, least=0.0)
-        require_whole("max_epochs", self.max_epochs, 1)
-        require_whole("patience", self.patience, 0)
-        require_whole("warmup", self.warmup, 0)
-        if self.batch_size != "auto":
-            require_whole("batch_size", self.batch_size, 1)
+        check_all(vars(self), _CONSTRAINTS)
 
     def rate(self, epoch: int) -> float:
         """Learning rate of an epoch, counted from 0."""
@@ -99,23 +100,3 @@ class TrainingSettings:
             power: int = 2 ** round(math.log2(max(n // _AUTO_UPDATES, 1)))
             return min(n, max(_AUTO_BATCH, min(_AUTO_LARGEST, power)))
         return min(n, int(self.batch_size))
-
-
-def require_number(name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf) -> None:
-    """Raise `ParameterError` unless `value` is a finite number in its range."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
-    if not number or not math.isfinite(value) or value < least or value <= above:
-        rule = f"above {above:g}" if above > -math.inf else f"of at least {least:g}"
-        raise ParameterError(f"{name} must be a number {rule}, but is {value!r}.")
-
-
-def require_whole(name: str, value: Any, least: int) -> None:
-    """Raise `ParameterError` unless `value` is a whole number of at least `least`."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    if not whole or value < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
-
-
-def _require_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(choices)}, but is {value!r}.")

@@ -19,7 +19,7 @@ __all__ = ["StillTraining"]
 
 @final
 class StillTraining:
-    """All members at first; `drop` leaves those behind that have stopped.
+    """All members at first; `drop` removes those that have stopped.
 
     A member trains to the same bits among fewer others. The network of all members remembers the best weights of
     each, and is up to date after `collect`.
@@ -33,7 +33,7 @@ class StillTraining:
     settings
         How to train.
     seeds
-        One a member.
+        One per member.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class StillTraining:
         self.train, self.validation, self.seeds = train, validation, list(seeds)
 
     def drop(self, training: NDArray[np.bool_]) -> bool:
-        """Go on without the members that are not `training`; whether any are left behind.
+        """Go on without the members that are not `training`; whether any were dropped.
 
-        Nobody is where that would change the batches of the others: the number of batches is that of the member with
-        most rows. With encoders, which each have a pass of their own, all stay.
+        No member is dropped if that would change the batches of the others: the number of batches is that of the
+        member with most rows. With encoders, which each have a pass of their own, all stay.
         """
         left = self.members[training[self.members]]
         if self.network.encoders or not 0 < len(left) < len(self.members):

@@ -296,7 +296,7 @@ def test_extreme_columns():
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"ties": "exact"}, "ties must be one of 'efron', 'breslow', but is 'exact'"),
+        ({"ties": "exact"}, "ties must be 'efron' or 'breslow', but is 'exact'"),
         ({"ridge": -1.0}, "ridge must be a number from 0"),
         ({"ridge": "much"}, "ridge must be a number from 0"),
         ({"point": "mid"}, "point must be one of"),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from aldsurv import ALDSurvival, DeepSurv, SurvivalData, datasets
+from aldsurv.cli.fit import held_out_scores
 from aldsurv.cli.main import main
 from aldsurv.cli.shared.error_text import error_line
 from aldsurv.distributions import Exponential, Step
@@ -233,7 +234,7 @@ def table(path: Path, n: int = 80) -> list[str]:
 
 
 def test_the_command_line_says_so_once(tmp_path, monkeypatch, capsys):
-    for module in (skill_check, held_out):
+    for module in (held_out, held_out_scores):
         monkeypatch.setattr(module, "gain_over_kaplan_meier", lambda parts, repeats=1.0: Gain(-0.3, 0.01, 0.0))
     command = [*table(tmp_path / "t.csv"), "--model", "lognormal", "--members", "1"]
     assert main(command) == 0
@@ -256,9 +257,9 @@ def advice(text: str) -> list[str]:
     ("content", "says"),
     [
         ("größe,t,e\n1,2,1\n2,3,0\n3,4,1\n", "save it as UTF-8"),
-        ("a;t;e\n1,5;2;1\n2.5;3;0\n2,5;4;1\n", "Write all of them with a point"),
+        ("a;t;e\n1,5;2;1\n2.5;3;0\n2,5;4;1\n", "Write decimals with a point"),
         ("a;t;e\n1,500;2;1\n2,500;3;0\n", "Write decimals with a point"),
-        ('a,t,e\n"1,5",2,1\n"2,5",3,0\n2.5,4,1\n', "write decimals with a point"),
+        ('a,t,e\n"1,5",2,1\n"2,5",3,0\n2.5,4,1\n', "Write decimals with a point"),
     ],
 )
 def test_tables(content, says, tmp_path, capsys):

@@ -151,7 +151,8 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
 
     estimator_type = request.estimator_type
     fixed = {name: value for name, value in request.parameters.items() if name not in ("members", "unit")}
-    settings = {**fixed, "categorical": list(rows.categorical) or None}
+    codes = {"categorical": list(rows.categorical) or None}
+    settings = {**fixed, **(codes if "categorical" in estimator_type.parameter_defaults() else {})}
     name = search_fingerprint(estimator_type, rows.x, rows.y, settings=settings, random_state=request.seed)
     # No file can be put beside a device or a pipe.
     place = default_target(rows.path) if is_stream(request.target) else request.target

@@ -43,7 +43,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     Parameters
     ----------
     theta, sigma, kappa
-        Locations, scales and asymmetries: ``(K,)``, or ``(n, K)`` with one row an individual; or numbers.
+        Locations, scales and asymmetries: ``(K,)``, or ``(n, K)`` with one row per individual; or numbers.
     weights
         The same shapes, not negative; each row is divided by its sum. Equal weights by default.
     support
@@ -242,9 +242,9 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         residual = self._each(residual_anywhere, start, stop)
         counts = (share > 0) & (residual < math.inf)
         total = xp.sum(share * xp.where(counts, residual, xp.zeros_like(residual)), axis=1)
-        # The shares add up to one but for rounding, which grows with the logarithms.
-        everybody = xp.sum(share, axis=1)
-        mean = total / xp.where(gone, xp.ones_like(everybody), everybody)
+        # The shares add up to one except for rounding, which grows with the logarithms.
+        whole = xp.sum(share, axis=1)
+        mean = total / xp.where(gone, xp.ones_like(whole), whole)
         # Infinite only now: a zero gradient times an infinite factor would not be zero.
         endless = xp.any((share > 0) & (residual == math.inf), axis=1)
         return xp.where(endless, xp.full_like(mean, math.inf), mean)
@@ -353,8 +353,8 @@ def _same_shape(columns: dict[str, Array]) -> dict[str, Array]:
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        told = ", ".join(f"{name} {shape}" for name, shape in zip(columns, shapes, strict=True))
-        raise ParameterError(f"parameters must have one shape (n, K), but they differ: {told}.") from None
+        shown = ", ".join(f"{name} {shape}" for name, shape in zip(columns, shapes, strict=True))
+        raise ParameterError(f"parameters must have one shape (n, K), but they differ: {shown}.") from None
     if shape[1] == 0:
         raise ParameterError("a mixture needs at least one component, but got none.")
     xp = namespace(next(iter(columns.values())))

@@ -126,8 +126,8 @@ def _broadcast(columns: dict[str, Array]) -> dict[str, Array]:
     lengths = {name: column.shape[0] for name, column in columns.items()}
     different = sorted(set(lengths.values()) - {1})
     if len(different) > 1:
-        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise ParameterError(f"parameters must have one length, but they differ: {told}.")
+        shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ParameterError(f"parameters must have one length, but they differ: {shown}.")
     n = different[0] if different else 1
     return {
         name: namespace(column).broadcast_to(column, (n, 1)) if column.shape[0] != n else column

@@ -245,7 +245,7 @@ class QuantileKnots(SurvivalDistribution):
         density = xp.where(jump, xp.zeros_like(masses), masses / xp.where(jump, xp.ones_like(widths), widths))
         has_jump = xp.any(jumps > 0, axis=1, keepdims=True)
         height = xp.where(has_jump, jumps, density)
-        # The first of those as high but for rounding: the stretch below the first quantile may copy the next one.
+        # The first of those as high except for rounding: the stretch below the first quantile may copy the next one.
         highest = height >= (1 - 1e-9) * xp.max(height, axis=1, keepdims=True)
         index = xp.argmax(xp.astype(highest, xp.int64), axis=1)[:, None]
         return (pick(self.values, index) + pick(self.values, index + 1)) / 2

@@ -41,7 +41,7 @@ class Step(SurvivalDistribution):
         Survival from each time on: ``(m,)`` for one individual, or ``(n, m)``; must not rise.
     tail
         What is assumed after the last time: ``"hold"`` keeps survival at its last value for ever (the mean
-        is infinite unless that is 0); ``"drop"`` lets everybody have the event at the last time.
+        is infinite unless that is 0); ``"drop"``: all events have come by the last time.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Weibull(Parametric):
     Parameters
     ----------
     scale
-        Time by which 63 % have had the event.
+        Time by which the event has come with probability 63 %.
     shape
         Below 1 the hazard falls, above 1 it rises, 1 is the exponential distribution.
 
@@ -87,7 +87,7 @@ class Weibull(Parametric):
         late = gammaincc(order, near) - gammaincc(order, h_stop)
         between = xp.where(gammainc(order, near) < 0.5, early, late)
         value = self._mean() * between * xp.exp(near)
-        # So early that the cumulative hazard is lost in rounding, everybody is still event-free.
+        # So early that the cumulative hazard is lost in rounding, survival is 1.
         value = xp.where(self._log_hazard_integral(stop)[0] < -40.0, stop - start, value)
         return self._or_by_quadrature(value, ~((h < _FAR) & xp.isfinite(value)), start, stop)
 
@@ -118,7 +118,7 @@ class Weibull(Parametric):
         early = xp.clip(lower, 0.0, None)
         h = -self._log_survival(early)
         before = early - 2 * mean * gammainc(order, h) + squared * gammainc(order, 2 * h)
-        # Where hardly anybody has had the event the three parts cancel.
+        # Where survival is near 1 the three parts cancel.
         few = h < 0.1
         if bool(few.any()):
             before = xp.where(few, numeric.lower_integral(self, lambda _, f: f**2, self._cdf, early), before)

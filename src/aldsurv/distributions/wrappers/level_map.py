@@ -133,7 +133,7 @@ class LevelMap:
         secant, risen = height / width, inside - low
         bend = risen * (first + last - 2 * secant)
         a, b, c = height * (secant - first) + bend, height * first - bend, -secant * risen
-        # The root in [0, 1], in the form that does not subtract; the discriminant is positive but for rounding.
+        # The root in [0, 1], in the form that does not subtract; the discriminant is positive except for rounding.
         share = 2 * c / (-b - xp.sqrt(xp.clip(b**2 - 4 * a * c, 0.0, None)))
         moved = start + xp.clip(share, 0.0, 1.0) * width - inside
         moved = xp.where(odds > float(self.values[-1]), xp.full_like(moved, float(ends[1])), moved)

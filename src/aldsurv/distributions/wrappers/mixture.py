@@ -154,16 +154,16 @@ class Mixture(SurvivalDistribution):
         gone = log_survival == -math.inf
         reference = xp.where(gone, xp.zeros_like(log_survival), log_survival)
         total: Array = 0.0
-        everybody: Array = 0.0
+        whole: Array = 0.0
         for k, part in enumerate(self.components):
             # Who is still event-free at the start mixes anew: components that live longer weigh more.
             weight = self.weights[:, k : k + 1]
             share = weight * xp.exp(part._log_survival(start) - reference)
             residual = residual_anywhere(part, start, stop)
             total = total + share * xp.where(share > 0, residual, xp.zeros_like(residual))
-            everybody = everybody + share
-        # The shares add up to one but for rounding, which grows with the logarithms.
-        return total / xp.where(gone, xp.ones_like(everybody), everybody)
+            whole = whole + share
+        # The shares add up to one except for rounding, which grows with the logarithms.
+        return total / xp.where(gone, xp.ones_like(whole), whole)
 
     def _mean(self) -> Array:
         return self._sum(lambda part: part._mean())

@@ -45,7 +45,7 @@ class ProportionalHazards(SurvivalDistribution):
         Grid (m,), strictly increasing; with strata, their grids one after the other.
     log_cumulative
         Logarithm of H0 from each time on: ``(m,)``, or ``(m, members)``; must not fall. It may be -inf, before any
-        event, and inf, where nobody is left.
+        event, and inf, where survival is 0.
     log_risk
         Of each row: ``(n,)``, or ``(n, members)``. Survival is then the mean of the members'.
     sizes

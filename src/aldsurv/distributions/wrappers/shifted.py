@@ -25,7 +25,7 @@ class Shifted(SurvivalDistribution):
     base
         Any distribution.
     offset
-        A number, or one a row.
+        A number, or one per row.
     """
 
     base: SurvivalDistribution

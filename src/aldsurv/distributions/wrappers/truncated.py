@@ -49,7 +49,7 @@ class Truncated(SurvivalDistribution):
     def _log_density(self, t: Array) -> Array:
         xp = namespace(t)
         inside = xp.maximum(t, self._since)
-        # Hazard times survival since then: beyond what logarithms can hold, and where nobody is left, the plain ratio.
+        # Hazard times survival since then; where survival is 0 in float64, the ratio of density and survival.
         gone = self._base._log_survival(inside) == -math.inf
         safe = xp.where(gone, self._since, inside)
         density = self._base._log_hazard(safe) + self._base._log_survival_ratio(safe, self._since)
@@ -104,7 +104,7 @@ class LeftTruncated(Truncated):
     base
         The distribution before anything was known.
     since
-        A number, or one a row.
+        A number, or one per row.
     """
 
     base: SurvivalDistribution

@@ -43,7 +43,7 @@ class RowLosses(ABC):
     Attributes
     ----------
     outputs
-        How many numbers a row the likelihood needs.
+        How many numbers per row the likelihood needs.
     boosted
         How many of them, the first ones, depend on covariates; the others are constants.
     """
@@ -122,7 +122,7 @@ class RowLosses(ABC):
 
 @final
 class AldRows(RowLosses):
-    """One asymmetric Laplace distribution a row: θ, log σ and log κ, all of which depend on covariates.
+    """One asymmetric Laplace distribution per row: θ, log σ and log κ, all of which depend on covariates.
 
     Parameters
     ----------

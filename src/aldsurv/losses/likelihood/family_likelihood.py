@@ -40,9 +40,9 @@ def likelihood_objective(
     links
         For each of its parameters the link from the network's output; None for those that the family declares.
     data
-        The rows; their weights are the loop's business.
+        The rows; weights come with each batch.
     unit
-        How many of the user's units of time one unit of `data` has, a number or one a row. The loss is that of the
+        How many of the user's units of time one unit of `data` has, a number or one per row. The loss is that of the
         user's times: a density is per unit of time.
     device
         Where the tensors live.

@@ -45,11 +45,11 @@ def mixture_objective(
     support
         Where the times lie.
     data
-        The rows; their weights are the loop's business.
+        The rows; weights come with each batch.
     least_scale
-        What the scale of every component is above, a number or one a row.
+        What the scale of every component is above, a number or one per row.
     unit
-        How many of the user's units of time one unit of `data` has, a number or one a row.
+        How many of the user's units of time one unit of `data` has, a number or one per row.
     device
         Where the tensors live.
     """
@@ -65,7 +65,7 @@ def mixture_objective(
 
 @final
 class _MixtureLikelihood(ClosedFormObjective):
-    """Exact, right- and, but for support positive, left-censored rows, by the closed form."""
+    """Exact, right- and, except with support positive, left-censored rows, by the closed form."""
 
     start_steps: ClassVar[int] = _START_STEPS
 

@@ -1,4 +1,4 @@
-"""How finely times are told apart: what a component of a mixture must not be narrower than."""
+"""How finely times are resolved: what a component of a mixture must not be narrower than."""
 
 from __future__ import annotations
 

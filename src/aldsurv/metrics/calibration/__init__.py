@@ -1,1 +1,1 @@
-"""Whether predicted probabilities come true as often as they say."""
+"""Calibration: at all levels, at one time, on average, by group and for each individual."""

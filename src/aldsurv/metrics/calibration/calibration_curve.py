@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.metrics.checked_arguments import FloatArray
@@ -15,7 +16,7 @@ _TINY = 1e-10
 _KNOTS = (0.1, 0.5, 0.9)
 _ITERATIONS = 50
 _TOLERANCE = 1e-9
-# Logarithm of a ratio of hazards that no data can tell from infinity, and whose exponential is still finite.
+# Logarithm of a ratio of hazards that no data can distinguish from infinity, and whose exponential is still finite.
 _LARGEST = 300.0
 
 
@@ -66,7 +67,7 @@ def _fit(data: SurvivalData, covariates: FloatArray) -> FloatArray | None:
     counts exactly as two rows.
     """
     ends, event = _stretch_ends(data.time), data.event
-    weight, own = data.weights[event], covariates[event]
+    weight, of_events = data.weights[event], covariates[event]
     products = covariates[:, :, None] * covariates[:, None, :]
 
     def likelihood(slope: FloatArray) -> tuple[float, FloatArray]:
@@ -74,7 +75,7 @@ def _fit(data: SurvivalData, covariates: FloatArray) -> FloatArray | None:
         # Any constant cancels; this one keeps the exponentials finite.
         relative = data.weights * np.exp(score - score.max())
         sums = np.cumsum(relative)[ends][event]
-        return float(weight @ (own @ slope - score.max() - np.log(sums))), relative
+        return float(weight @ (of_events @ slope - score.max() - np.log(sums))), relative
 
     slope = np.zeros(covariates.shape[1])
     value, relative = likelihood(slope)
@@ -82,7 +83,7 @@ def _fit(data: SurvivalData, covariates: FloatArray) -> FloatArray | None:
         total = np.cumsum(relative)[ends][event]
         mean = np.cumsum(relative[:, None] * covariates, axis=0)[ends][event] / total[:, None]
         square = np.cumsum(relative[:, None, None] * products, axis=0)[ends][event] / total[:, None, None]
-        gradient = weight @ (own - mean)
+        gradient = weight @ (of_events - mean)
         curvature = np.tensordot(weight, square - mean[:, :, None] * mean[:, None, :], axes=1)
         if np.linalg.cond(curvature) > 1e12:
             return None
@@ -101,7 +102,7 @@ def _fit(data: SurvivalData, covariates: FloatArray) -> FloatArray | None:
     return None
 
 
-def _stretch_ends(time: FloatArray) -> FloatArray:
+def _stretch_ends(time: FloatArray) -> NDArray[np.intp]:
     """Index of the last row of the same time, for rows in order of time."""
     last = np.append(np.flatnonzero(time[1:] != time[:-1]), time.size - 1)
     return last[np.searchsorted(last, np.arange(time.size))]

@@ -91,7 +91,7 @@ def km_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, horiz
     rows = without_delayed_entry(matched_data(predicted, data), "km_calibration")
     if horizon is not None:
         checked_time(horizon, "horizon")
-    _ = rows.time  # raises for rows that have no such time, of whatever weight
+    _ = rows.time  # raises for rows that are neither exact nor right-censored, even of weight 0
     if rows.total_weight == 0:
         return undefined("km_calibration", "no row has a positive weight")
     curve = kaplan_meier(rows)
@@ -117,7 +117,7 @@ def _squared_distance(predicted: SurvivalDistribution, weights: FloatArray, curv
     falls = curve.times[(curve.events > 0) & (curve.times > 0) & (curve.times <= until)]
     if falls.size > _PLACES:
         falls = falls[np.linspace(0, falls.size - 1, _PLACES).astype(np.intp)]
-    # Both curves may fall at the times of events: what holds up to one is their value just before it.
+    # Both curves may fall at the times of events: up to a time the value just before it holds.
     before = np.nextafter(falls, 0.0)
     places = np.unique(np.concatenate([np.linspace(0.0, until, _PLACES), falls, before]))
     apart = mean_survival(predicted, weights, places) - curve.survival_at(places)

@@ -61,7 +61,7 @@ def calibration_by_group(
 
     A prediction can be right on average and wrong for everyone: too early for one group, too late for another. Small
     groups scatter: CensDcal of n uncensored rows is ``90/n`` on average even if the prediction is right. The worst
-    group is that with the largest CensDcal beyond what it would have by chance (`censored_d_calibration_by_chance`),
+    group is that with the largest CensDcal beyond its value by chance (`censored_d_calibration_by_chance`),
     among those of `least` rows or more that are off by more than chance explains: whose p-value is below 0.05 over
     the number of such groups. Where none is, it is the largest of all, and its p-value says that it need not mean
     anything.
@@ -80,7 +80,7 @@ def calibration_by_group(
     least
         Rows that a group needs to be named the worst.
     point
-        What stands for a distribution in Harrell's C.
+        Time that represents a distribution in Harrell's C.
 
     Examples
     --------

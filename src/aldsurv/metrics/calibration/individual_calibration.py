@@ -1,4 +1,4 @@
-"""Calibration on average, in the worst group, and of each individual where the truth is known."""
+"""Calibration on average, in the worst group, and of each individual of simulated data."""
 
 from __future__ import annotations
 

@@ -32,11 +32,10 @@ def interval_coverage(predicted: SurvivalDistribution, data: SurvivalData, *, le
 
     The interval runs from the ``(1 - level)/2`` to the ``(1 + level)/2`` quantile, ends included; after delayed entry
     at a, of the distribution of those event-free at a. An event is in it or not; one at 0 counts as censored, at or
-    before the smallest time above 0, as in training. Of a censored row only
-    ``(lower, upper]`` is known; it counts
+    before the smallest time above 0, as in training. Of a censored row only ``(lower, upper]`` is observed; it counts
 
-    - in `coverage`, the predicted probability of the interval given what is known: this pulls towards `level`, the more
-      so the heavier the censoring;
+    - in `coverage`, the predicted probability of the interval given ``(lower, upper]``: this pulls towards `level`, the
+      more so the heavier the censoring;
     - in `lower`, 1 if all of ``(lower, upper]`` is in the interval, else 0; in `upper`, 1 if some of it is. Whatever
       the event times were, the share of those in their interval is between these two.
 

@@ -1,1 +1,1 @@
-"""Whether predictions put rows in the order of their events."""
+"""Discrimination: concordance indices and the time-dependent AUC."""

@@ -34,7 +34,7 @@ def concordance_harrell(predicted: Prediction, data: SurvivalData, *, point: Poi
     data
         Exact and right-censored rows.
     point
-        What stands for a distribution, as in `point_estimate`.
+        Time that represents a distribution, as in `point_estimate`.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def concordance_uno(
     predicted, data, point
         As in `concordance_harrell`.
     train
-        Rows to estimate the censoring from; their weights and delayed entries are heeded.
+        Rows to estimate the censoring from; their weights and delayed entries count.
     tau
         Only events before this time begin a pair; later rows still are their later half. None: the largest
         training time at which G is positive.

@@ -63,7 +63,7 @@ def cumulative_dynamic_auc(
         Times (m,), in any order. NaN, with a warning, where there is no case or no control, where no training
         row reaches, or where G is 0; the mean is that of the others.
     train
-        Rows to estimate the censoring from; their weights and delayed entries are heeded.
+        Rows to estimate the censoring from; their weights and delayed entries count.
     ties
         Weight of a case at whose time others are censored, as in `brier_score`: ``"scikit-survival"`` for ``1/G(y)``.
 

@@ -1,1 +1,1 @@
-"""How far predictions are from what was observed."""
+"""Errors and scores: absolute error, Brier scores, log-likelihood, continuous ranked probability score."""

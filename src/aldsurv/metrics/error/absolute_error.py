@@ -1,4 +1,4 @@
-"""How far predicted times are from true ones."""
+"""Mean absolute error of predicted times."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def mean_absolute_error(
     data
         The same rows as observed.
     point
-        What stands for a distribution, as in `point_estimate`.
+        Time that represents a distribution, as in `point_estimate`.
     truth
         True times (n,) to compare with, such as the mean of each row where the data were simulated. None: the
         observed times of the uncensored rows, which are earlier than those of all rows: the more censoring,
         the more the error favours predictions that are too early.
     unit
-        What the error is divided by, such as the standard deviation of the times.
+        Divisor of the error, such as the standard deviation of the times.
 
     Examples
     --------

@@ -42,9 +42,9 @@ def brier_score(
     times
         Times (m,), in any order.
     train
-        Rows to estimate the censoring from; their weights and delayed entries are heeded.
+        Rows to estimate the censoring from; their weights and delayed entries count.
     ties
-        What an event is weighted by where others are censored at its time. ``"events_first"``: ``1/G(y-)``, by which
+        Weight of an event where others are censored at its time. ``"events_first"``: ``1/G(y-)``, by which
         no prediction beats the true one on average. ``"scikit-survival"``: ``1/G(y)``, the number that
         scikit-survival gives. Without such ties both are the same.
 
@@ -97,7 +97,7 @@ def integrated_brier_score(
     times
         Grid (m,), strictly increasing. None: 100 points from the 0.1 to the 0.9 quantile of the training times, of
         which each counts with its weight.
-        A grid that runs beyond what `brier_score` can estimate is cut off there, and a warning says where.
+        Times at which `brier_score` has no estimate are left out, and a warning says where the grid ends.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _score(
         waiting = (time[rows] > times).astype(np.float64)
         error = (as_numbers(predicted[rows].survival(times)) - waiting) ** 2
         waiting *= error
-        # What is left is exactly 0 where a row is still waiting.
+        # Exactly 0 where a row is still waiting.
         error -= waiting
         present += weight[rows] @ waiting
         past += seen[rows] @ error

@@ -52,7 +52,7 @@ def brier_skill_score(
     # Only the values at the grid matter: the whole curve for each row would be as large as rows times training rows.
     marginal = np.broadcast_to(curve.survival_at(grid), (len(predicted), grid.size))
     with warnings.catch_warnings():
-        # The score of the prediction has already said what is cut off.
+        # The score of the prediction has already warned of times that are cut off.
         warnings.simplefilter("ignore", UserWarning)
         unskilled = integrated_brier_score(Step(grid, marginal), data, train=train, times=grid, ties=ties)
     if unskilled == 0:

@@ -1,4 +1,4 @@
-"""How far predicted times are from the event times that censored rows may have had."""
+"""Mean absolute error with an estimate of the event times of censored rows: margin and pseudo-observations."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def mean_absolute_error_margin(
 
     That guess for a row censored at c is the mean event time after c by the Kaplan-Meier curve of the training rows,
     ``c + ∫_c S/S(c)``, and it counts ``1 - S(c)``: the earlier a row is censored, the less it says (Haider et al.
-    2020). An event counts 1; the sum is divided by the sum of what the rows count.
+    2020). An event counts 1; the sum is divided by the total count.
 
     After the last training time, where the curve may not have come down to 0, it is continued by the straight line
-    from ``(0, 1)`` through its end, down to 0. A row censored later than that counts with its own time.
+    from ``(0, 1)`` through its end, down to 0. A row censored later than that counts with its censoring time.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ def mean_absolute_error_margin(
     data
         Exact and right-censored rows; weights multiply.
     train
-        Rows of the curve; their weights and delayed entries are heeded.
+        Rows of the curve; their weights and delayed entries count.
     point
-        What stands for a distribution, as in `point_estimate`.
+        Time that represents a distribution, as in `point_estimate`.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class _Area:
         """Mean of the event times after each time; the time itself where none is left."""
         level = self.survival(time)
         after = self.areas[-1] - self.until(time, self.levels, self.areas) + _tail(self.last, self.level)
-        # Beyond the end what is left is a triangle below the line.
+        # Beyond the end the remaining area is a triangle below the line.
         triangle = level**2 * self.last / (2 * (1 - self.level))
         after = np.where(time <= self.last, after, triangle)
         return time + np.divide(after, level, out=np.zeros(time.shape), where=level > 0)

@@ -78,7 +78,7 @@ def bounded_log_likelihood(
 
 
 def log_likelihood_rows(predicted: SurvivalDistribution, data: SurvivalData) -> FloatArray:
-    """Log-likelihood of each row (n,), whatever its weight; an event at 0 is an early one."""
+    """Log-likelihood of each row (n,), whatever its weight; an event at 0 counts as an early one."""
     rows = with_zero_as_early(data)
     unweighted = SurvivalData.interval(rows.lower, rows.upper, entry=rows.entry)
     return as_numbers(predicted.log_likelihood(unweighted))

@@ -88,7 +88,7 @@ def bootstrap(
     A resample is further from any ideal than the rows are: replicates of a distance that cannot be negative, like
     CensDcal, lie mostly above the value. For the distances of calibration among the named metrics (and for p-values,
     which move down) the replicates are therefore shifted by their bias, their mean less the value, and limits
-    beyond what is possible are cut. For any other metric this is done where the limits would leave the value out: an
+    beyond the possible values are cut. For any other metric this is done where the limits would leave the value out: an
     interval always holds its value.
 
     Parameters

@@ -1,7 +1,7 @@
 """Metrics as functions of how often each row counts: a resample of rows is a vector of counts.
 
-To count a row k times and to give it k times its weight is the same for a metric that heeds weights. So all that
-depends on the prediction is computed once, and a replicate needs only sums over the rows.
+To count a row k times and to give it k times its weight is the same for a weighted metric. So all that depends on the
+prediction is computed once, and a replicate needs only sums over the rows.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def _by_uno(
 
 
 def _by_pairs(pairs: PairOrder, importance: FloatArray, weight: FloatArray) -> ByCounts:
-    """The order of the rows stays, whatever they count."""
+    """The order of the rows does not depend on their counts."""
     return lambda counts: pairs.shares(importance, (counts * weight)[:, pairs.rows])[:, None]
 
 

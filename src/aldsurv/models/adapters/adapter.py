@@ -15,12 +15,11 @@ from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, MissingDependencyError, ModelFileError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.fitted_state import set_columns, set_fitted_state
+from aldsurv.models.fitted_state import FittedState, set_columns, set_fitted_state
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT
 from aldsurv.models.training_rows import distinct_times, require_events, require_same_count, thinned
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from typing_extensions import Self
 
 __all__ = ["PeerSurvival", "library_options"]
@@ -98,8 +97,8 @@ class PeerSurvival(SurvivalEstimator):
         return self
 
     @abstractmethod
-    def _learn(self, x: NDArray[np.float32], data: SurvivalData) -> DataclassInstance:
-        """What the library learned: a frozen dataclass, its fields the fitted attributes without the underscore."""
+    def _learn(self, x: NDArray[np.float32], data: SurvivalData) -> FittedState:
+        """What the library learned."""
 
     def _numbers(self, X: Any) -> NDArray[np.float32]:
         self._require_fitted()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.families.step import Step
 from aldsurv.models.adapters.adapter import PeerSurvival, library_options
+from aldsurv.models.fitted_state import FittedState
 
 __all__ = ["ForestPeer", "GradientBoostingPeer"]
 
@@ -22,7 +23,7 @@ FloatArray = NDArray[np.float64]
 
 @final
 @dataclass(frozen=True)
-class FittedEnsemble:
+class FittedEnsemble(FittedState):
     """The library's fitted object."""
 
     fitted: Any

@@ -17,6 +17,7 @@ from aldsurv.distributions.families.log_normal import LogNormal
 from aldsurv.distributions.families.weibull import Weibull
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.models.adapters.adapter import PeerSurvival, library_options
+from aldsurv.models.fitted_state import FittedState
 from aldsurv.models.linear.aft import location_and_scale, rows_with_information
 from aldsurv.models.linear.aft_likelihood import SmallestExtreme, Standard, StandardNormal
 from aldsurv.models.neural.fitting.preparation import member_seeds, split_for_members
@@ -33,7 +34,7 @@ _LARGEST_LOG = 300.0
 
 
 @dataclass(frozen=True)
-class Boosted:
+class Boosted(FittedState):
     """What XGBoost learned.
 
     Attributes

@@ -43,13 +43,13 @@ class Standard(ABC):
 
     def log_probability(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """``log P(low < Z ≤ high)``, by the smaller of the two tails."""
-        found = np.empty_like(low)
+        log_probability = np.empty_like(low)
         late = low > 0
         near, far = self.log_survival(low[late]), self.log_survival(high[late])
-        found[late] = near + _log1mexp(far - near)
+        log_probability[late] = near + _log1mexp(far - near)
         near, far = self.log_cdf(high[~late]), self.log_cdf(low[~late])
-        found[~late] = near + _log1mexp(far - near)
-        return found
+        log_probability[~late] = near + _log1mexp(far - near)
+        return log_probability
 
 
 @final

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import UnknownNameError
+from aldsurv.quoting import quoted, suggest_names
 
 __all__ = ["Coefficient", "CoefficientTable"]
 
@@ -98,9 +98,8 @@ class CoefficientTable:
     def __getitem__(self, line: str | int) -> Coefficient:
         if isinstance(line, str):
             if line not in self.names:
-                near = get_close_matches(line, self.names, n=1)
-                hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(self.names)}."
-                raise UnknownNameError(f"no coefficient is named {line!r}. {hint}")
+                hint = suggest_names(line, self.names, most=1)
+                raise UnknownNameError(f"no coefficient is named {quoted(line)}. {hint}")
             line = self.names.index(line)
         return list(self)[line]
 

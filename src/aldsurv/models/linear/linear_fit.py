@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from aldsurv.checks import listed
 from aldsurv.errors import DataError, FitWarning
+from aldsurv.models.fitted_state import FittedState
 from aldsurv.models.linear.dependent_columns import independent_columns, rank_of_rows
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
 from aldsurv.quoting import quoted
@@ -51,7 +52,7 @@ class Penalty(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearFit:
+class LinearFit(FittedState):
     """What a linear model learns: parameters of all columns, 0 where a column was dropped.
 
     Attributes

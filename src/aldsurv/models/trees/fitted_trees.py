@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.features import Features
 from aldsurv.models.file_entries import LARGEST_NUMBER, finite_floats, require
+from aldsurv.models.fitted_state import FittedState
 from aldsurv.models.training_rows import TrainedOn
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.tree_arrays import Trees
@@ -26,7 +27,7 @@ _ARRAYS = ("start", "units", "gain", "validation_loss", "times")
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedTrees:
+class FittedTrees(FittedState):
     """The trees of all members, and what turns their sums into distributions.
 
     Attributes

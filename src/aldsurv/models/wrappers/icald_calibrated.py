@@ -19,7 +19,7 @@ from aldsurv.distributions.wrappers.corrected import flat_mixture
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import require
-from aldsurv.models.fitted_state import set_fitted_state
+from aldsurv.models.fitted_state import FittedState, set_fitted_state
 from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.neural.fitting.preparation import member_seeds, time_unit
 from aldsurv.models.neural.level_settings import LEVEL_CONSTRAINTS
@@ -47,7 +47,7 @@ _TRAINING: dict[str, Any] = {"optimizer": "adamw", "batch_size": "auto", "weight
 
 @final
 @dataclass(frozen=True)
-class Correction:
+class Correction(FittedState):
     """What is learned about the levels of the model within.
 
     Attributes

@@ -24,7 +24,7 @@ __all__ = ["apply_correction", "correction_network", "neutral_weights", "train_c
 
 Weights = dict[str, NDArray[np.float32]]
 
-# No factor beyond e^20: such rows are unlike any that were learned from.
+# No factor beyond e^20: such rows are unlike any training rows.
 _LARGEST_LOG = 20.0
 
 
@@ -34,7 +34,7 @@ def correction_network(inputs: int, hidden: Any) -> Architecture:
 
 
 def neutral_weights(network: Architecture, seeds: Sequence[int]) -> list[Weights]:
-    """Random weights of each member but for the outputs, which are 0: every factor is 1."""
+    """Random weights of each member, except 0 at the outputs: every factor is 1."""
     from aldsurv.training.randomness import Purpose, generator_for
 
     initial = []
@@ -72,7 +72,7 @@ def train_correction(
     settings
         Of the training loop.
     seeds
-        One a member.
+        One per member.
     unit
         How much of the user's time is one unit of the loss.
     """
@@ -119,9 +119,13 @@ def apply_correction(
     raw = np.clip(forward(network, weights, x, levels), -_LARGEST_LOG, _LARGEST_LOG)
     n, components = base.theta.shape
     parts = []
-    for own in raw:
+    for outputs in raw:
         columns = corrected(
-            base.theta[:, None, :], base.sigma[:, None, :], base.kappa[:, None, :], own, support=SUPPORTS[base.support]
+            base.theta[:, None, :],
+            base.sigma[:, None, :],
+            base.kappa[:, None, :],
+            outputs,
+            support=SUPPORTS[base.support],
         )
         theta, sigma, kappa = (column.reshape(n, nodes * components) for column in columns)
         weight = (base.weights[:, None, :] * shares[:, None]).reshape(n, nodes * components)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from metrics.definitions import simulated
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace
@@ -22,7 +23,6 @@ from aldsurv.metrics.error.censored_error import mean_absolute_error_margin, mea
 from aldsurv.metrics.error.ranked_probability import crps, survival_crps
 from aldsurv.metrics.evaluation import evaluate
 from aldsurv.registry import METRICS
-from metrics.definitions import simulated
 
 
 def repeated(data: SurvivalData, copies: np.ndarray) -> tuple[SurvivalData, SurvivalData, np.ndarray]:
