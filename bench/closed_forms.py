@@ -1,8 +1,8 @@
 """What the slopes of a loss in closed form buy over torch's automatic differentiation in the same training loop.
 
-``python -m bench.closed_forms`` fits each model that has such slopes as it is and with the loss differentiated by torch,
-by turns in one process and on one thread. It prints seconds of the processor and ratios to them; ``--write`` puts the
-table into docs/performance.md. What pays less than 1.5 should go.
+``python -m bench.closed_forms`` fits each model that has such slopes as it is and with the loss left to torch, by turns in
+one process and on one thread. It prints seconds of the processor and ratios to them; ``--write`` puts the table into
+docs/performance.md. What pays less than 1.5 should go.
 """
 
 from __future__ import annotations
