@@ -1,8 +1,8 @@
 """What the slopes of a loss in closed form buy over torch's automatic differentiation in the same training loop.
 
-``python -m bench.closed_forms`` fits each model that has such slopes as it is and with the loss left to torch, by turns in
-one process and on one thread. It prints seconds of the processor and ratios to them; ``--write`` puts the table into
-docs/performance.md. What pays less than 1.5 should go.
+``python -m bench.closed_forms`` fits each model that has such slopes as it is and with the loss left to torch, by turns
+in one process and on one thread. It prints seconds of the processor and ratios to them; ``--write`` puts the table
+into docs/performance.md. What pays less than 1.5 should go.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from aldsurv import models
+from aldsurv import SurvivalData, models
 from aldsurv.losses import cox_loss, deephit_loss
 from aldsurv.losses.likelihood import ald_slopes, family_likelihood, mixture_likelihood, mixture_slopes
 
@@ -43,7 +43,8 @@ class _Mixture:
 
 
 def _cox(self: Any, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
-    return cox_loss.cox_losses(raw[..., 0], fields[0], fields[1], weight, entry=None, ties=self._ties)
+    entry = fields[2] if len(fields) > 2 else None
+    return cox_loss.cox_losses(raw[..., 0], fields[0], fields[1], weight, entry=entry, ties=self._ties)
 
 
 def _deephit(
@@ -96,7 +97,9 @@ CASES = {
     ),
 }
 for _recipe in ("default", "paper"):
-    CASES["DeepSurv", _recipe] = Case("cox_slopes", models.DeepSurv, cox_loss._Cox, (cox_loss._Cox, "losses", _cox))
+    CASES["DeepSurv, delayed entry", _recipe] = CASES["DeepSurv", _recipe] = Case(
+        "cox_slopes", models.DeepSurv, cox_loss._Cox, (cox_loss._Cox, "losses", _cox)
+    )
     CASES["DeepHit", _recipe] = Case(
         "deephit_slopes", models.DeepHit, deephit_loss._DeepHit, (deephit_loss, "deephit_loss", _deephit)
     )
@@ -112,13 +115,14 @@ def loss_by_torch(case: Case) -> Iterator[None]:
         yield
 
 
-def rows() -> tuple[Any, Any]:
-    """Covariates, and times with their events."""
+def rows() -> tuple[Any, SurvivalData, SurvivalData]:
+    """Covariates, times with their events, and the same with delayed entry."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(ROWS, COLUMNS))
     time = np.exp(x[:, 0] + 0.5 * x[:, 1] ** 2 + rng.normal(size=ROWS)).round(3) + 0.001
     censored = rng.exponential(np.quantile(time, 0.8), ROWS).round(3) + 0.001
-    return x, (np.minimum(time, censored), time <= censored)
+    seen, event = np.minimum(time, censored), time <= censored
+    return x, SurvivalData.right(seen, event), SurvivalData.right(seen, event, entry=seen * rng.uniform(0, 1, ROWS))
 
 
 def seconds(case: Case, recipe: str, x: Any, y: Any, rounds: int) -> tuple[list[float], list[float], float]:
@@ -141,10 +145,11 @@ def seconds(case: Case, recipe: str, x: Any, y: Any, rounds: int) -> tuple[list[
 
 def table(rounds: int) -> str:
     """Medians of the seconds, and of their ratios to the way it is, round by round."""
-    x, y = rows()
+    x, y, delayed = rows()
     lines = ["| model | slopes | seconds | by torch | largest difference |", "| --- | --- | --: | --: | --: |"]
     for (name, recipe), case in CASES.items():
-        by_hand, by_torch, apart = seconds(case, recipe, x, y, rounds)
+        target = delayed if "entry" in name else y
+        by_hand, by_torch, apart = seconds(case, recipe, x, target, rounds)
         ratio = float(np.median(np.array(by_torch) / np.array(by_hand)))
         cells = f"{np.median(by_hand):.2f} | {ratio:.2f} | {apart:.0e}"
         lines.append(f"| {name}, {recipe} | `{case.slopes}` | {cells} |")
