@@ -159,7 +159,7 @@ def _group_values(group: str, table: Table, path: str, columns: OutcomeColumns) 
     return whole[group]
 
 
-def _facts(report: ModelReport, page: Path) -> dict[str, Any]:
+def _facts(report: ModelReport, page: Path) -> dict[str, object]:
     """The numbers on the page, as JSON has them."""
     findings, data = report.findings, report.subject.data
     return {
