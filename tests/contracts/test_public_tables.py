@@ -26,7 +26,7 @@ def may_refuse(model: str, table: str) -> str | None:
     if table == "no_events":
         return "no event was observed"
     if table == "dates":
-        return "holds the date"
+        return "this is the date"
     if table in INTERVALS and model in EXACT_ONLY:
         return "interval-censor"
     if table == "heart_transplants" and model == "cqrnn":

@@ -58,7 +58,7 @@ def test_every_model_declares_a_space_of_its_parameters(name: str) -> None:
         for value in ends:
             model = kind(**{key: value})
             if isinstance(model, NeuralSurvival):
-                assert model.settings().to_dict()[key] == value
+                assert getattr(model.settings(), key) == value
             model.check_parameters()
 
 

@@ -107,7 +107,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def _from_file(
         cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
     ) -> SurvivalEstimator:
-        """The estimator of a file, whose entries and arrays are checked as those of a stranger."""
+        """The estimator of a file, whose entries and arrays are validated as untrusted input."""
 
     def save(self, path: Any) -> Path:
         """Write the fitted model to one file (safetensors with a JSON header), for `aldsurv.load`.
@@ -133,7 +133,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             self.trained_on_ = replace(self.trained_on_, outcome=dict(columns))
 
     def predict_time(self, X: Any) -> FloatArray:
-        """One time a row: the summary of the distribution named by the parameter `point`."""
+        """One time per row: the summary of the distribution named by the parameter `point`."""
         return self._summarised(self.predict_distribution(X), self.error_point_)
 
     def predict(self, X: Any) -> FloatArray:
@@ -219,7 +219,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members.
 
-        As if a further member were to be predicted; a model that knows by what its members differ may know better.
+        As for the prediction of a further member; models whose members hold out known shares of rows override it.
         """
         return float(np.sqrt(1 + 1 / self.n_members))
 
@@ -247,8 +247,8 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             ``lower`` and ``upper``, each as ``predict_distribution(X).survival(times)``, which lies between them.
         """
         level, members = checked_level(level), self._several_members(X)
-        own = self.predict_distribution(X)
-        return survival_band(members, own, times, level=level, stretch=self.band_stretch())
+        joint = self.predict_distribution(X)
+        return survival_band(members, joint, times, level=level, stretch=self.band_stretch())
 
     def predict_time_band(self, X: Any, *, point: str | None = None, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave a predicted time, as `predict_survival_band` has them.
@@ -275,9 +275,9 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         if name not in POINTS:
             raise ParameterError(f"point must be one of {', '.join(POINTS)}, but is {name!r}.")
         values = np.stack([self._summarised(one, name) for one in members])
-        own = self._summarised(self.predict_distribution(X), name)
+        joint = self._summarised(self.predict_distribution(X), name)
         most = float(self.unique_times_[-1]) if name == "restricted_mean" else np.inf
-        return time_band(values, own, level=level, stretch=self.band_stretch(), most=most)
+        return time_band(values, joint, level=level, stretch=self.band_stretch(), most=most)
 
     def predict_spread(self, X: Any, *, horizon: float | None = None) -> VarianceParts:
         """The variance of the predicted time of each row, and how much of it is disagreement between members.
@@ -351,7 +351,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
 
 
 def summarised(distribution: SurvivalDistribution, point: str, horizon: float) -> FloatArray:
-    """One time a row (n,).
+    """One time per row (n,).
 
     Parameters
     ----------
@@ -381,11 +381,11 @@ def read_target(y: Any, sample_weight: Any = None) -> SurvivalData:
     try:
         weight = np.asarray(sample_weight, np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"sample_weight must be one number a row ({len(data)},): {error}.") from None
+        raise ParameterError(f"sample_weight must be one number per row ({len(data)},): {error}.") from None
     if weight.ndim == 0:
         weight = np.full(len(data), float(weight))
     if weight.shape != (len(data),):
-        raise ParameterError(f"sample_weight must be one number a row ({len(data)},), but has shape {weight.shape}.")
+        raise ParameterError(f"sample_weight must be one number per row ({len(data)},), but has shape {weight.shape}.")
     if weight.size and not (weight * data.weights).any():
         raise ParameterError(
             "every weight is zero: no row would count",

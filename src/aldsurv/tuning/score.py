@@ -16,6 +16,7 @@ from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import NoSkillWarning, TrainingError
+from aldsurv.metrics import integrated_brier_score, log_likelihood
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.search_space import Score
@@ -99,8 +100,6 @@ def cross_validated(
 
 def held_out_score(predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData, score: Score) -> float:
     """Mean score of predictions for rows that the model did not learn from; greater is better."""
-    from aldsurv import metrics
-
     if score == "log_likelihood":
-        return float(metrics.log_likelihood(predicted, data))
-    return -float(metrics.integrated_brier_score(predicted, data, train=train))
+        return float(log_likelihood(predicted, data))
+    return -float(integrated_brier_score(predicted, data, train=train))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -32,6 +32,7 @@ from aldsurv.models.wrappers.level_correction import (
 )
 from aldsurv.models.wrappers.wrapped_survival import WrappedSurvival
 from aldsurv.networks import Architecture
+from aldsurv.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,8 +42,8 @@ __all__ = ["ICALDCalibrated"]
 _NETWORK = "correction."
 _ENTRIES = {"parameters", "inner", "features", "correction", "epochs"}
 _CLIP = 5.0
-# What is not a parameter: steps as calm as those of the models' default recipe.
-_TRAINING: dict[str, Any] = {"optimizer": "adamw", "batch_size": "auto", "weight_decay": 0.1, "clip_norm": 1.0}
+# What is not a parameter is as in the default recipe of the networks.
+_TRAINING = TrainingSettings(optimizer="adamw", batch_size="auto", weight_decay=0.1, clip_norm=1.0)
 
 
 @final
@@ -213,7 +214,9 @@ class ICALDCalibrated(WrappedSurvival):
             # An event at time 0 has no logarithm: it holds no information on the factors.
             later = np.flatnonzero(~data.event | (data.time > 0))
             x, base, data = x[later], base[later], data[later]
-        settings = {name: getattr(self, name) for name in ("learning_rate", "max_epochs", "patience")}
+        settings = replace(
+            _TRAINING, learning_rate=self.learning_rate, max_epochs=self.max_epochs, patience=self.patience
+        )
         weights, history = train_correction(
             network,
             x,
@@ -222,7 +225,7 @@ class ICALDCalibrated(WrappedSurvival):
             share=float(self.likelihood_share),
             target=self.target,
             stopping=float(self.stopping),
-            settings={**_TRAINING, **settings},
+            settings=settings,
             seeds=seeds,
             unit=unit,
         )

@@ -16,6 +16,7 @@ from aldsurv.distributions.wrappers.corrected import corrected
 from aldsurv.models.neural.fitting.preparation import split_for_members
 from aldsurv.networks import Architecture, forward
 from aldsurv.networks.level_grid import level_nodes
+from aldsurv.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from aldsurv.training.history import History
@@ -53,7 +54,7 @@ def train_correction(
     share: float,
     target: str,
     stopping: float,
-    settings: dict[str, Any],
+    settings: TrainingSettings,
     seeds: Sequence[int],
     unit: float,
 ) -> tuple[Weights, History]:
@@ -83,7 +84,6 @@ def train_correction(
     from aldsurv.training.loop import Training
     from aldsurv.training.member_network import MemberNetwork
     from aldsurv.training.randomness import Purpose, generator_for
-    from aldsurv.training.settings import TrainingSettings
 
     folds = generator_for(seeds[0], Purpose.VALIDATION)
     rows = split_for_members(data, stopping, len(seeds), folds, find_copies(x, data))
@@ -100,7 +100,7 @@ def train_correction(
         objective,
         RowSource(inputs, objective.fields, weight, rows.train),
         None if rows.validation is None else RowSource(inputs, objective.fields, weight, rows.validation),
-        TrainingSettings(**settings),
+        settings,
         seeds=seeds,
         progress=False,
     ).run()
