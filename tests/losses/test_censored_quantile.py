@@ -13,6 +13,7 @@ from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.losses.censored_quantile import (
     censored_levels,
     censored_quantile_loss,
+    losses_and_slopes,
     portnoy_weights,
 )
 from aldsurv.losses.quantile_objective import QuantileObjective
@@ -20,22 +21,6 @@ from aldsurv.nonparametric import kaplan_meier
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 rules = pytest.mark.parametrize("rule", ["nearest", "interpolated"])
-
-
-def losses_and_slopes(quantiles, time, event, y_star, levels, *, at=None, **options):
-    """Relative losses of rows and their slopes by the quantiles, from numbers and to numbers."""
-    leaf = torch.tensor(quantiles).requires_grad_()
-    given = (torch.as_tensor(np.array(column)) for column in (time, event, y_star))
-    at = None if at is None else torch.as_tensor(at)
-    rows = censored_quantile_loss(leaf, *given, levels, at=at, relative=True, **options)
-    return rows.detach().numpy(), torch.autograd.grad(rows.sum(), leaf)[0].numpy()
-
-
-def objective_and_slopes(loss, raw, fields, weight):
-    """Losses of members and their slopes by the outputs, from numbers and to numbers."""
-    leaf = torch.tensor(raw).requires_grad_()
-    losses = loss.losses(leaf, tuple(map(torch.tensor, fields)), None if weight is None else torch.tensor(weight))
-    return losses.detach().numpy(), torch.autograd.grad(losses.sum(), leaf)[0].numpy()
 
 
 def random_rows(members=2, n=30, seed=0, levels=LEVELS, crossing=True, dtype=torch.float64):
@@ -138,13 +123,10 @@ def test_slopes_in_closed_form(rule, log):
     given[0].requires_grad_()
     rows = censored_quantile_loss(given[0], given[1], event, given[2], LEVELS, rule=rule, log=log, relative=True)
     (slopes,) = torch.autograd.grad(rows.sum(), given[0])
-    theta, at, far = (tensor.detach().numpy() for tensor in given)
-    weight = portnoy_weights(LEVELS, censored_levels(theta, at, LEVELS, rule=rule, log=log), event.numpy())
-    over, beyond = theta - at[..., None], theta - far[..., None]
-    losses = weight * np.maximum(over, 0) + (1 - weight) * np.maximum(beyond, 0) - LEVELS * over
-    np.testing.assert_allclose(rows.detach(), losses.mean(-1), rtol=1e-12)
-    wanted = weight * (over > 0) + (1 - weight) * (beyond > 0) - LEVELS
-    np.testing.assert_allclose(slopes, wanted / len(LEVELS), rtol=1e-12, atol=1e-15)
+    arrays = [tensor.detach().numpy() for tensor in given]
+    found, by_hand = losses_and_slopes(arrays[0], arrays[1], event.numpy(), arrays[2], LEVELS, rule=rule, log=log)
+    np.testing.assert_allclose(found, rows.detach(), rtol=1e-12)
+    np.testing.assert_allclose(by_hand, slopes, rtol=1e-12, atol=1e-15)
 
 
 def test_interpolated_level_is_the_cdf_through_the_quantiles():
@@ -319,15 +301,12 @@ def test_objective_by_hand_and_by_autograd(rule, ordered, log, known_level, weig
     fields = tuple(field[rows] for field in loss.fields)
     expected = loss.losses(raw, fields, weight)
     (slopes,) = torch.autograd.grad(expected.sum(), raw)
-    assert expected.dtype == slopes.dtype == torch.float32
-    # Against the loss of the rows in float64.
-    quantiles = ordered_quantiles(raw.detach().double()) if ordered else raw.detach().double()
-    time, event, y_star, *level = (field.double() if field.is_floating_point() else field for field in fields)
-    options = {"rule": rule, "log": log, "at": level[0] if level else None, "relative": True}
-    rows_alone = censored_quantile_loss(quantiles, time, event, y_star, LEVELS, **options)
-    share = torch.ones(3, 33) if weight is None else weight
-    wanted = (rows_alone * share).sum(1) / share.sum(1).clamp_min(1e-30)
-    np.testing.assert_allclose(expected.detach(), wanted, rtol=1e-4, atol=1e-5)
+    found, by_hand = loss.losses_and_slopes(
+        raw.detach().numpy().copy(), [field.numpy() for field in fields], None if weight is None else weight.numpy()
+    )
+    assert found.dtype == by_hand.dtype == np.float32
+    np.testing.assert_allclose(found, expected.detach(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(by_hand, slopes, rtol=1e-4, atol=1e-7)
     if weight is not None:
         few = loss.losses(raw[1:2, :20], tuple(field[1:2, :20] for field in fields), weight[1:2, :20])
         assert few.item() == pytest.approx(expected[1].item(), rel=1e-6)
@@ -342,9 +321,9 @@ def test_a_row_has_the_same_bits_alone_and_among_others(rule):
     fields = [field.numpy()[None] for field in loss.fields]
     share = np.zeros((1, 67), np.float32)
     share[0, 4] = 1
-    value, slopes = objective_and_slopes(loss, raw, fields, share)
+    value, slopes = loss.losses_and_slopes(raw, fields, share)
     for length in (5, 7, 8, 15, 33):
-        part = objective_and_slopes(loss, raw[:, :length], [field[:, :length] for field in fields], share[:, :length])
+        part = loss.losses_and_slopes(raw[:, :length], [field[:, :length] for field in fields], share[:, :length])
         assert part[0].tobytes() == value.tobytes()
         assert part[1][0, 4].tobytes() == slopes[0, 4].tobytes()
 

@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from aldsurv.errors import ParameterError
 
-__all__ = ["RULES", "censored_levels", "censored_quantile_loss", "portnoy_weights"]
+__all__ = ["RULES", "censored_levels", "censored_quantile_loss", "losses_and_slopes", "portnoy_weights"]
 
 # How the level of a censoring time is read off predicted quantiles.
 RULES = ("nearest", "interpolated")
@@ -87,7 +88,7 @@ def censored_quantile_loss(
     weight = portnoy_weights(grid, found, event)
     y, far = time.unsqueeze(-1), y_star.unsqueeze(-1)
     below = grid * (y - quantiles)
-    parts = below + weight * torch.relu(quantiles - y) + (1 - weight) * torch.relu(quantiles - far)
+    parts = below + weight * (quantiles - y).clamp_min(0) + (1 - weight) * (quantiles - far).clamp_min(0)
     rows: Tensor = (parts if relative else parts + grid * (1 - weight) * (far - y)).mean(-1)
     return rows
 
@@ -125,3 +126,23 @@ def portnoy_weights(levels: Any, at: Any, event: Any) -> Any:
     before = xp.clip(at, None, _MOST)[..., None]
     weight = xp.clip((levels - before) / (1 - before), 0.0, None)
     return xp.where(event[..., None], 1.0, weight)
+
+
+def losses_and_slopes(
+    quantiles: NDArray[Any],
+    time: NDArray[Any],
+    event: NDArray[np.bool_],
+    y_star: NDArray[Any],
+    levels: NDArray[Any],
+    *,
+    rule: str,
+    log: bool,
+    at: NDArray[Any] | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The relative losses of `censored_quantile_loss` and their slopes by the quantiles, on numpy."""
+    found = censored_levels(quantiles, time, levels, rule=rule, log=log) if at is None else at
+    weight = portnoy_weights(levels, found, event)
+    over, far = quantiles - time[..., None], quantiles - y_star[..., None]
+    losses = weight * np.maximum(over, 0) + (1 - weight) * np.maximum(far, 0) - levels * over
+    slopes = weight * (over > 0) + (1 - weight) * (far > 0) - levels
+    return losses.mean(-1), slopes / quantiles.dtype.type(len(levels))

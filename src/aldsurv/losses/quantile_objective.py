@@ -13,18 +13,19 @@ from torch import Tensor
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.numerics.ordered_quantiles import middle_level, ordered_quantiles
 from aldsurv.errors import CensoringError, DataError
-from aldsurv.losses.censored_quantile import censored_quantile_loss
-from aldsurv.losses.objective import Objective, weighted_mean
+from aldsurv.losses.censored_quantile import censored_quantile_loss, losses_and_slopes
+from aldsurv.losses.objective import ClosedFormObjective, FloatArray, weighted_mean
 from aldsurv.nonparametric import kaplan_meier
 
 __all__ = ["QuantileObjective"]
 
+_LEAST_WEIGHT = np.float32(1e-30)
 # Share of the range of the quantiles.
 _LEAST_GAP = 1e-2
 
 
 @final
-class QuantileObjective(Objective):
+class QuantileObjective(ClosedFormObjective):
     """Mean over rows and levels of the pinball loss with Portnoy's weights, without what no quantile changes.
 
     Parameters
@@ -99,7 +100,10 @@ class QuantileObjective(Objective):
         return quantiles, np.zeros(len(quantiles))
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
-        """Loss of each member (members,), for automatic differentiation."""
+        """Loss of each member (members,)."""
+        if raw.requires_grad and raw.device.type == "cpu":
+            losses: Tensor = _ClosedForm.apply(raw, self, fields, weight)  # type: ignore[no-untyped-call]
+            return losses
         quantiles = ordered_quantiles(raw) if self._ordered else raw
         time, event, y_star, *at = fields
         levels = torch.from_numpy(self._levels).to(raw)
@@ -108,6 +112,57 @@ class QuantileObjective(Objective):
             quantiles, time, event, y_star, levels, rule=self._rule, log=self._log, at=known, relative=True
         )
         return weighted_mean(rows, weight)
+
+    def losses_and_slopes(
+        self, raw: FloatArray, fields: Sequence[NDArray[Any]], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same losses and their slopes by `raw`, on numpy."""
+        quantiles = np.asarray(ordered_quantiles(raw)) if self._ordered else raw
+        time, event, y_star, *at = fields
+        known = at[0] if at else None
+        rows, slopes = losses_and_slopes(
+            quantiles, time, event, y_star, self._levels, rule=self._rule, log=self._log, at=known
+        )
+        if self._ordered:
+            slopes = _by_outputs(raw, slopes)
+        if weight is None:
+            slopes /= np.float32(rows.shape[1])
+            return rows.mean(axis=1), slopes
+        share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
+        slopes *= share[..., None]
+        return (rows * share).sum(axis=1), slopes
+
+
+class _ClosedForm(torch.autograd.Function):
+    """Slopes by hand, not for speed: their rounding decides on which side of an event a quantile lies."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, raw: Tensor, objective: QuantileObjective, fields: tuple[Tensor, ...], weight: Tensor | None
+    ) -> Tensor:
+        columns = [field.numpy() for field in fields]
+        losses, slopes = objective.losses_and_slopes(
+            raw.detach().numpy(), columns, None if weight is None else weight.numpy()
+        )
+        ctx.save_for_backward(torch.from_numpy(slopes))
+        return torch.from_numpy(losses)
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
+        (slopes,) = ctx.saved_tensors
+        return slopes * outer[0][:, None, None], None, None, None
+
+
+def _by_outputs(raw: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Slopes by the outputs of `ordered_quantiles` from those by the quantiles."""
+    from_here = np.cumsum(slopes[..., ::-1], axis=-1)[..., ::-1]
+    whole = from_here[..., :1]
+    # A distance below the middle moves those below it down, one above the middle those above it up.
+    below = np.arange(raw.shape[-1]) <= middle_level(raw.shape[-1])
+    moved = np.where(below, from_here - whole, from_here)
+    moved /= 1 + np.exp(-raw)
+    moved[..., :1] = whole
+    return moved
 
 
 def _tensor(column: NDArray[Any], device: Any) -> Tensor:
