@@ -6,7 +6,7 @@ import numpy as np
 
 from aldsurv.columns.covariates import take_rows
 from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.models.neural.fitted_network import FittedNetwork
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.point_choice import HeldRows
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier, sampled_rows
