@@ -119,7 +119,7 @@ class ALDNetwork(ParametricNetwork):
         return _BINS if rows <= _MOST_BINNED and columns <= _MOST_BINNED_COLUMNS else 0
 
     def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
-        """The least scale of a component: how finely times are told apart."""
+        """The least scale of a component: how finely times were recorded."""
         if self.layout is None:
             return MixtureExtras()
         from aldsurv.losses.likelihood.tied_times import least_component_scale
