@@ -6,10 +6,8 @@ are appended to the file, from which an interrupted study goes on.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from aldsurv.distributions import ProportionalHazards
 from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.models import fit_together
 from aldsurv.models.neural.deepsurv import DeepSurv
+from bench.journal import complete_journal
 from bench.paper_data import REAL, Table, available
 from bench.recipes import parts
 
@@ -92,19 +91,10 @@ def table(lines: list[dict[str, Any]]) -> str:
 
 
 def main(file: Path, seeds: range, chosen: list[str]) -> None:
-    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-    done = {(line["recipe"], line["dataset"]) for line in lines}
-    for recipe in chosen or RECIPES:
-        for name in REAL:
-            if (recipe, name) in done:
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                new = results(recipe, name, seeds)
-            lines += new
-            with file.open("a", encoding="utf-8") as out:
-                out.writelines(json.dumps(line) + "\n" for line in new)
-    print(table(lines))
+    cells = [(recipe, name) for recipe in chosen or RECIPES for name in REAL]
+    print(
+        table(complete_journal(file, ("recipe", "dataset"), cells, lambda recipe, name: results(recipe, name, seeds)))
+    )
 
 
 if __name__ == "__main__":

@@ -6,10 +6,8 @@ from which an interrupted study goes on: ``python -m bench.recipes FILE [recipe 
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.models import ALDSurvival, fit_together
+from bench.journal import complete_journal
 from bench.paper_data import REAL, SYNTHETIC, Table, available, split
 
 SEEDS = range(3)
@@ -108,19 +107,8 @@ def table(lines: list[dict[str, Any]]) -> str:
 
 
 def main(file: Path, chosen: list[str]) -> None:
-    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-    done = {(line["recipe"], line["dataset"]) for line in lines}
-    for recipe in chosen or RECIPES:
-        for name in [*REAL, *SYNTHETIC]:
-            if (recipe, name) in done:
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                new = results(recipe, name)
-            lines += new
-            with file.open("a", encoding="utf-8") as out:
-                out.writelines(json.dumps(line) + "\n" for line in new)
-    print(table(lines))
+    cells = [(recipe, name) for recipe in chosen or RECIPES for name in [*REAL, *SYNTHETIC]]
+    print(table(complete_journal(file, ("recipe", "dataset"), cells, results)))
 
 
 if __name__ == "__main__":

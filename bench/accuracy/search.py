@@ -7,10 +7,8 @@ suits how many rows.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-import warnings
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from aldsurv import metrics
 from aldsurv.models import ALDSurvival, fit_together
 from bench.accuracy.data import Part, parts
 from bench.accuracy.scores import log_loss
+from bench.journal import complete_journal
 
 SEEDS = range(6)
 NAMES = ("metabric", "whas", "gbsg", "breastmsk", "support", "support@700", "support@1400", "support@2800")
@@ -99,18 +98,8 @@ def main(file: Path, names: list[str]) -> None:
     import torch
 
     torch.set_num_threads(1)
-    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-    done = {(line["settings"], line["dataset"]) for line in lines}
-    for name in names:
-        for label in SETTINGS:
-            if (label, name) not in done:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    new = results(label, name)
-                lines += new
-                with file.open("a", encoding="utf-8") as out:
-                    out.writelines(json.dumps(line) + "\n" for line in new)
-    print(table(lines, names))
+    cells = [(label, name) for name in names for label in SETTINGS]
+    print(table(complete_journal(file, ("settings", "dataset"), cells, results), names))
 
 
 if __name__ == "__main__":

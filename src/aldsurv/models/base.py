@@ -78,7 +78,18 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times, each row perhaps with a weight."""
+        """Learn from covariates and times.
+
+        Parameters
+        ----------
+        X
+            Covariates: array, pandas or polars frame, one row per subject.
+        y
+            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
+            array, or a frame of two columns.
+        sample_weight
+            A weight for each row; multiplies those of `y`.
+        """
 
     def _read_training_target(self, y: Any, sample_weight: Any) -> SurvivalData:
         """What `read_target` gives, with a warning if causes in it make no difference to this model."""

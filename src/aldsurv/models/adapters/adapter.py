@@ -64,18 +64,7 @@ class PeerSurvival(SurvivalEstimator):
     ANY_CENSORING: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times.
-
-        Parameters
-        ----------
-        X
-            Covariates: array, pandas or polars frame, one row per subject.
-        y
-            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
-            array, or a frame of two columns. No delayed entry: these libraries have none.
-        sample_weight
-            A weight for each row; multiplies those of `y`.
-        """
+        """Learn from covariates and times without delayed entry, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)

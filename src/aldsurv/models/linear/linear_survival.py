@@ -127,18 +127,7 @@ class LinearSurvival(SurvivalEstimator):
     RATIO_NAME: ClassVar[str]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times.
-
-        Parameters
-        ----------
-        X
-            Covariates: array, pandas or polars frame, one row per subject.
-        y
-            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
-            array, or a frame of two columns.
-        sample_weight
-            A weight for each row; multiplies those of `y`.
-        """
+        """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
         owner = type(self).__name__
         design = Design.learn(X, categorical=self.categorical, strata=self._strata_columns(), owner=owner)

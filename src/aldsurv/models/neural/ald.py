@@ -259,14 +259,11 @@ class ALDSurvival(ParametricSurvival):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(300, 2))
-    >>> event_time, censoring = np.exp(x[:, 0] + rng.normal(size=300) / 2), rng.exponential(5, 300)
-    >>> y = np.minimum(event_time, censoring), event_time <= censoring
-    >>> model = ALDSurvival(random_state=0).fit(x, y)
-    >>> d = model.predict_distribution([[-1.0, 0.0], [1.0, 0.0]])
-    >>> bool(d.median()[0] < d.median()[1]), d.survival([1.0, 2.0, 4.0]).shape
+    >>> from aldsurv import datasets
+    >>> train, _ = datasets.load("norm_linear").split(seed=0)
+    >>> model = ALDSurvival(random_state=0).fit(train.x, train.y)
+    >>> d = model.predict_distribution([[0.2], [1.8]])
+    >>> bool(d.median()[0] < d.median()[1]), d.survival([10.0, 12.0, 14.0]).shape
     (True, (2, 3))
     """
 

@@ -252,12 +252,10 @@ class CQRNN(NeuralSurvival):
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(300, 2))
-    >>> event_time, censoring = np.exp(x[:, 0] + rng.normal(size=300) / 2), rng.exponential(5, 300)
-    >>> y = np.minimum(event_time, censoring), event_time <= censoring
-    >>> model = CQRNN(random_state=0).fit(x, y)
-    >>> d = model.predict_distribution([[-1.0, 0.0], [1.0, 0.0]])
+    >>> from aldsurv import datasets
+    >>> train, _ = datasets.load("norm_linear").split(seed=0)
+    >>> model = CQRNN(random_state=0).fit(train.x, train.y)
+    >>> d = model.predict_distribution([[0.2], [1.8]])
     >>> bool(d.median()[0] < d.median()[1]), d.quantile([0.1, 0.5, 0.9]).shape
     (True, (2, 3))
     """

@@ -171,12 +171,9 @@ class ICALDSurvival(NeuralSurvival):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(300, 2))
-    >>> event_time, censoring = np.exp(x[:, 0] + rng.normal(size=300) / 2), rng.exponential(5, 300)
-    >>> y = np.minimum(event_time, censoring), event_time <= censoring
-    >>> d = ICALDSurvival(random_state=0).fit(x, y).predict_distribution([[-1.0, 0.0], [1.0, 0.0]])
+    >>> from aldsurv import datasets
+    >>> train, _ = datasets.load("norm_linear").split(seed=0)
+    >>> d = ICALDSurvival(random_state=0).fit(train.x, train.y).predict_distribution([[0.2], [1.8]])
     >>> d
     MixedAsymmetricLaplace(n=2, components=160, support='log')
     >>> bool(d.median()[0] < d.median()[1])

@@ -170,18 +170,7 @@ class NeuralSurvival(SurvivalEstimator):
     # ---- fitting
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times.
-
-        Parameters
-        ----------
-        X
-            Covariates: array, pandas or polars frame, one row per subject.
-        y
-            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
-            array, or a frame of two columns.
-        sample_weight
-            A weight for each row; multiplies those of `y`.
-        """
+        """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         fit_together([self], [(X, y, sample_weight)])
         return self
 

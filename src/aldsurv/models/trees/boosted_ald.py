@@ -105,14 +105,11 @@ class BoostedALD(SurvivalEstimator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(300, 2))
-    >>> event_time, censoring = np.exp(x[:, 0] + rng.normal(size=300) / 2), rng.exponential(5, 300)
-    >>> y = np.minimum(event_time, censoring), event_time <= censoring
-    >>> model = BoostedALD(members=2, random_state=0).fit(x, y)
-    >>> d = model.predict_distribution([[-1.0, 0.0], [1.0, 0.0]])
-    >>> bool(d.median()[0] < d.median()[1]), d.survival([1.0, 2.0, 4.0]).shape
+    >>> from aldsurv import datasets
+    >>> train, _ = datasets.load("norm_linear").split(seed=0)
+    >>> model = BoostedALD(members=2, random_state=0).fit(train.x, train.y)
+    >>> d = model.predict_distribution([[0.2], [1.8]])
+    >>> bool(d.median()[0] < d.median()[1]), d.survival([10.0, 12.0, 14.0]).shape
     (True, (2, 3))
     """
 
@@ -178,18 +175,7 @@ class BoostedALD(SurvivalEstimator):
     )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times.
-
-        Parameters
-        ----------
-        X
-            Covariates: array, pandas or polars frame, one row per subject.
-        y
-            What `SurvivalData.of` takes: SurvivalData, a tuple ``(time, event)``, scikit-survival's structured
-            array, or a frame of two columns.
-        sample_weight
-            A weight for each row; multiplies those of `y`.
-        """
+        """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         from aldsurv.models.trees.boosted_rounds import require_xgboost
 
         self.check_parameters()

@@ -102,15 +102,7 @@ class ConformalLowerBound(NestedEstimatorMixin):
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times.
-
-        Parameters
-        ----------
-        X, y
-            As for the model within.
-        sample_weight
-            A weight for each row; multiplies those of `y`.
-        """
+        """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
         data = read_rows(X, y, sample_weight)
         if data.entry is not None and np.isfinite(data.entry).any():

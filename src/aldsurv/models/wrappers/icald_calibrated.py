@@ -142,15 +142,7 @@ class ICALDCalibrated(WrappedSurvival):
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times.
-
-        Parameters
-        ----------
-        X, y
-            As for the model within.
-        sample_weight
-            A weight for each row; multiplies those of `y`.
-        """
+        """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
         require_torch(type(self).__name__)
         data = read_rows(X, y, sample_weight)

@@ -73,15 +73,7 @@ class RecalibratedSurvival(WrappedSurvival):
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"bins": OrNone(WholeNumber(2))}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from covariates and times.
-
-        Parameters
-        ----------
-        X, y
-            As for the model within.
-        sample_weight
-            A weight for each row; multiplies those of `y`.
-        """
+        """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
         data = read_rows(X, y, sample_weight)
         seeds = member_seeds(self.random_state, 2)
