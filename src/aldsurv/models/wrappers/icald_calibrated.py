@@ -23,7 +23,7 @@ from aldsurv.models.fitted_state import FittedState, set_fitted_state
 from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.neural.fitting.preparation import member_seeds, time_unit
 from aldsurv.models.neural.level_settings import LEVEL_CONSTRAINTS
-from aldsurv.models.wrappers.held_out import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
+from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.level_correction import (
     apply_correction,
     correction_network,
