@@ -17,9 +17,9 @@ import numpy as np
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import ProportionalHazards
+from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.models import fit_together
 from aldsurv.models.neural.deepsurv import DeepSurv
-from aldsurv.models.neural.fitting.preparation import with_log_times
 from bench.paper_data import REAL, Table, available
 from bench.recipes import parts
 

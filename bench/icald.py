@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from aldsurv import metrics
+from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.metrics.calibration.individual_calibration import (
     average_calibration,
     individual_calibration,
     worst_group_calibration,
 )
 from aldsurv.models import ALDSurvival, RecalibratedSurvival
-from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.neural.icald import ICALDSurvival
 from aldsurv.models.wrappers.icald_calibrated import ICALDCalibrated
 from bench.accuracy.data import REAL, Part, parts

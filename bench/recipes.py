@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from aldsurv import SurvivalData, metrics
+from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.models import ALDSurvival, fit_together
-from aldsurv.models.neural.fitting.preparation import with_log_times
 from bench.paper_data import REAL, SYNTHETIC, Table, available, split
 
 SEEDS = range(3)

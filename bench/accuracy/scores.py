@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import SurvivalDistribution
+from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.metrics.calibration.event_levels import event_levels
-from aldsurv.models.neural.fitting.preparation import with_log_times
 from bench.accuracy.crps import grid_of, restricted_survival_crps, score_against_truth
 from bench.accuracy.data import Part
 from bench.accuracy.pieces import is_table, pieces_of

@@ -133,7 +133,7 @@ def test_a_cluster_that_loses_a_worker(undisturbed, tmp_path):
 
 
 def test_what_is_refused(tmp_path, monkeypatch):
-    with pytest.raises(ParameterError, match="jobs must be a whole number of at least 1"):
+    with pytest.raises(ParameterError, match="jobs must be a whole number from 1 on"):
         run(PLAN, tmp_path, jobs=0)
     monkeypatch.setattr("aldsurv.benchmark.running._SECONDS_TO_CONNECT", 1)
     with pytest.raises(ParameterError, match="no Dask scheduler answers at"):

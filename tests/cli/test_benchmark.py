@@ -45,7 +45,7 @@ def test_a_watched_run_tells_how_far_it_is(tmp_path, capsys, monkeypatch):
     told = capsys.readouterr().err
     assert "1/2 cells" in told
     assert "2/2 cells" in told
-    assert "weibull cox: C 0." in told
+    assert "weibull cox: Harrell's C 0." in told
 
 
 def test_failures_are_told_and_give_exit_code_1(tmp_path, capsys, monkeypatch):

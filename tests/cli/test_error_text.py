@@ -62,9 +62,10 @@ def test_files_and_models_are_named() -> None:
     assert error_line(caught.value) == (
         "'t.csv': --drop lists 'x' (row 1 below the header). Change --drop, or the columns of the table."
     )
-    with pytest.raises(ParameterError) as inner, errors_in_file("other.csv"), errors_of_model("m.aldsurv"):
+    # An error about a row of the table concerns every model.
+    with pytest.raises(ParameterError) as about_row, errors_in_file("other.csv"), errors_of_model("m.aldsurv"):
         raise caught.value
-    assert error_line(inner.value) == (
-        "'t.csv': model 'm.aldsurv': --drop lists 'x' (row 1 below the header). "
-        "Change --drop, or the columns of the table."
-    )
+    assert about_row.value is caught.value
+    with pytest.raises(UnknownNameError) as about_model, errors_in_file("t.csv"), errors_of_model("m.aldsurv"):
+        raise UnknownNameError("there is no column 'x'", argument="time", advice="Did you mean 'xx'?")
+    assert error_line(about_model.value) == "'t.csv': model 'm.aldsurv': there is no column 'x'. Did you mean 'xx'?"

@@ -284,7 +284,7 @@ def test_wrong_requests(capsys: pytest.CaptureFixture[str], words: list[str], to
         ({"months": {4: "long"}}, "but 1 of 60 values is not, first the text 'long' (column 'months', line 6)"),
         ({"status": {4: ""}}, "known in every row, but 1 of 60 values is not, first nan (column 'status', line 6)"),
         ({"status": {4: 2}}, "Name the value that is the event, such as --event-value 1."),
-        ({"status": dict.fromkeys(range(60), 0)}, "no event was observed in any row"),
+        ({"status": dict.fromkeys(range(60), 0)}, "'small.csv' has no event in 60 rows. Check which value of 'status'"),
         ({"x": {4: "inf"}}, "finite, but 1 of 60 values is not, first inf (column 'x', row 5 below the header)"),
         ({"x": {4: "four"}}, "holds numbers mixed with text, first 'four' (column 'x', row 5 below the header)"),
         ({"x": {4: "four"}}, "or name the column by --categorical"),
@@ -538,7 +538,10 @@ def test_a_search_for_what_cannot_be_leaves_nothing(capsys: pytest.CaptureFixtur
     one_error_line(capsys.readouterr().err)
     small(30, status=dict.fromkeys(range(30), 0))
     assert main(["fit", "small.csv", *OUTCOME, "--model", "cox", "--tune", "2"]) == 2
-    assert "too few" in one_error_line(capsys.readouterr().err)
+    assert "'small.csv' has no event in 30 rows" in one_error_line(capsys.readouterr().err)
+    small(30, status={k: int(k == 7) for k in range(30)})
+    assert main(["fit", "small.csv", *OUTCOME, "--model", "cox", "--tune", "2"]) == 2
+    assert "too few for" in one_error_line(capsys.readouterr().err)
     assert names() == ["small.csv"]
 
 

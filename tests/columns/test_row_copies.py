@@ -157,7 +157,7 @@ def test_a_table_given_twice_is_split_into_equal_parts():
 
 @pytest.mark.parametrize(("share", "members"), [(0.2, 5), (0.3, 4), (0.1, 12), (0.5, 1)])
 def test_validation_rows_of_members(share, members):
-    from aldsurv.models.neural.fitting.preparation import split_for_members
+    from aldsurv.models.rows.member_rows import split_for_members
 
     frame, data = people()
     data = data.with_weight(np.where(np.arange(len(data)) < 10, 0.0, 1.0))
@@ -170,7 +170,7 @@ def test_validation_rows_of_members(share, members):
 
 
 def test_without_copies_members_hold_out_the_stretches_of_one_order():
-    from aldsurv.models.neural.fitting.preparation import split_for_members
+    from aldsurv.models.rows.member_rows import split_for_members
 
     _, data = people(1)
     rng = np.random.default_rng(3)
@@ -213,7 +213,8 @@ def test_other_splits(how, tmp_path):
 def test_models_hold_copies_out_together(name, monkeypatch):
     """Wherever a model holds rows out, whoever copies one of them is held out with it."""
     pytest.importorskip("torch")
-    from aldsurv.models.neural.fitting import preparation, prepare
+    from aldsurv.models.neural.fitting import prepare
+    from aldsurv.models.rows import member_rows as preparation
     from aldsurv.models.trees import boosted_ald as boosted
     from aldsurv.models.wrappers import cross_fitting, level_correction
     from aldsurv.registry import MODELS

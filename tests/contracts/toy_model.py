@@ -15,8 +15,8 @@ from aldsurv.distributions.families.exponential import Exponential
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import finite_floats, require, saved_parameters, with_parameters
 from aldsurv.models.fitted_state import set_columns
+from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.search_space import Range, SearchSpace
-from aldsurv.models.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.registry import ModelRecord
 
 RECORD = ModelRecord("toy", f"{__name__}:ToySurvival", "Toy exponential", "exponential times by least squares")

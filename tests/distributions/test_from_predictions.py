@@ -17,7 +17,7 @@ from aldsurv import metrics
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Exponential, QuantileKnots, Step, SurvivalDistribution, Weibull
 from aldsurv.errors import ParameterError
-from aldsurv.models.survival_function import row_functions
+from aldsurv.models.prediction.survival_function import row_functions
 
 from_survival = SurvivalDistribution.from_survival
 TIMES = np.array([1.0, 2.0, 5.0])

@@ -12,73 +12,64 @@ import pytest
 
 from aldsurv import metrics
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions import SurvivalDistribution, Weibull
+from aldsurv.distributions import Weibull
 from aldsurv.errors import CensoringError, ParameterError, UnknownNameError
 from aldsurv.metrics.catalogue import find_metric
 from aldsurv.metrics.evaluation import DEFAULT_METRICS
 from aldsurv.metrics.scorers import scorer_names
-from aldsurv.registry import METRICS, MetricRecord
+from aldsurv.registry import METRICS
+from metrics.added_metric import RECORD, root_mean_squared_error
 from metrics.definitions import simulated
 from metrics.linear_estimator import LinearEstimator
 
 
-def largest_error(predicted: SurvivalDistribution, data: SurvivalData, *, scale: float = 1.0) -> float:
-    """Largest distance of a predicted median from the time of an event."""
-    distance = np.abs(np.asarray(predicted.median()) - data.time)[data.event]
-    return float(distance.max() / scale)
-
-
 @pytest.fixture
-def toy():
-    record = MetricRecord(
-        "largest_error",
-        f"{__name__}:largest_error",
-        "largest error",
-        "largest distance of a predicted median from the time of an event",
-        hint="0 perfect",
-        ideal=0.0,
-        direction="lower",
-    )
-    METRICS.add(record)
-    yield record
-    METRICS.remove("largest_error")
+def added():
+    METRICS.add(RECORD)
+    yield RECORD
+    METRICS.remove("rmse")
 
 
-def test_a_new_metric_is_known_everywhere(toy):
+def test_a_new_metric_is_known_everywhere(added):
     data = simulated(1, 80)
     predicted = Weibull(np.linspace(5.0, 20.0, 80), 1.5)
-    expected = largest_error(predicted, data)
-    assert metrics.evaluate(predicted, data, train=data, metrics=["ibs", "largest_error"]) == {
+    expected = root_mean_squared_error(predicted, data)
+    assert metrics.evaluate(predicted, data, train=data, metrics=["ibs", "rmse"]) == {
         "ibs": metrics.integrated_brier_score(predicted, data, train=data),
-        "largest_error": expected,
+        "rmse": expected,
     }
-    drawn = metrics.evaluate(predicted, data, train=data, metrics=["largest_error"], bootstrap=50)["largest_error"]
-    alone = metrics.bootstrap("largest_error", predicted, data, samples=50, random_state=0)
+    drawn = metrics.evaluate(predicted, data, train=data, metrics=["rmse"], bootstrap=50)["rmse"]
+    alone = metrics.bootstrap("rmse", predicted, data, samples=50, random_state=0)
     assert drawn == alone
     assert alone.value == expected
-    comparison = metrics.compare(
-        predicted, predicted.scaled(2.0), data, metric="largest_error", samples=20, random_state=0
-    )
+    comparison = metrics.compare(predicted, predicted.scaled(2.0), data, metric="rmse", samples=20, random_state=0)
     assert comparison.first == expected
     assert comparison.difference < 0
-    scorer = metrics.get_scorer("neg_largest_error", scale=2.0)
+    scorer = metrics.get_scorer("neg_rmse", unit=2.0)
     x = np.linspace(0, 1, 80)[:, None]
     model = LinearEstimator().fit(x, data)
-    assert scorer(model, x, data) == -largest_error(model.predict_distribution(x), data, scale=2.0)
+    assert scorer(model, x, data) == -root_mean_squared_error(model.predict_distribution(x), data, unit=2.0)
     assert pickle.loads(pickle.dumps(scorer)) == scorer  # noqa: S301
-    assert "neg_largest_error" in scorer_names()
+    assert "neg_rmse" in scorer_names()
 
 
-def test_a_removed_metric_is_unknown(toy):
-    METRICS.remove("largest_error")
-    try:
-        data = simulated(1, 20)
-        with pytest.raises(UnknownNameError, match="unknown metric 'largest_error'"):
-            metrics.evaluate(Weibull(np.ones(20), 1.0), data, train=data, metrics=["largest_error"])
-        with pytest.raises(UnknownNameError, match="unknown scorer 'neg_largest_error'"):
-            metrics.get_scorer("neg_largest_error")
-    finally:
-        METRICS.add(toy)
+def test_a_new_metric_counts_a_row_of_weight_two_as_two(added):
+    data = simulated(1, 40)
+    predicted, copies = Weibull(np.linspace(5.0, 20.0, 40), 1.5), np.arange(40) % 3
+    rows = np.repeat(np.arange(40), copies)
+    by_weight = root_mean_squared_error(predicted, data.with_weight(copies))
+    assert by_weight == pytest.approx(root_mean_squared_error(predicted[rows], data[rows]), rel=1e-12)
+
+
+def test_a_removed_metric_is_unknown():
+    METRICS.add(RECORD)
+    assert metrics.get_scorer("neg_rmse").name == "neg_rmse"
+    METRICS.remove("rmse")
+    data = simulated(1, 20)
+    with pytest.raises(UnknownNameError, match="unknown metric 'rmse'"):
+        metrics.evaluate(Weibull(np.ones(20), 1.0), data, train=data, metrics=["rmse"])
+    with pytest.raises(UnknownNameError, match="unknown scorer 'neg_rmse'"):
+        metrics.get_scorer("neg_rmse")
 
 
 @pytest.mark.parametrize("record", METRICS.records(), ids=lambda record: record.name)

@@ -11,7 +11,7 @@ from aldsurv import DeepHit, DeepSurv, RecalibratedSurvival, SurvivalData, Weibu
 from aldsurv.distributions import AsymmetricLaplace, Exponential, LogNormal, Mixture, Step
 from aldsurv.errors import NotFittedError, ParameterError
 from aldsurv.models import ICALDCalibrated
-from aldsurv.models.member_spread import student_quantile, survival_band, time_band, variance_parts
+from aldsurv.models.prediction.member_spread import student_quantile, survival_band, time_band, variance_parts
 from models.rows import draw, quick
 
 X, TIME, EVENT = draw(150)

@@ -182,7 +182,7 @@ def test_no_events_no_hazard() -> None:
     [
         ({"log_risk": [1.0, 2.0]}, ParameterError, r"log_risk must be one number per row \(3,\), but has shape \(2,\)"),
         ({"log_risk": [1.0, np.nan, 2.0]}, ParameterError, r"log_risk must be finite, but is nan \(row 1\)"),
-        ({"ties": "exact"}, ParameterError, "ties must be one of 'efron', 'breslow', but is 'exact'"),
+        ({"ties": "exact"}, ParameterError, "ties must be 'efron' or 'breslow', but is 'exact'"),
         ({"strata": [1, 2]}, ParameterError, r"strata must be one value per row \(3,\)"),
         ({"strata": [1.0, np.nan, 2.0]}, ParameterError, "strata must not be NaN"),
         ({"strata": np.array([1, "a", 2], object)}, ParameterError, "strata must be all numbers or all text"),

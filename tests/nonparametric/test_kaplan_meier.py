@@ -297,7 +297,7 @@ def test_level_that_is_no_level(level):
 
 
 def test_unknown_band():
-    with pytest.raises(ParameterError, match="method must be one of 'log-log', 'plain', but is 'loglog'"):
+    with pytest.raises(ParameterError, match="method must be 'log-log' or 'plain', but is 'loglog'"):
         kaplan_meier(SurvivalData.right([1], [1])).band(method="loglog")
 
 

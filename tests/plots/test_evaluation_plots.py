@@ -348,7 +348,7 @@ def test_time_distribution():
 
 def test_bad_arguments(rows):
     predicted, data = rows
-    with pytest.raises(ParameterError, match="kind must be one of 'survival', 'density', but is 'hazard'"):
+    with pytest.raises(ParameterError, match="kind must be 'survival' or 'density', but is 'hazard'"):
         plot_calibration(predicted, data, kind="hazard")
     with pytest.raises(ParameterError, match="bootstrap must be a whole number from 2 on or None, but is 1"):
         plot_calibration(predicted, data, bootstrap=1)

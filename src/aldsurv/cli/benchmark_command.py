@@ -21,7 +21,7 @@ from aldsurv.cli.shared.number_text import format_clock, json_text
 from aldsurv.cli.shared.outputs import PAGE, checked_folder, checked_output
 from aldsurv.cli.shared.progress import progress_line
 from aldsurv.quoting import printable
-from aldsurv.registry import MODELS, PEERS
+from aldsurv.registry import METRICS, MODELS, PEERS
 
 if TYPE_CHECKING:
     from aldsurv.benchmark.plan import Plan
@@ -172,9 +172,9 @@ def _result_text(outcome: CellOutcome) -> str:
     if outcome.error is not None:
         return f"{name} failed: {outcome.error}"
     means = []
-    for label, metric in (("C", "harrell_c"), ("CensDcal", "cens_dcal")):
+    for metric in ("harrell_c", "cens_dcal"):
         values = [row.value for row in outcome.results if row.metric == metric and row.point in ("", "median")]
-        means.append(f"{label} {sum(values) / len(values):.3f}")
+        means.append(f"{METRICS[metric].short_title} {sum(values) / len(values):.3f}")
     return f"{name}: {', '.join(means)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -160,7 +160,7 @@ def _infos() -> list[DatasetInfo]:
     return [describe_dataset(name) for name in names()]
 
 
-def _facts(info: DatasetInfo) -> dict[str, Any]:
+def _facts(info: DatasetInfo) -> dict[str, object]:
     values = asdict(info)
     del values["location"]
     return {**values, "rows": info.rows, "n_features": info.n_features, "data": _state(info)}

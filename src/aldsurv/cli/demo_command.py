@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, final
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.cli.shared.command_options import force_option, json_option
-from aldsurv.cli.shared.number_text import json_text
+from aldsurv.cli.shared.metric_table import MetricLine, metric_table
+from aldsurv.cli.shared.number_text import format_number, json_text
 from aldsurv.cli.shared.outputs import MODEL, PICTURE, checked_output
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.datasets import Dataset
@@ -26,6 +29,102 @@ _SHOWN = (0.1, 0.3, 0.5, 0.7, 0.9)
 _AT = (24, 60)
 _SEED = 0
 _SIZES = ("to 20 mm", "to 50 mm", "over 50 mm")
+
+
+@final
+@dataclass(frozen=True)
+class _Person:
+    """Covariates, prediction and outcome of one person; the interval is the central one of 80 %."""
+
+    covariates: Mapping[str, float]
+    median: float
+    interval: tuple[float, ...]
+    event_free: Mapping[int, float]
+    time: float
+    event: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            **self.covariates,
+            "median": self.median,
+            "interval_80": self.interval,
+            **{f"event_free_{at}": probability for at, probability in self.event_free.items()},
+            "time": self.time,
+            "event": self.event,
+        }
+
+
+@final
+@dataclass(frozen=True)
+class _DemoResults:
+    """What the demo has done: rows, training, metrics on the people held out, five of them, and files."""
+
+    train: SurvivalData
+    test: SurvivalData
+    epochs: int
+    seconds: float
+    metrics: Mapping[str, float]
+    people: Sequence[_Person]
+    picture: Path
+    model: Path
+
+    @property
+    def follow_up(self) -> float:
+        """The last time of training."""
+        return float(self.train.time.max())
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "unit": "months",
+            "train": _facts(self.train),
+            "test": _facts(self.test),
+            "follow_up": self.follow_up,
+            "epochs": self.epochs,
+            "seconds": round(self.seconds, 2),
+            "held_out": self.metrics,
+            "people": [person.to_dict() for person in self.people],
+            "picture": str(self.picture),
+            "model": str(self.model),
+        }
+
+    def text(self) -> str:
+        """For the terminal."""
+        people, end = self.people, self.follow_up
+        metric_lines = [
+            MetricLine(METRICS[name].title, format_number(value), "", METRICS[name].hint)
+            for name, value in self.metrics.items()
+        ]
+        covariates = [person.covariates for person in people]
+        lines = [
+            "Rotterdam and German breast cancer study: time to recurrence or death, in months",
+            f"  training       {self.train.summary()}",
+            f"  held out       {self.test.summary()}",
+            f"  fitted in {self.seconds:.1f} s ({self.epochs} epochs)",
+            "",
+            f"On the people held out ({self.test.n_events} events of {len(self.test)})",
+            *(f"  {line}" for line in metric_table(metric_lines, None)),
+            "",
+            "Five of them, in months",
+            _line("", [f"person {k + 1}" for k in range(len(people))]),
+            _line("age", [f"{values['age']:.0f}" for values in covariates]),
+            _line("positive nodes", [f"{values['nodes']:.0f}" for values in covariates]),
+            _line("tumour size", [_SIZES[int(values["size"])] for values in covariates]),
+            _line("hormonal therapy", ["yes" if values["hormone"] else "no" for values in covariates]),
+            _line("predicted median", [_within(person.median, end) for person in people]),
+            _line("80 % interval", [" to ".join(_within(t, end) for t in person.interval) for person in people]),
+        ]
+        for at in _AT:
+            lines += [_line(f"event-free at {at}", [f"{100 * person.event_free[at]:.0f} %" for person in people])]
+        lines += [
+            _line("what happened", [f"{'event' if person.event else 'free'} {person.time:.0f}" for person in people]),
+            f"  (>{end:.0f}: after the last month of training)",
+            "",
+            f"Survival curves  {self.picture}",
+            f"Model            {self.model}",
+        ]
+        return "\n".join(lines)
 
 
 @click.command()
@@ -70,19 +169,17 @@ def demo(out: Path, as_json: bool, force: bool) -> None:
     shown = np.argsort(predicted.median())[[round(share * (len(test) - 1)) for share in _SHOWN]]
     names = [f"person {k + 1}" for k in range(len(shown))]
     figure = prediction_figure(predicted, test.y, rows=shown, labels=names, unit="months")
-    results = {
-        "unit": "months",
-        "train": _facts(train.y),
-        "test": _facts(test.y),
-        "follow_up": float(train.y.time.max()),
-        "epochs": model.history_.epochs,
-        "seconds": round(float(model.history_.seconds.sum()), 2),
-        "held_out": _quality(predicted, test.y, train.y),
-        "people": _people(predicted[shown], test[shown]),
-        "picture": str(save_figure(figure, picture)),
-        "model": str(model.save(saved)),
-    }
-    click.echo(json_text(results) if as_json else _text(results))
+    results = _DemoResults(
+        train=train.y,
+        test=test.y,
+        epochs=model.history_.epochs,
+        seconds=float(model.history_.seconds.sum()),
+        metrics=_quality(predicted, test.y, train.y),
+        people=_people(predicted[shown], test[shown]),
+        picture=save_figure(figure, picture),
+        model=model.save(saved),
+    )
+    click.echo(json_text(results.to_dict()) if as_json else results.text())
 
 
 def _named(data: Dataset) -> dict[str, NDArray[np.float64]]:
@@ -104,62 +201,23 @@ def _quality(predicted: SurvivalDistribution, data: SurvivalData, train: Surviva
     }
 
 
-def _people(predicted: SurvivalDistribution, data: Dataset) -> list[dict[str, Any]]:
+def _people(predicted: SurvivalDistribution, data: Dataset) -> list[_Person]:
     interval, survival, columns = predicted.interval(0.8), predicted.survival(list(_AT)), _named(data)
     return [
-        {
-            **{name: float(columns[name][row]) for name in columns},
-            "median": float(predicted.median()[row]),
-            "interval_80": interval[row].tolist(),
-            **{f"event_free_{at}": float(survival[row, k]) for k, at in enumerate(_AT)},
-            "time": float(data.y.time[row]),
-            "event": bool(data.y.event[row]),
-        }
+        _Person(
+            {name: float(values[row]) for name, values in columns.items()},
+            median=float(predicted.median()[row]),
+            interval=tuple(interval[row].tolist()),
+            event_free={at: float(survival[row, k]) for k, at in enumerate(_AT)},
+            time=float(data.y.time[row]),
+            event=bool(data.y.event[row]),
+        )
         for row in range(len(data))
     ]
 
 
-def _facts(data: SurvivalData) -> dict[str, Any]:
+def _facts(data: SurvivalData) -> dict[str, object]:
     return {"rows": len(data), "events": data.n_events, "summary": data.summary()}
-
-
-def _text(results: dict[str, Any]) -> str:
-    held, people, end = results["held_out"], results["people"], results["follow_up"]
-    lines = [
-        "Rotterdam and German breast cancer study: time to recurrence or death, in months",
-        f"  training       {results['train']['summary']}",
-        f"  held out       {results['test']['summary']}",
-        f"  fitted in {results['seconds']:.1f} s ({results['epochs']} epochs)",
-        "",
-        "On the people held out",
-        f"  events                            {results['test']['events']} of {results['test']['rows']}",
-        f"  log-likelihood per person         {held['log_likelihood']:.3f}",
-        f"  Harrell's C (0.5 chance, 1 best)  {held['harrell_c']:.3f}",
-        f"  integrated Brier score            {held['ibs']:.3f}",
-        f"  CensDcal (0 is calibrated)        {held['cens_dcal']:.3f}",
-        f"  calibration slope, intercept      {held['cal_s_slope']:.3f}, {held['cal_s_intercept']:+.3f}",
-        "",
-        "Five of them, in months",
-        _line("", [f"person {k + 1}" for k in range(len(people))]),
-        _line("age", [f"{person['age']:.0f}" for person in people]),
-        _line("positive nodes", [f"{person['nodes']:.0f}" for person in people]),
-        _line("tumour size", [_SIZES[int(person["size"])] for person in people]),
-        _line("hormonal therapy", ["yes" if person["hormone"] else "no" for person in people]),
-        _line("predicted median", [_within(person["median"], end) for person in people]),
-        _line("80 % interval", [" to ".join(_within(t, end) for t in person["interval_80"]) for person in people]),
-    ]
-    for at in _AT:
-        free = [f"{100 * person[f'event_free_{at}']:.0f} %" for person in people]
-        lines += [_line(f"event-free at {at}", free)]
-    happened = [f"{'event' if person['event'] else 'free'} {person['time']:.0f}" for person in people]
-    lines += [
-        _line("what happened", happened),
-        f"  (>{end:.0f}: after the last month of training)",
-        "",
-        f"Survival curves  {results['picture']}",
-        f"Model            {results['model']}",
-    ]
-    return "\n".join(lines)
 
 
 def _within(time: float, end: float) -> str:

@@ -45,12 +45,12 @@ def info(model: Path, as_json: bool) -> None:
     click.echo(json_text(_facts(estimator, model, size)) if as_json else _text(estimator, model, size))
 
 
-def shown_settings(model: SurvivalEstimator) -> dict[str, Any]:
+def shown_settings(model: SurvivalEstimator) -> dict[str, object]:
     """Every setting of a fitted model, except those that describe its data."""
     return _without_data_settings(model.fitted_settings())
 
 
-def _without_data_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _without_data_settings(settings: Mapping[str, Any]) -> dict[str, object]:
     return {
         name: _without_data_settings(value) if isinstance(value, Mapping) else value
         for name, value in settings.items()
@@ -58,7 +58,7 @@ def _without_data_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, Any]:
+def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, object]:
     from aldsurv.cli.shared.input_files import time_unit
 
     features, outcome = model.innermost.features_, _outcome(model)

@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Words after ``aldsurv``; None for those of the process.
+        Arguments after ``aldsurv``; None for those of the process.
     """
     _tolerate_characters()
     with message_streams() as output:

@@ -14,7 +14,7 @@ from aldsurv.cli.shared.command_options import force_option, json_option, out_op
 from aldsurv.cli.shared.number_text import json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of, outcome_options
 from aldsurv.cli.shared.outputs import PAGE, checked_output, is_standard_output
-from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.errors import ParameterError, UnknownNameError
 from aldsurv.quoting import printable, quoted
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def report(
       aldsurv report model.aldsurv test.csv --rows 3,17 --out two.html
       aldsurv report model.aldsurv test.csv --time months --event died
     """  # noqa: D301
-    from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table
+    from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table, require_events
     from aldsurv.cli.shared.notes import warnings_as_notes
     from aldsurv.files.writing import write_text
 
@@ -86,8 +86,7 @@ def report(
         estimator = load_model(model)
         columns = outcome_columns_of(estimator, outcome)
         data = read_model_table(table, estimator, columns)
-        if data.y is None:
-            raise DataError(f"{table!r} has no outcome to compare predictions with. Name --time and --event.")
+        observed = require_events(data, columns)
         values = None if group is None else _group_values(group, data, table, columns)
         training_rows = None if train is None else read_outcome_table(train, columns).y
         _check_shown_rows(shown_rows, len(data))
@@ -99,7 +98,7 @@ def report(
         result = model_report(
             estimator,
             data.x,
-            data.y,
+            observed,
             train=training_rows,
             group=None if group is None or values is None else (group, values),
             people=shown_rows,
@@ -159,7 +158,7 @@ def _group_values(group: str, table: Table, path: str, columns: OutcomeColumns) 
     return whole[group]
 
 
-def _facts(report: ModelReport, page: Path) -> dict[str, Any]:
+def _facts(report: ModelReport, page: Path) -> dict[str, object]:
     """The numbers on the page, as JSON has them."""
     findings, data = report.findings, report.subject.data
     return {

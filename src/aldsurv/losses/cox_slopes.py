@@ -1,4 +1,9 @@
-"""The partial likelihood and its slopes by the closed form, on numpy."""
+"""The partial likelihood and its slopes by the closed form, on numpy, while a network trains.
+
+Two others stand beside it because it cannot replace them: `aldsurv.losses.cox_loss.cox_losses` takes log risks of any
+range, on any device, at the price of logarithms of sums; `aldsurv.models.linear.partial_likelihood` has the second
+derivatives by the coefficients of a linear model, which Newton's method needs.
+"""
 
 from __future__ import annotations
 

@@ -17,12 +17,19 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import saved_parameters
-from aldsurv.models.member_spread import Band, VarianceParts, checked_level, survival_band, time_band, variance_parts
 from aldsurv.models.persistence import save
+from aldsurv.models.prediction.member_spread import (
+    Band,
+    VarianceParts,
+    checked_level,
+    survival_band,
+    time_band,
+    variance_parts,
+)
+from aldsurv.models.prediction.survival_function import row_functions
+from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
-from aldsurv.models.survival_function import row_functions
-from aldsurv.models.training_rows import TrainedOn
 from aldsurv.quoting import quoted, shortened
 
 if TYPE_CHECKING:
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
     from aldsurv.columns.column_plans import ColumnPlan
     from aldsurv.columns.features import Features
     from aldsurv.models.linear.coefficients import CoefficientTable
-    from aldsurv.models.strata import Stratum
+    from aldsurv.models.rows.strata import Stratum
 
 __all__ = ["POINTS", "SurvivalEstimator", "read_target", "summarised"]
 

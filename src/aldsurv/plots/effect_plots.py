@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from aldsurv.inspection import Importance, PartialDependence
-from aldsurv.models.training_rows import thinned
+from aldsurv.models.rows.training_rows import thinned
 from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, plain_label
 
 __all__ = ["parameter_figure", "plot_importance", "plot_partial_dependence"]

@@ -18,8 +18,8 @@ from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, TrainingError
 from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.rows.training_rows import data_fingerprint
 from aldsurv.models.search_space import SearchSpace
-from aldsurv.models.training_rows import data_fingerprint
 from aldsurv.tuning.record import TrialRecord
 from aldsurv.tuning.score import cross_validated, even_folds
 

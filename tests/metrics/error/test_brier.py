@@ -233,7 +233,7 @@ def test_what_is_refused():
     for times in (1.0, [[1.0]], [np.nan], [np.inf]):
         with pytest.raises(ParameterError, match="times must be a vector of one or more finite numbers"):
             brier_score(predicted, data, times, train=data)
-    with pytest.raises(ParameterError, match="ties must be one of 'events_first', 'scikit-survival', but is 'sksurv'"):
+    with pytest.raises(ParameterError, match="ties must be 'events_first' or 'scikit-survival', but is 'sksurv'"):
         brier_score(predicted, data, [1], train=data, ties="sksurv")
     with pytest.raises(ParameterError, match="times must be numbers"):
         brier_score(predicted, data, ["soon"], train=data)

@@ -269,7 +269,7 @@ def test_frozen():
         ({"samples": True}, "samples must be a whole number"),
         ({"samples": 10.0}, "samples must be a whole number"),
         ({"level": 95}, "level must be a number between 0 and 1, but is 95"),
-        ({"method": "basic"}, "method must be one of 'percentile', 'bca', but is 'basic'"),
+        ({"method": "basic"}, "method must be 'percentile' or 'bca', but is 'basic'"),
         ({"metric": "ibs"}, "integrated_brier_score estimates .* Give them as train="),
         ({"metric": 3}, "metric must be a name or a function, but is int"),
         ({"metric": lambda predicted, data: "good"}, "metric must give a number or a tuple of numbers, but gave str"),

@@ -99,7 +99,7 @@ def test_history_is_in_the_unit_of_the_data():
 def test_validation_loss_is_that_of_the_kept_weights():
     for support in ("real", "positive", "log"):
         model = quick(support=support, max_epochs=12, learning_rate=0.02).fit(X, Y)
-        from aldsurv.models.neural.fitting.preparation import split_for_members
+        from aldsurv.models.rows.member_rows import split_for_members
         from aldsurv.training.randomness import Purpose, generator_for
 
         seed = _seeds(model, 1)[0]
@@ -110,7 +110,7 @@ def test_validation_loss_is_that_of_the_kept_weights():
 
 
 def _seeds(model, members):
-    from aldsurv.models.neural.fitting.preparation import member_seeds
+    from aldsurv.models.rows.member_rows import member_seeds
 
     return member_seeds(model.random_state, members)
 

@@ -12,7 +12,7 @@ from aldsurv.distributions import LogAsymmetricLaplace, Mixture
 from aldsurv.errors import ParameterError
 from aldsurv.models import fit_together
 from aldsurv.models.neural.fitting import train as train_module
-from aldsurv.models.neural.fitting.preparation import Rows, member_seeds, split_for_members
+from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
 from models.rows import data, draw, quick, same_bits
 
 X, TIME, EVENT = draw(200)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aldsurv import ALDSurvival, BoostedALD, SurvivalData
-from aldsurv.models.neural.fitting.preparation import even_weights, in_unit, time_unit
+from aldsurv.models.rows.time_units import even_weights, in_unit, time_unit
 
 pytest.importorskip("torch")
 pytest.importorskip("xgboost")

@@ -18,9 +18,9 @@ from aldsurv.distributions import Exponential, Step
 from aldsurv.errors import NoSkillWarning, TrainingError
 from aldsurv.models.neural.fitting import held_out, skill_check, train
 from aldsurv.models.neural.fitting.joint_fit import fit_together
-from aldsurv.models.neural.fitting.preparation import split_for_members
 from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier
 from aldsurv.models.neural.fitting.train import run_loop
+from aldsurv.models.rows.member_rows import split_for_members
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.registry import MODELS
 from models.rows import same_bits

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from aldsurv.cli.compare.comparison import ComparedModel, Comparison, Difference, best_places
 from aldsurv.cli.shared.input_files import time_unit
@@ -35,7 +34,7 @@ def comparison_text(comparison: Comparison) -> str:
     return "\n".join([*lines, "", *(paragraph(sentence) for sentence in _verdict(comparison))])
 
 
-def comparison_facts(comparison: Comparison) -> dict[str, Any]:
+def comparison_facts(comparison: Comparison) -> dict[str, object]:
     """All of it as JSON has it."""
     models, settings, first = comparison.models, comparison.settings, comparison.models[0].predictions
     units = [time_unit(model.predictions.model) for model in models]
@@ -66,7 +65,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _difference_facts(difference: Difference) -> dict[str, Any]:
+def _difference_facts(difference: Difference) -> dict[str, object]:
     return {name: value for name, value in asdict(difference).items() if name != "metric"}
 
 
@@ -77,7 +76,8 @@ def _verdict(comparison: Comparison) -> list[str]:
     if main is None:
         return ["No verdict: the main scores have no finite value for these rows."]
     first = _main__verdict(comparison, main)
-    return [first, *(_summary(name, models[0].name, own, confidence) for name, own in comparison.differences.items())]
+    differences = comparison.differences.items()
+    return [first, *(_summary(name, models[0].name, values, confidence) for name, values in differences)]
 
 
 def _main__verdict(comparison: Comparison, main: str) -> str:
@@ -88,7 +88,8 @@ def _main__verdict(comparison: Comparison, main: str) -> str:
     leader = f"Verdict: {leader} ({format_number(values[best[0]])})"
     if not comparison.differences:
         return f"{leader}; without intervals it may be chance."
-    by_name = {name: next(one for one in own if one.metric == main) for name, own in comparison.differences.items()}
+    differences = comparison.differences.items()
+    by_name = {name: next(one for one in values if one.metric == main) for name, values in differences}
     sides = {name: one.side(comparison.settings.confidence) for name, one in by_name.items()}
     if len(names) == 2:
         p_value, side = by_name[names[1]].p_value, sides[names[1]]
@@ -98,7 +99,7 @@ def _main__verdict(comparison: Comparison, main: str) -> str:
         return f"Verdict: {names[1]} is clearly {side} than {names[0]} by {title} {numbers}."
     parts = []
     for side in ("better", "worse"):
-        those = [name for name, own in sides.items() if own == side]
+        those = [name for name, clear_side in sides.items() if clear_side == side]
         parts += [f"clearly {side} than {names[0]}: {join_names(those)}"] if those else []
     if not parts:
         return f"{leader}, but by this score no model differs clearly from {names[0]}."

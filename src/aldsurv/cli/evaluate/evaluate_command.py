@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import click
 
@@ -55,7 +55,7 @@ class _Evaluation:
     cens_dcal_by_chance: float
     times: Mapping[float, Mapping[str, Score]]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
         predictions, rows, settings = self.predictions, self.predictions.rows, self.settings
         return {

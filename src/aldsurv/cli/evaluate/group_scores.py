@@ -57,7 +57,7 @@ class GroupScores:
     groups: tuple[GroupCalibration, ...]
     metrics: tuple[Mapping[str, Score] | None, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
         groups = [
             {

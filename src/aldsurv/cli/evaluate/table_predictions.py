@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from aldsurv.cli.shared.error_text import errors_of_model
-from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table
+from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table, require_events
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
-from aldsurv.errors import DataError, ParameterError
-from aldsurv.quoting import quoted
+from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
@@ -43,11 +42,11 @@ class TablePredictions:
 def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> TablePredictions:
     """Load a model, read a table with its outcome, and predict."""
     model = load_model(model_path)
-    # Of several models the message says which one cannot be used with the table.
     with errors_of_model(model_path):
         columns = outcome_columns_of(model, given)
         table = read_model_table(table_path, model, columns)
-        rows = _observed_rows(table, columns)
+    rows = require_events(table, columns)
+    with errors_of_model(model_path):
         return TablePredictions(model_path, model, table, rows, model.predict_distribution(table.x))
 
 
@@ -59,13 +58,3 @@ def read_training_rows(path: str | None, predictions: TablePredictions, given: O
     if rows is None:
         raise ParameterError(f"--train {path!r} has no outcome.")
     return rows
-
-
-def _observed_rows(table: Table, columns: OutcomeColumns) -> SurvivalData:
-    if table.y is None or table.y.right_censored.all():
-        advice = f"Check which value of {quoted(columns.event)} is the event, and name it by --event-value."
-        raise DataError(
-            f"{str(table.path)!r} has no event in {len(table)} rows: there is nothing to compare predictions with",
-            advice=advice if columns.event else "Check the columns of the bounds.",
-        )
-    return table.y

@@ -12,7 +12,7 @@ from aldsurv.cli.fit.fit_request import FitRequest, Setting, default_target
 from aldsurv.cli.fit.held_out_scores import HeldOutScores, score_held_out, split_table
 from aldsurv.cli.shared.column_uses import ColumnText, table_columns
 from aldsurv.cli.shared.error_text import errors_in_file
-from aldsurv.cli.shared.input_files import read_outcome_table
+from aldsurv.cli.shared.input_files import read_outcome_table, require_events
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.progress import progress_line
@@ -77,6 +77,7 @@ class FitResult:
 def summarize_table(request: FitRequest) -> TableSummary:
     """Read the table, and learn how the model will use each column."""
     table = read_outcome_table(request.table, request.outcome, drop=request.drop, categorical=request.categorical)
+    require_events(table, request.outcome)
     path, owner = str(table.path), request.estimator_type
     if table.categorical and "categorical" not in owner.parameter_defaults():
         raise ParameterError(

@@ -81,7 +81,9 @@ def tuning_text(result: TuningResult) -> str:
 
 def held_out_text(scores: HeldOutScores, rows: int) -> str:
     """Metrics on the rows held out: one line per metric with value, limits, and what is good."""
-    heading = f"Fitted to {format_count(rows, 'row')}; on {scores.rows} held out ({_events(scores.events)}):"
+    heading = (
+        f"Fitted to {format_count(rows, 'row')}; on {scores.rows} held out ({format_count(scores.events, 'event')}):"
+    )
     log_likelihood = scores.metrics.get("log_likelihood")
     shown = shown_metrics(scores.metrics, [] if log_likelihood is None else [log_likelihood.value])
     hints = {name: METRICS[name].hint for name in shown} | {"cens_dcal": cens_dcal_hint(scores.cens_dcal_by_chance)}
@@ -108,7 +110,7 @@ def saved_text(request: FitRequest, result: FitResult, rows: int, seconds: float
 
 def fit_facts(
     request: FitRequest, summary: TableSummary, result: FitResult, seconds: float, notes: list[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """All of it as JSON has it."""
     from aldsurv.cli.info_command import shown_settings
 
@@ -130,7 +132,7 @@ def fit_facts(
     }
 
 
-def _tuning_facts(result: TuningResult) -> dict[str, Any]:
+def _tuning_facts(result: TuningResult) -> dict[str, object]:
     tuning = result.tuning
     return {
         "metric": tuning.metric,
@@ -141,7 +143,7 @@ def _tuning_facts(result: TuningResult) -> dict[str, Any]:
     }
 
 
-def _held_out_facts(scores: HeldOutScores) -> dict[str, Any]:
+def _held_out_facts(scores: HeldOutScores) -> dict[str, object]:
     return {
         "rows": scores.rows,
         "events": scores.events,
@@ -149,10 +151,6 @@ def _held_out_facts(scores: HeldOutScores) -> dict[str, Any]:
         "metrics": {name: score._asdict() for name, score in scores.metrics.items()},
         "cens_dcal_by_chance": scores.cens_dcal_by_chance,
     }
-
-
-def _events(count: int) -> str:
-    return format_count(count, "event")
 
 
 def _setting_text(value: Any) -> str:

@@ -206,8 +206,8 @@ def _json(column: Any) -> Any:
 
     column = _writable(column)
     if arrow.types.is_floating(column.type):
-        known = compute.if_else(compute.is_finite(column), column, arrow.scalar(None, column.type))
-        written = compute.cast(known, arrow.string())
+        finite = compute.if_else(compute.is_finite(column), column, arrow.scalar(None, column.type))
+        written = compute.cast(finite, arrow.string())
     elif arrow.types.is_integer(column.type) or arrow.types.is_boolean(column.type):
         written = compute.cast(column, arrow.string())
     else:

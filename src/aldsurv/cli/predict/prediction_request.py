@@ -120,13 +120,13 @@ class PredictionRequest:
         distribution, members
             The prediction of all members, and that of each.
         stretch
-            As in `aldsurv.models.member_spread.time_band`.
+            As in `aldsurv.models.prediction.member_spread.time_band`.
         since
             Until when each row (n,) is known to be event-free.
         """
         import numpy as np
 
-        from aldsurv.models.member_spread import survival_band, time_band
+        from aldsurv.models.prediction.member_spread import survival_band, time_band
 
         columns: dict[str, NDArray[np.float64]] = {}
         if self.band is None:

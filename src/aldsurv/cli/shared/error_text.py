@@ -69,10 +69,12 @@ def errors_in_file(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def errors_of_model(path: str) -> Iterator[None]:
-    """Errors within the block say which of several models they concern."""
+    """Errors within the block say which of several models they concern; those about a row concern all."""
     try:
         yield
     except AldsurvError as error:
+        if error.row is not None:
+            raise
         raise type(error)(
             f"model {path!r}: {_problem(error)}",
             argument=error.argument,

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aldsurv.checks import listed
+from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.errors import DataError, UnknownNameError
 from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
+    from aldsurv.data.survival_data import SurvivalData
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table import Table
 
-__all__ = ["load_model", "read_model_table", "read_outcome_table", "require_file", "time_unit"]
+__all__ = ["load_model", "read_model_table", "read_outcome_table", "require_events", "require_file", "time_unit"]
 
 _TRUTH_VALUES = {"true": True, "false": False}
 
@@ -104,6 +106,17 @@ def read_model_table(path: str | Path, model: SurvivalEstimator, columns: Outcom
         raise UnknownNameError(f"{str(path)!r} has no column {listed(missing, 5)}, which the model needs", advice=hint)
     kept = tuple(name for name in table.categorical if name in set(names))
     return replace(table, x={name: table.x[name] for name in names}, categorical=kept)
+
+
+def require_events(table: Table, columns: OutcomeColumns) -> SurvivalData:
+    """The outcome of a table, which must have an event in some row."""
+    if table.y is None or table.y.right_censored.all():
+        advice = f"Check which value of {quoted(columns.event)} is the event, and name it by --event-value."
+        raise DataError(
+            f"{str(table.path)!r} has no event in {format_count(len(table), 'row')}",
+            advice=advice if columns.event else "Check the columns of the bounds.",
+        )
+    return table.y
 
 
 def _event_values(text: str | None) -> list[str | int | float | bool | None]:

@@ -97,7 +97,7 @@ def score_metric(
 def metric_warnings() -> Iterator[None]:
     """Warnings of metrics by the titles that are printed, and only once for all resamples.
 
-    Of rows without probability `impossible_rows_note` tells, for every kind of censoring.
+    Rows without probability have a note of their own, `impossible_rows_note`, for every kind of censoring.
     """
     titles = {record.function_name: record.title for record in reversed(METRICS.records())}
     with warnings.catch_warnings(record=True) as caught:

@@ -17,7 +17,7 @@ from aldsurv.errors import DataError, MissingDependencyError, ModelFileError, Pa
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.fitted_state import FittedState, set_columns, set_fitted_state
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT
-from aldsurv.models.training_rows import distinct_times, require_events, require_same_count, thinned
+from aldsurv.models.rows.training_rows import distinct_times, require_events, require_same_count, thinned
 
 if TYPE_CHECKING:
     from typing_extensions import Self

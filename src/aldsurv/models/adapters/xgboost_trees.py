@@ -20,7 +20,7 @@ from aldsurv.models.adapters.adapter import PeerSurvival, library_options
 from aldsurv.models.fitted_state import FittedState
 from aldsurv.models.linear.aft import location_and_scale, rows_with_information
 from aldsurv.models.linear.aft_likelihood import SmallestExtreme, Standard, StandardNormal
-from aldsurv.models.neural.fitting.preparation import member_seeds, split_for_members
+from aldsurv.models.rows.member_rows import member_seeds, split_for_members
 from aldsurv.nonparametric.breslow import BaselineHazard, baseline_hazard
 
 __all__ = ["XGBoostAFT", "XGBoostCox"]

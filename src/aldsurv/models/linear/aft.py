@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.families.log_normal import LogNormal
 from aldsurv.distributions.families.weibull import Weibull
+from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.errors import DataError
 from aldsurv.models.file_entries import require
 from aldsurv.models.linear.aft_likelihood import LogTimeLikelihood, SmallestExtreme, Standard, StandardNormal
@@ -20,7 +21,6 @@ from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearFit, LinearProblem, solve
 from aldsurv.models.linear.linear_survival import RIDGE_RANGE, LinearSurvival, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
-from aldsurv.models.neural.fitting.preparation import with_log_times
 from aldsurv.models.search_space import SearchSpace
 
 __all__ = ["AcceleratedFailureTime", "LogNormalAFT", "WeibullAFT", "location_and_scale", "rows_with_information"]

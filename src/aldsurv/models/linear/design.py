@@ -13,7 +13,7 @@ from aldsurv.columns.column_plans import Levels, Number
 from aldsurv.columns.features import Features
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import require
-from aldsurv.models.strata import Stratum, has_names, strata_numbers, strata_of
+from aldsurv.models.rows.strata import Stratum, has_names, strata_numbers, strata_of
 
 __all__ = ["Design"]
 

@@ -20,9 +20,9 @@ from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearFit, Penalty
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
+from aldsurv.models.rows.strata import Stratum
+from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.search_space import Range
-from aldsurv.models.strata import Stratum
-from aldsurv.models.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -18,15 +18,14 @@ from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import LARGEST_NUMBER
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
-from aldsurv.models.neural.network_space import NETWORK_ENTRIES
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
 from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
     from aldsurv.losses.objective import Objective
-    from aldsurv.models.neural.fitted_network import FittedNetwork
+    from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
 __all__ = ["ALDNetwork", "ALDSurvival", "MixtureExtras"]
@@ -120,7 +119,7 @@ class ALDNetwork(ParametricNetwork):
         return _BINS if rows <= _MOST_BINNED and columns <= _MOST_BINNED_COLUMNS else 0
 
     def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
-        """The least scale of a component: how finely times are told apart."""
+        """The least scale of a component: how finely times were recorded."""
         if self.layout is None:
             return MixtureExtras()
         from aldsurv.losses.likelihood.tied_times import least_component_scale

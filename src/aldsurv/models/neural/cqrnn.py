@@ -17,8 +17,7 @@ from aldsurv.distributions.numerics.ordered_quantiles import ordered_quantiles
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.quantile_stages import CENSORED_LEVEL, train_level_by_level
-from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel, Strategy
-from aldsurv.models.neural.network_space import NETWORK_ENTRIES
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel, Strategy
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.parametric import LARGEST_LOG
 from aldsurv.models.search_space import SearchSpace

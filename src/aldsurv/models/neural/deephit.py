@@ -16,8 +16,7 @@ from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.incidence import CumulativeIncidence, linear_survival
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
-from aldsurv.models.neural.network_space import NETWORK_ENTRIES
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.time_bins import bin_ends, marginal_chances, places, require_right_censored
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
@@ -25,7 +24,7 @@ from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
     from aldsurv.losses.objective import Objective
-    from aldsurv.models.neural.fitted_network import FittedNetwork
+    from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
 __all__ = ["BinExtras", "BinNetwork", "DeepHit"]

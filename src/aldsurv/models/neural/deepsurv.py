@@ -18,12 +18,11 @@ from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHaza
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
-from aldsurv.models.neural.network_space import NETWORK_ENTRIES
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.rows.strata import Stratum, covariates, strata_numbers, strata_of
+from aldsurv.models.rows.training_rows import thinned
 from aldsurv.models.search_space import SearchSpace
-from aldsurv.models.strata import Stratum, covariates, strata_numbers, strata_of
-from aldsurv.models.training_rows import thinned
 from aldsurv.networks import Architecture
 from aldsurv.nonparametric.breslow import baseline_hazard
 

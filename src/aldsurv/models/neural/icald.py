@@ -16,18 +16,17 @@ from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmet
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.level_settings import LEVEL_CONSTRAINTS
-from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
-from aldsurv.models.neural.network_space import NETWORK_ENTRIES
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.parametric import LARGEST_LOG
+from aldsurv.models.parameter_constraints import LEVEL_CONSTRAINTS
 from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 from aldsurv.networks.level_grid import level_nodes
 
 if TYPE_CHECKING:
     from aldsurv.losses.objective import Objective
-    from aldsurv.models.neural.fitted_network import FittedNetwork
+    from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
 __all__ = ["ICALDNetwork", "ICALDSurvival"]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from aldsurv.models.neural.network_model import PAPER_TRAINING, NetworkModel
-from aldsurv.models.neural.network_space import NETWORK_ENTRIES
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
 from aldsurv.models.search_space import SearchSpace
 

@@ -23,22 +23,30 @@ from aldsurv.errors import ParameterError
 from aldsurv.models.base import POINTS
 from aldsurv.models.file_entries import from_portable, portable, require
 from aldsurv.models.neural.extras import Extras
+from aldsurv.models.search_space import Entry, OneOf, Range
 from aldsurv.networks import Architecture
 from aldsurv.quoting import quoted
 from aldsurv.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from aldsurv.losses.objective import Objective
-    from aldsurv.models.neural.fitted_network import FittedNetwork, TrainedNetwork
+    from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
-__all__ = ["PAPER_TRAINING", "NetworkModel", "Strategy"]
+__all__ = ["NETWORK_ENTRIES", "PAPER_TRAINING", "NetworkModel", "Strategy"]
 
 FloatArray = NDArray[np.float64]
 # Trains several prepared fits of one model in one loop.
 Strategy = Callable[[Sequence["Prepared"]], "list[TrainedNetwork]"]
 ModelT = TypeVar("ModelT", bound="NetworkModel")
 
+# What a search tries for every network.
+NETWORK_ENTRIES: Mapping[str, Entry] = {
+    "learning_rate": Range(5e-4, 2e-2, log=True),
+    "hidden": OneOf(((16,), (32,), (64,), (128,), (32, 32), (64, 64), (128, 128))),
+    "dropout": Range(0.0, 0.5),
+    "weight_decay": Range(1e-3, 1.0, log=True),
+}
 # How the paper trains all its networks, as differences from the defaults below.
 PAPER_TRAINING: Mapping[str, Any] = {
     "activation": "relu",

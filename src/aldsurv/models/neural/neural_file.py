@@ -13,10 +13,10 @@ from aldsurv.columns.features import Features
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.models.base import POINTS, SurvivalEstimator
 from aldsurv.models.file_entries import LARGEST_NUMBER, require, saved_parameters, with_parameters
-from aldsurv.models.neural.fitted_network import FittedNetwork
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.point_choice import PointChoice, PointScores
 from aldsurv.models.neural.network_model import NetworkModel, with_added_settings
-from aldsurv.models.training_rows import TrainedOn
+from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.networks import Architecture
 from aldsurv.networks.numpy_forward import forward
 from aldsurv.training.history import History

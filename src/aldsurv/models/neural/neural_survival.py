@@ -15,14 +15,14 @@ from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.neural.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.encoding import raw_inputs
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.joint_fit import fit_together
 from aldsurv.models.neural.fitting.point_choice import PointScores
-from aldsurv.models.neural.fitting.preparation import base_seed
 from aldsurv.models.neural.fitting.prepare import Prepared, RunOptions, prepare
 from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.neural.neural_file import from_file, to_file
+from aldsurv.models.rows.member_rows import base_seed
 from aldsurv.training.history import EpochReport, History
 
 if TYPE_CHECKING:

@@ -15,22 +15,16 @@ from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import require, saved_parameters, with_parameters
 from aldsurv.models.fitted_state import fitted_state, set_columns, set_fitted_state
-from aldsurv.models.neural.fitting.preparation import (
-    Rows,
-    even_weights,
-    in_unit,
-    member_seeds,
-    split_for_members,
-    time_unit,
-    with_log_times,
-)
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
+from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
+from aldsurv.models.rows.time_units import even_weights, in_unit, time_unit
+from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
-from aldsurv.models.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.trees.boosted_outputs import SUPPORTS, BoostedOutputs
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.fitted_trees import FittedTrees

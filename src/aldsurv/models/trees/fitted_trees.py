@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.columns.features import Features
 from aldsurv.models.file_entries import LARGEST_NUMBER, finite_floats, require
 from aldsurv.models.fitted_state import FittedState
-from aldsurv.models.training_rows import TrainedOn
+from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.tree_arrays import Trees
 

@@ -15,7 +15,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.level_map import softplus
 from aldsurv.errors import DataError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.neural.fitting.preparation import member_seeds
+from aldsurv.models.rows.member_rows import member_seeds
 from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.nested import NestedEstimatorMixin
 from aldsurv.nonparametric.censoring_weights import censoring_distribution

@@ -21,8 +21,9 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import require
 from aldsurv.models.fitted_state import FittedState, set_fitted_state
 from aldsurv.models.neural.fitting.encoding import require_torch
-from aldsurv.models.neural.fitting.preparation import member_seeds, time_unit
-from aldsurv.models.neural.level_settings import LEVEL_CONSTRAINTS
+from aldsurv.models.parameter_constraints import LEVEL_CONSTRAINTS
+from aldsurv.models.rows.member_rows import member_seeds
+from aldsurv.models.rows.time_units import time_unit
 from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.level_correction import (
     apply_correction,

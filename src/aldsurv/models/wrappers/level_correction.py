@@ -13,7 +13,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.distributions.wrappers.corrected import corrected
-from aldsurv.models.neural.fitting.preparation import split_for_members
+from aldsurv.models.rows.member_rows import split_for_members
 from aldsurv.networks import Architecture, forward
 from aldsurv.networks.level_grid import level_nodes
 from aldsurv.training.settings import TrainingSettings

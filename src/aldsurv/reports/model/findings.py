@@ -17,7 +17,7 @@ from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.metrics.error.brier import default_times
 from aldsurv.metrics.evaluation_times import mean_survival
 from aldsurv.metrics.point_estimates import Point
-from aldsurv.models.training_rows import distinct_times
+from aldsurv.models.rows.training_rows import distinct_times
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from aldsurv.errors import DataError, TrainingError
-from aldsurv.models.neural.fitted_network import FittedNetwork
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.held_out import enough_events, held_out_log_likelihood
 from aldsurv.models.neural.fitting.prepare import Prepared, prepare_alternative
 from aldsurv.models.neural.fitting.train import train
 from aldsurv.models.persistence import load
-from aldsurv.models.training_rows import data_fingerprint
+from aldsurv.models.rows.training_rows import data_fingerprint
 
 if TYPE_CHECKING:
     from aldsurv.models.neural.neural_survival import NeuralSurvival

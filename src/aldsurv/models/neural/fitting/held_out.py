@@ -6,19 +6,19 @@ import numpy as np
 
 from aldsurv.columns.covariates import take_rows
 from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.models.neural.fitted_network import FittedNetwork
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.point_choice import HeldRows
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier, sampled_rows
 
 __all__ = ["enough_events", "held_out_gain", "held_out_log_likelihood", "held_out_rows"]
 
-# Held-out events from which on one model can be told from another.
+# Held-out events from which on two models can be compared.
 _LEAST_EVENTS = 10
 
 
 def enough_events(task: Prepared) -> bool:
-    """Whether enough events are held out to tell one model from another."""
+    """Whether enough events are held out to compare models."""
     if task.rows.validation is None:
         return False
     held = np.unique(np.concatenate(task.rows.validation))

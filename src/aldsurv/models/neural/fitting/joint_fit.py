@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aldsurv.errors import ParameterError
-from aldsurv.models.neural.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.candidates import Candidate, choose, prepare_candidates, train_candidates
 from aldsurv.models.neural.fitting.encoding import require_torch
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.held_out import held_out_gain, held_out_rows
 from aldsurv.models.neural.fitting.point_choice import chosen_points
-from aldsurv.models.neural.fitting.preparation import even_weights
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.neural.fitting.skill_check import warn_without_skill
+from aldsurv.models.rows.time_units import even_weights
 
 if TYPE_CHECKING:
     from aldsurv.models.neural.neural_survival import NeuralSurvival

@@ -17,9 +17,10 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.encoding import raw_inputs
-from aldsurv.models.neural.fitting.preparation import Rows, member_seeds, split_for_members, time_unit
 from aldsurv.models.neural.network_model import NetworkModel
-from aldsurv.models.training_rows import distinct_times, require_same_rows
+from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
+from aldsurv.models.rows.time_units import time_unit
+from aldsurv.models.rows.training_rows import distinct_times, require_same_rows
 from aldsurv.quoting import quoted
 from aldsurv.training.history import EpochReport
 from aldsurv.training.randomness import Purpose, generator_for

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.models.neural.fitted_network import TrainedNetwork, Weights
-from aldsurv.models.neural.fitting.preparation import Rows
+from aldsurv.models.neural.fitting.fitted_network import TrainedNetwork, Weights
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.neural.fitting.train import run_loop
+from aldsurv.models.rows.member_rows import Rows
 from aldsurv.networks import Architecture, forward
 from aldsurv.training.history import History
 

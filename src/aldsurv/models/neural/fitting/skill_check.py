@@ -26,7 +26,7 @@ _SPREAD = 0.002
 _MOST_ROWS = 400
 # Fewer events tell nothing.
 _LEAST_EVENTS = 10
-# Standard deviations by which early and late rows are told apart, from which on that is not chance.
+# Standard deviations by which early and late rows are separated, from which on that is not chance.
 _RANKED = 2.0
 # Standard errors of a gain in likelihood that chance does not explain.
 _CERTAIN = 3.0

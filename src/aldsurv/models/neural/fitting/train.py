@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError, TrainingError
-from aldsurv.models.neural.fitted_network import FittedNetwork, TrainedNetwork
 from aldsurv.models.neural.fitting.encoding import encoded, require_torch
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
 from aldsurv.models.neural.fitting.point_choice import PointChoice
-from aldsurv.models.neural.fitting.preparation import even_weights
 from aldsurv.models.neural.fitting.prepare import Prepared
-from aldsurv.models.training_rows import TrainedOn, data_fingerprint, thinned
+from aldsurv.models.rows.time_units import even_weights
+from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, thinned
 from aldsurv.networks import Architecture
 from aldsurv.quoting import quoted
 from aldsurv.training.randomness import Purpose, generator_for

@@ -15,7 +15,7 @@ from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.encoding import encode_rows
 from aldsurv.models.neural.fitting.point_choice import PointChoice
 from aldsurv.models.neural.network_model import NetworkModel
-from aldsurv.models.training_rows import TrainedOn
+from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.networks import Architecture, forward
 from aldsurv.training.history import History
 

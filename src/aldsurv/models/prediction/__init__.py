@@ -1,0 +1,1 @@
+"""What every fitted model can be asked for beside its distribution."""

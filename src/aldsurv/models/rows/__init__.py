@@ -1,0 +1,1 @@
+"""Rows that models learn from: checks, facts, units of time, members, strata."""
