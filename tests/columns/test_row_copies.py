@@ -186,7 +186,7 @@ def test_without_copies_members_hold_out_the_stretches_of_one_order():
 
 @pytest.mark.parametrize("how", ["folds", "validation", "tuning", "table"])
 def test_other_splits(how, tmp_path):
-    from aldsurv.models.wrappers.held_out import choose_parts
+    from aldsurv.models.wrappers.cross_fitting import choose_parts
     from aldsurv.tuning.score import even_folds
 
     frame, data = people()
@@ -216,7 +216,7 @@ def test_models_hold_copies_out_together(name, monkeypatch):
     from aldsurv.models.neural.fitting import prepare
     from aldsurv.models.rows import member_rows as preparation
     from aldsurv.models.trees import boosted_ald as boosted
-    from aldsurv.models.wrappers import held_out, level_correction
+    from aldsurv.models.wrappers import cross_fitting, level_correction
     from aldsurv.registry import MODELS
 
     if name == "boosted_ald":
@@ -232,7 +232,7 @@ def test_models_hold_copies_out_together(name, monkeypatch):
         monkeypatch.setattr(module, "split_for_members", split_and_note)
 
     def choose_and_note(data, **settings):
-        parts = held_out.choose_parts(data, **settings)
+        parts = cross_fitting.choose_parts(data, **settings)
         seen.append([(data, np.setdiff1d(np.arange(len(data)), part), part) for part in parts])
         return parts
 

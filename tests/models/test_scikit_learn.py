@@ -44,7 +44,7 @@ def test_parameters():
     assert (model.dropout, model.recipe) == (0.5, "paper")
     with pytest.raises(ParameterError, match=r"ALDSurvival has no parameter 'droput'. Did you mean 'dropout'\?"):
         model.set_params(droput=0.1)
-    with pytest.raises(ParameterError, match="Known: recipe, .*support"):
+    with pytest.raises(ParameterError, match=r"Known: recipe, .*support"):
         model.set_params(zzz=1)
     with pytest.raises(TypeError, match="droput"):
         ALDSurvival(droput=0.1)

@@ -20,7 +20,7 @@ from aldsurv.metrics import integrated_brier_score, log_likelihood
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.search_space import Score
-from aldsurv.models.wrappers.held_out import balanced_order, fit_all
+from aldsurv.models.wrappers.cross_fitting import balanced_order, fit_all
 
 __all__ = ["cross_validated", "even_folds", "held_out_score"]
 

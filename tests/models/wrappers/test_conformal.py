@@ -61,7 +61,7 @@ def test_censoring_that_depends_on_columns_needs_a_model_of_it(censoring, low, h
 def levels_held_out(bound, x, y):
     """Levels of the rows that the bound was calibrated by: those that its model's fit does not depend on."""
     from aldsurv.models.rows.member_rows import member_seeds
-    from aldsurv.models.wrappers.held_out import choose_parts
+    from aldsurv.models.wrappers.cross_fitting import choose_parts
 
     (held,) = choose_parts(y, folds=2, validation=bound.validation, seed=member_seeds(bound.random_state, 3)[0])
     predicted = bound.estimator_.predict_distribution(x[held])

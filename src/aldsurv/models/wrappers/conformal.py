@@ -16,7 +16,7 @@ from aldsurv.distributions.wrappers.level_map import softplus
 from aldsurv.errors import DataError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.rows.member_rows import member_seeds
-from aldsurv.models.wrappers.held_out import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
+from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.nested import NestedEstimatorMixin
 from aldsurv.nonparametric.censoring_weights import censoring_distribution
 from aldsurv.nonparametric.observed_levels import level_curve, observed_odds

@@ -24,7 +24,7 @@ from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.parameter_constraints import LEVEL_CONSTRAINTS
 from aldsurv.models.rows.member_rows import member_seeds
 from aldsurv.models.rows.time_units import time_unit
-from aldsurv.models.wrappers.held_out import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
+from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.level_correction import (
     apply_correction,
     correction_network,

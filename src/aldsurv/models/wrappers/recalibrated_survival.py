@@ -16,7 +16,7 @@ from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.distributions.wrappers.recalibrated import recalibrated
 from aldsurv.models.file_entries import finite_floats, require
 from aldsurv.models.rows.member_rows import member_seeds
-from aldsurv.models.wrappers.held_out import choose_parts, predict_held_out, read_rows, unfitted
+from aldsurv.models.wrappers.cross_fitting import choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.wrapped_survival import WrappedSurvival
 from aldsurv.nonparametric.observed_levels import level_map
 

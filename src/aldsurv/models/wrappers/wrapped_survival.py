@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import from_portable, portable, require, text
-from aldsurv.models.wrappers.held_out import unfitted
+from aldsurv.models.wrappers.cross_fitting import unfitted
 from aldsurv.models.wrappers.nested import NestedEstimatorMixin
 from aldsurv.registry import MODELS
 

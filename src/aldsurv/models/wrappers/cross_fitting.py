@@ -1,4 +1,4 @@
-"""Rows that a model did not learn from: which they are, and what it predicts for them."""
+"""Cross-fitting: rows that a model did not learn from, and what it predicts for them."""
 
 from __future__ import annotations
 
