@@ -1,17 +1,18 @@
-"""What the slopes of a loss in closed form buy over torch's automatic differentiation in the same training loop.
+"""What each hand-written pass and slope buys over torch's automatic differentiation in the same training loop.
 
-``python -m bench.closed_forms`` fits each model that has such slopes as it is and with the loss left to torch, by turns
-in one process and on one thread. It prints seconds of the processor and ratios to them; ``--write`` puts the table
-into docs/performance.md. What pays less than 1.5 should go.
+``python -m bench.closed_forms`` fits each model as it is, with the network differentiated by torch, with the loss
+differentiated by torch, and with both; by turns in one process and on one thread. It prints seconds of the processor
+and ratios to them; ``--write`` puts the table into docs/performance.md. What pays less than 1.5 should go.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -20,9 +21,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from aldsurv import SurvivalData, models
-from aldsurv.losses import cox_loss, deephit_loss
+from aldsurv import models
+from aldsurv.losses import cox_loss, deephit_loss, quantile_objective
 from aldsurv.losses.likelihood import ald_slopes, family_likelihood, mixture_likelihood, mixture_slopes
+from aldsurv.training import member_network
 
 ROWS, COLUMNS, ROUNDS = 1000, 10, 5
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
@@ -42,9 +44,15 @@ class _Mixture:
         return rows
 
 
+def _log_normal(raw: Tensor, log_time: Tensor, event: Tensor, since: Tensor | None = None) -> Tensor:
+    mu, eta = raw[..., 0].double(), torch.nn.functional.softplus(raw[..., 1].double())
+    z = (log_time - mu) / eta
+    log_density = -z * z / 2 - eta.log() - 0.5 * math.log(2 * math.pi)
+    return torch.where(event, log_density, torch.special.log_ndtr(-z)).to(raw.dtype)
+
+
 def _cox(self: Any, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
-    entry = fields[2] if len(fields) > 2 else None
-    return cox_loss.cox_losses(raw[..., 0], fields[0], fields[1], weight, entry=entry, ties=self._ties)
+    return cox_loss.cox_losses(raw[..., 0], fields[0], fields[1], weight, entry=None, ties=self._ties)
 
 
 def _deephit(
@@ -79,7 +87,7 @@ class Case(NamedTuple):
     slopes: str
     model: type[Any]
     objective: type[Any]
-    loss: tuple[Any, str, Any]
+    loss: tuple[Any, str, Any] | None
 
 
 CASES = {
@@ -97,62 +105,74 @@ CASES = {
     ),
 }
 for _recipe in ("default", "paper"):
-    CASES["DeepSurv, delayed entry", _recipe] = CASES["DeepSurv", _recipe] = Case(
-        "cox_slopes", models.DeepSurv, cox_loss._Cox, (cox_loss._Cox, "losses", _cox)
+    CASES["LogNormalSurvival", _recipe] = Case(
+        "log_normal_likelihood",
+        models.LogNormalSurvival,
+        family_likelihood._LogNormalLikelihood,
+        (family_likelihood, "log_normal_log_likelihood", _log_normal),
     )
+    CASES["CQRNN", _recipe] = Case("censored_quantile", models.CQRNN, quantile_objective.QuantileObjective, None)
+    CASES["DeepSurv", _recipe] = Case("cox_slopes", models.DeepSurv, cox_loss._Cox, (cox_loss._Cox, "losses", _cox))
     CASES["DeepHit", _recipe] = Case(
         "deephit_slopes", models.DeepHit, deephit_loss._DeepHit, (deephit_loss, "deephit_loss", _deephit)
     )
+WAYS = {"as it is": (), "network": ("network",), "loss": ("loss",), "both": ("network", "loss")}
 
 
 @contextmanager
-def loss_by_torch(case: Case) -> Iterator[None]:
-    """The loss without what was differentiated by hand."""
-    with (
-        patch.object(case.objective, "losses_and_slopes", _slopes_by_torch),
-        patch.object(*case.loss),
-    ):
+def left_to_torch(case: Case, parts: Sequence[str]) -> Iterator[None]:
+    """The network, the loss or both without what was differentiated by hand."""
+    with ExitStack() as stack:
+        if "network" in parts:
+            stack.enter_context(patch.object(member_network, "BY_HAND", {}))
+        if "loss" in parts:
+            stack.enter_context(patch.object(case.objective, "losses_and_slopes", _slopes_by_torch))
+            if case.loss is not None:
+                stack.enter_context(patch.object(*case.loss))
         yield
 
 
-def rows() -> tuple[Any, SurvivalData, SurvivalData]:
-    """Covariates, times with their events, and the same with delayed entry."""
+def rows() -> tuple[Any, Any]:
+    """Covariates, and times with their events."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(ROWS, COLUMNS))
     time = np.exp(x[:, 0] + 0.5 * x[:, 1] ** 2 + rng.normal(size=ROWS)).round(3) + 0.001
     censored = rng.exponential(np.quantile(time, 0.8), ROWS).round(3) + 0.001
-    seen, event = np.minimum(time, censored), time <= censored
-    return x, SurvivalData.right(seen, event), SurvivalData.right(seen, event, entry=seen * rng.uniform(0, 1, ROWS))
+    return x, (np.minimum(time, censored), time <= censored)
 
 
-def seconds(case: Case, recipe: str, x: Any, y: Any, rounds: int) -> tuple[list[float], list[float], float]:
-    """Seconds of the processor of both ways, round by round, and how far their predictions are apart at most."""
-    spent: tuple[list[float], list[float]] = ([], [])
-    predicted = []
+def seconds(case: Case, recipe: str, x: Any, y: Any, rounds: int) -> tuple[dict[str, list[float]], float]:
+    """Seconds of the processor of each way, round by round, and how far the predictions are apart at most."""
+    spent: dict[str, list[float]] = {way: [] for way in WAYS}
+    predicted = {}
     for turn in range(rounds + 1):
-        for used, way in zip(spent, (nullcontext(), loss_by_torch(case)), strict=True):
+        for way, parts in WAYS.items():
             model = case.model(recipe, progress=False, random_state=0)
-            with way:
+            with left_to_torch(case, parts):
                 start = time.process_time()
                 model.fit(x, y)
-                elapsed = time.process_time() - start
+                used = time.process_time() - start
             if turn:  # The first round warms up.
-                used.append(elapsed)
+                spent[way].append(used)
             else:
-                predicted.append(model.predict_distribution(x[:200]).survival([0.5, 1.0, 2.0]))
-    return *spent, float(np.abs(predicted[0] - predicted[1]).max())
+                predicted[way] = model.predict_distribution(x[:200]).survival([0.5, 1.0, 2.0])
+    apart = max(float(np.abs(other - predicted["as it is"]).max()) for other in predicted.values())
+    return spent, apart
 
 
 def table(rounds: int) -> str:
     """Medians of the seconds, and of their ratios to the way it is, round by round."""
-    x, y, delayed = rows()
-    lines = ["| model | slopes | seconds | by torch | largest difference |", "| --- | --- | --: | --: | --: |"]
+    x, y = rows()
+    lines = [
+        "| model | slopes | seconds | network by torch | loss by torch | both by torch | largest difference |",
+        "| --- | --- | --: | --: | --: | --: | --: |",
+    ]
     for (name, recipe), case in CASES.items():
-        target = delayed if "entry" in name else y
-        by_hand, by_torch, apart = seconds(case, recipe, x, target, rounds)
-        ratio = float(np.median(np.array(by_torch) / np.array(by_hand)))
-        cells = f"{np.median(by_hand):.2f} | {ratio:.2f} | {apart:.0e}"
-        lines.append(f"| {name}, {recipe} | `{case.slopes}` | {cells} |")
+        spent, apart = seconds(case, recipe, x, y, rounds)
+        base = np.array(spent["as it is"])
+        ratios = [float(np.median(np.array(spent[way]) / base)) for way in WAYS if way != "as it is"]
+        cells = " | ".join(f"{ratio:.2f}" for ratio in ratios)
+        lines.append(f"| {name}, {recipe} | `{case.slopes}` | {np.median(base):.2f} | {cells} | {apart:.0e} |")
         print(lines[-1], flush=True)
     return "\n".join(lines)
 

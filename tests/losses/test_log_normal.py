@@ -13,7 +13,11 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import LogNormal
 from aldsurv.errors import DataError
 from aldsurv.losses import likelihood_objective
-from aldsurv.losses.likelihood.log_normal_likelihood import log_normal_log_likelihood
+from aldsurv.losses.likelihood.log_normal_likelihood import (
+    _value_and_slopes,
+    log_normal_log_likelihood,
+    log_normal_log_likelihood_and_slopes,
+)
 from aldsurv.training.marginal_start import best_constant
 
 LINKS = ("identity", "softplus")
@@ -30,12 +34,6 @@ def outputs(mu, eta, dtype=torch.float64):
     return tensor(np.stack(columns, -1), dtype)
 
 
-def value_and_slopes(raw, *rows):
-    raw = raw.clone().requires_grad_()
-    value = log_normal_log_likelihood(raw, *rows)
-    return value.detach().numpy(), torch.autograd.grad(value.sum(), raw)[0].numpy()
-
-
 def random_rows(n, seed, dtype=torch.float64):
     """Outputs, logarithms of times, events and entries (some -inf) of n rows."""
     rng = np.random.default_rng(seed)
@@ -49,7 +47,7 @@ def test_value_and_slopes_at_extremes(event):
     cases = list(itertools.product([1e-4, 0.3, 1.0, 30.0], [-1e4, -40.0, -6.0, -0.5, 0.0, 0.5, 6.0, 40.0, 1e4]))
     eta, z = (np.array(column) for column in zip(*cases, strict=True))
     raw, y = outputs(0.0, eta), tensor(z * eta)
-    value, slopes = value_and_slopes(raw, y, torch.full((len(cases),), event))
+    value, slopes = log_normal_log_likelihood_and_slopes(raw.numpy(), y.numpy(), np.full(len(cases), event))
     with mpmath.workdps(60):
         for found, slope, (spread, distance) in zip(value, slopes, cases, strict=True):
             second = mpmath.log(mpmath.expm1(mpmath.mpf(spread)))
@@ -185,12 +183,23 @@ def test_the_objective_keeps_rows_apart(kinds):
 
 
 def test_a_row_has_the_same_bits_alone_and_among_others():
-    raw, y, event, since = random_rows(67, 6, torch.float32)
-    rows, slopes = value_and_slopes(raw, y, event, since)
+    raw, y, event, since = (array.numpy() for array in random_rows(67, 6, torch.float32))
+    rows, slopes = log_normal_log_likelihood_and_slopes(raw, y, event, since)
     for length in (1, 2, 7, 8, 15, 33):
-        own = value_and_slopes(raw[:length], y[:length], event[:length], since[:length])
+        own = log_normal_log_likelihood_and_slopes(raw[:length], y[:length], event[:length], since[:length])
         assert own[0].tobytes() == rows[:length].tobytes()
         assert own[1].tobytes() == slopes[:length].tobytes()
+
+
+def test_formulas_are_the_same_on_torch():
+    # On a CPU numpy computes, on other devices torch.
+    raw, y, event, since = random_rows(80, 7)
+    for entry in (None, since):
+        value, slopes = _value_and_slopes(torch, raw, y, event, entry)
+        arrays = [None if given is None else given.numpy() for given in (raw, y, event, entry)]
+        wanted, wanted_slopes = _value_and_slopes(np, *arrays)
+        np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(slopes, wanted_slopes, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")

@@ -69,7 +69,7 @@ class Objective(ABC):
 
 
 class ClosedFormObjective(Objective):
-    """A loss with slopes in closed form, where that pays at least 1.5 times (``bench/closed_forms.py``)."""
+    """A loss with slopes in closed form, which saves the automatic differentiation (``bench/closed_forms.py``)."""
 
     @abstractmethod
     def losses_and_slopes(

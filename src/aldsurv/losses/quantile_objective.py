@@ -100,10 +100,7 @@ class QuantileObjective(ClosedFormObjective):
         return quantiles, np.zeros(len(quantiles))
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
-        """Loss of each member (members,)."""
-        if raw.requires_grad and raw.device.type == "cpu":
-            losses: Tensor = _ClosedForm.apply(raw, self, fields, weight)  # type: ignore[no-untyped-call]
-            return losses
+        """Loss of each member (members,), for automatic differentiation."""
         quantiles = ordered_quantiles(raw) if self._ordered else raw
         time, event, y_star, *at = fields
         levels = torch.from_numpy(self._levels).to(raw)
@@ -131,26 +128,6 @@ class QuantileObjective(ClosedFormObjective):
         share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
         slopes *= share[..., None]
         return (rows * share).sum(axis=1), slopes
-
-
-class _ClosedForm(torch.autograd.Function):
-    """Slopes by hand, not for speed: their rounding decides on which side of an event a quantile lies."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, raw: Tensor, objective: QuantileObjective, fields: tuple[Tensor, ...], weight: Tensor | None
-    ) -> Tensor:
-        columns = [field.numpy() for field in fields]
-        losses, slopes = objective.losses_and_slopes(
-            raw.detach().numpy(), columns, None if weight is None else weight.numpy()
-        )
-        ctx.save_for_backward(torch.from_numpy(slopes))
-        return torch.from_numpy(losses)
-
-    @staticmethod
-    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
-        (slopes,) = ctx.saved_tensors
-        return slopes * outer[0][:, None, None], None, None, None
 
 
 def _by_outputs(raw: FloatArray, slopes: FloatArray) -> FloatArray:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aldsurv.errors import ParameterError, TrainingError
-from aldsurv.losses.objective import Objective
+from aldsurv.losses.objective import ClosedFormObjective, Objective
+from aldsurv.networks.closed_form_passes import HandPasses
 from aldsurv.networks.level_grid import level_nodes
 from aldsurv.training.batches import Batch, RowSource
 from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
@@ -218,7 +219,10 @@ class Training:
         # Encoders may draw from torch's own stream: it is put back as it was.
         with torch.random.fork_rng(enabled=bool(network.encoders)):
             for number, batch in enumerate(batches):
-                losses = self._differentiate(batch, epoch, number)
+                if network.passes is not None and isinstance(objective, ClosedFormObjective):
+                    losses = _differentiated_by_hand(network.passes, objective, batch)
+                else:
+                    losses = self._differentiate(batch, epoch, number)
                 if clip > 0:
                     network.clip_gradients(clip)
                 network.block.round_gradients()
@@ -369,6 +373,18 @@ class Training:
             found["seconds"].tolist(),
         )
         self._drop_stopped()
+
+
+def _differentiated_by_hand(passes: HandPasses, objective: ClosedFormObjective, batch: Batch) -> Tensor:
+    """Losses of a batch (members,); the gradients are where the optimiser reads them."""
+    fields = [field.numpy() for field in batch.fields]
+    weight = None if batch.weight is None else batch.weight.numpy()
+    # What overflows shows in the loss, which is looked at after the epoch.
+    with np.errstate(all="ignore"):
+        raw = passes.forward(batch.x, batch.keep)
+        losses, slopes = objective.losses_and_slopes(raw, fields, weight)
+        passes.backward(slopes)
+    return torch.from_numpy(losses)
 
 
 def _as_float64(losses: Tensor) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from aldsurv.networks.architecture import Architecture
+from aldsurv.networks.closed_form_passes import BY_HAND, HandPasses
 from aldsurv.networks.torch_forward import forward_on_torch
 from aldsurv.training.optimizers import Optimizer, ParameterGroup
 from aldsurv.training.settings import TrainingSettings
@@ -49,6 +50,10 @@ class MemberNetwork:
         self.members = len(initial)
         self.encoders = [encoder.to(device) for encoder in encoders]
         self.block = WeightBlock(architecture, initial, device, dtype)
+        self.passes: HandPasses | None = None
+        by_hand = architecture.activation in BY_HAND and not architecture.batch_norm and not architecture.level_units
+        if by_hand and not encoders and device.type == "cpu":
+            self.passes = HandPasses(architecture, self.block.arrays, self.block.gradients)
         self._best_encoders = [_copied_state(encoder) for encoder in self.encoders]
 
     @property

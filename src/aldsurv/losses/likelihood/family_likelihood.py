@@ -18,7 +18,10 @@ from aldsurv.distributions.support import Support, log_time_rows, support_of
 from aldsurv.errors import DataError
 from aldsurv.losses.first_guess import ald_guess as _ald_guess
 from aldsurv.losses.likelihood.ald_likelihood import ald_log_likelihood, ald_log_likelihood_and_slopes
-from aldsurv.losses.likelihood.log_normal_likelihood import log_normal_log_likelihood
+from aldsurv.losses.likelihood.log_normal_likelihood import (
+    log_normal_log_likelihood,
+    log_normal_log_likelihood_and_slopes,
+)
 from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
 from aldsurv.registry import FAMILIES
 
@@ -108,8 +111,8 @@ class _AldLikelihood(ClosedFormObjective):
 
 
 @final
-class _LogNormalLikelihood(Objective):
-    """Exact and right-censored rows of the log-normal, in float64."""
+class _LogNormalLikelihood(ClosedFormObjective):
+    """Exact and right-censored rows of the log-normal, by the closed form."""
 
     outputs = 2
 
@@ -128,6 +131,12 @@ class _LogNormalLikelihood(Objective):
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
         rows = log_normal_log_likelihood(raw, *fields[:2], *fields[3:])
         return weighted_mean(fields[2] - rows, weight)
+
+    def losses_and_slopes(
+        self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        rows, slopes = log_normal_log_likelihood_and_slopes(raw, *fields[:2], *fields[3:])
+        return _means_and_slopes(fields[2] - rows, slopes, weight)
 
 
 @final
