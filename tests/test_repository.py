@@ -41,6 +41,7 @@ def test_every_public_name_exists():
         "data",
         "datasets",
         "distributions",
+        "inspection",
         "losses",
         "metrics",
         "models",
@@ -50,6 +51,7 @@ def test_every_public_name_exists():
         "reports",
         "tables",
         "training",
+        "tuning",
     ],
 )
 def test_every_room_says_what_it_offers(room):

@@ -9,7 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aldsurv import benchmark, datasets, distributions, metrics, models, nonparametric, plots, reports
+    from aldsurv import (
+        benchmark,
+        datasets,
+        distributions,
+        inspection,
+        metrics,
+        models,
+        nonparametric,
+        plots,
+        reports,
+        tuning,
+    )
     from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions import SurvivalDistribution
     from aldsurv.errors import AldsurvError
@@ -52,12 +63,14 @@ __all__ = [
     "benchmark",
     "datasets",
     "distributions",
+    "inspection",
     "load",
     "metrics",
     "models",
     "nonparametric",
     "plots",
     "reports",
+    "tuning",
 ]
 
 # Modules of names that are neither modules themselves nor models of the registry.

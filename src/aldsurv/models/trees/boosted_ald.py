@@ -15,7 +15,7 @@ from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.time_zero import with_log_times
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import require, saved_parameters, with_parameters
@@ -25,7 +25,7 @@ from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_member
 from aldsurv.models.rows.time_units import even_weights, in_unit, time_unit
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
-from aldsurv.models.trees.boosted_outputs import SUPPORTS, BoostedOutputs
+from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.fitted_trees import FittedTrees
 from aldsurv.models.trees.tree_arrays import Trees
@@ -184,9 +184,7 @@ class BoostedALD(SurvivalEstimator):
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
         x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
         require_same_rows(len(x), data)
-        observed = data
-        if self.support == "log":
-            data = with_log_times(data)
+        observed, data = data, SUPPORTS[self.support].training_rows(data)
         scale = time_unit(data, "median")
         scaled = in_unit(data, scale)
         outputs = BoostedOutputs.of(self.support, int(self.components), scaled)
@@ -288,7 +286,7 @@ class BoostedALD(SurvivalEstimator):
     def of_log_time(self) -> bool:
         """Whether the parameters are those of the distribution of log time."""
         self._require_fitted()
-        return self.outputs_.support == "log"
+        return SUPPORTS[self.outputs_.support].of_log_time
 
     def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
         """Parameters (n,) of each row by name, in the unit of the training times; with support log, of its log.
@@ -314,7 +312,7 @@ class BoostedALD(SurvivalEstimator):
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
         share = 100 * facts.events / facts.rows
-        kind = SUPPORTS[self.outputs_.support].replace("_", " ")
+        kind = SUPPORTS[self.outputs_.support].family_name.replace("_", " ")
         if self.outputs_.components > 1:
             kind = f"mixture of {self.outputs_.components} {kind} (tied shapes)"
         kept = ", ".join(str(count) for count in self.rounds_[:10])

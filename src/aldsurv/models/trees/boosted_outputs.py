@@ -12,21 +12,14 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.mixture_outputs import MixtureOutputs
-from aldsurv.distributions.support import SUPPORTS as _SUPPORTS
-from aldsurv.registry import FAMILIES
+from aldsurv.distributions.support import SUPPORTS
 
 if TYPE_CHECKING:
     from aldsurv.losses.likelihood.boosting_slopes import RowLosses
 
-__all__ = ["SUPPORTS", "BoostedOutputs"]
+__all__ = ["BoostedOutputs"]
 
 FloatArray = NDArray[np.float64]
-
-SUPPORTS = {
-    "log": "log_asymmetric_laplace",
-    "positive": "positive_asymmetric_laplace",
-    "real": "asymmetric_laplace",
-}
 
 
 @final
@@ -60,7 +53,7 @@ class BoostedOutputs:
         from aldsurv.losses.likelihood.tied_times import least_component_scale
 
         times = data.lower[data.exact]
-        return cls(support, components, least_component_scale(np.log(times) if support == "log" else times))
+        return cls(support, components, least_component_scale(SUPPORTS[support].inside(times)))
 
     @property
     def count(self) -> int:
@@ -74,7 +67,7 @@ class BoostedOutputs:
 
     @property
     def _exp_theta(self) -> bool:
-        return self.support == "positive"
+        return SUPPORTS[self.support].theta_link == "exp"
 
     @property
     def _layout(self) -> MixtureOutputs:
@@ -85,17 +78,15 @@ class BoostedOutputs:
         from aldsurv.losses.likelihood.boosting_slopes import AldRows, MixtureRows
 
         if self.components == 1:
-            return AldRows(_SUPPORTS[self.support], data, unit=unit, exp_theta=self._exp_theta)
-        return MixtureRows(_SUPPORTS[self.support], data, unit=unit, layout=self._layout, least_scale=self.least_scale)
+            return AldRows(SUPPORTS[self.support], data, unit=unit, exp_theta=self._exp_theta)
+        return MixtureRows(SUPPORTS[self.support], data, unit=unit, layout=self._layout, least_scale=self.least_scale)
 
     def distribution(self, raw: FloatArray) -> SurvivalDistribution:
         """What outputs (n, count) stand for."""
         columns = self.columns(raw)
         if self.components == 1:
-            single: SurvivalDistribution = FAMILIES.load(SUPPORTS[self.support])(
-                **{name: columns[name] for name in ("theta", "sigma", "kappa")}
-            )
-            return single
+            family = SUPPORTS[self.support].family
+            return family(**{name: columns[name] for name in ("theta", "sigma", "kappa")})
         return MixedAsymmetricLaplace(**columns, support=self.support)
 
     def mixed(self, raw: FloatArray) -> SurvivalDistribution:

@@ -15,6 +15,7 @@ from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.distributions.wrappers.corrected import flat_mixture
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
@@ -203,7 +204,7 @@ class ICALDCalibrated(WrappedSurvival):
         data = SurvivalData.concatenate([rows for _, rows in held_out.parts])
         base = SurvivalDistribution.concatenate(bases)
         unit = time_unit(data, "median")
-        if base.support == "log":
+        if SUPPORTS[base.support].of_log_time:
             # An event at time 0 has no logarithm: it holds no information on the factors.
             later = np.flatnonzero(~data.event | (data.time > 0))
             x, base, data = x[later], base[later], data[later]
