@@ -47,7 +47,7 @@ class CovariateTable:
         return cls(tuple(keys), tuple(column_array(Column(X[key], "X", key)) for key in keys))
 
     @classmethod
-    def _of_array(cls, X: Any) -> CovariateTable:
+    def _of_array(cls, X: object) -> CovariateTable:
         array = np.asarray(X)
         if array.dtype.kind in "US":
             array = np.array(X, dtype=object)

@@ -65,8 +65,8 @@ class Importance:
 
 def permutation_importance(
     model: SurvivalEstimator,
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     *,
     metric: str | ScorerFunction = "harrell_c",
     repeats: int = 5,

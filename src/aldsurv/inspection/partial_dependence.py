@@ -81,7 +81,7 @@ class PartialDependence:
 
 def partial_dependence(
     model: SurvivalEstimator,
-    X: Any,
+    X: object,
     column: str | int,
     *,
     grid: ArrayLike | int = 20,

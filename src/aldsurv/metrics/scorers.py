@@ -20,7 +20,7 @@ __all__ = ["Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likeli
 class PredictsDistribution(Protocol):
     """The method that a scorer calls."""
 
-    def predict_distribution(self, X: Any, /) -> SurvivalDistribution:
+    def predict_distribution(self, X: object, /) -> SurvivalDistribution:
         """Distribution of each row of X."""
         ...
 
@@ -50,7 +50,7 @@ class Scorer:
     metric: Callable[..., float]
     options: tuple[tuple[str, object], ...] = ()
 
-    def __call__(self, estimator: PredictsDistribution, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def __call__(self, estimator: PredictsDistribution, X: object, y: object, sample_weight: object = None) -> float:
         """Score of ``estimator.predict_distribution(X)`` on `y`, which is anything `SurvivalData.of` takes."""
         data = SurvivalData.of(y)
         if sample_weight is not None:
@@ -61,7 +61,7 @@ class Scorer:
         return f"Scorer({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"
 
 
-def _predicted(estimator: Any, X: Any) -> SurvivalDistribution:
+def _predicted(estimator: Any, X: object) -> SurvivalDistribution:
     """The prediction of an estimator, or of the one at the end of a pipeline or inside a search."""
     if hasattr(estimator, "steps") and not hasattr(estimator, "predict_distribution"):
         for _, step in estimator.steps[:-1]:

@@ -77,7 +77,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     SEARCH_SPACE: ClassVar[SearchSpace | None] = None
 
     @abstractmethod
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from covariates and times.
 
         Parameters
@@ -91,7 +91,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             A weight for each row; multiplies those of `y`.
         """
 
-    def _read_training_target(self, y: Any, sample_weight: Any) -> SurvivalData:
+    def _read_training_target(self, y: object, sample_weight: object) -> SurvivalData:
         """What `read_target` gives, with a warning if causes in it make no difference to this model."""
         data = read_target(y, sample_weight)
         if not self.TAKES_CAUSES and data.cause is not None and data.causes is not None:
@@ -113,7 +113,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         check_all(self.get_params(deep=False), declared_constraints(type(self)))
 
     @abstractmethod
-    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+    def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`, in the unit of the training times."""
 
     @abstractmethod
@@ -150,18 +150,18 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         if self.trained_on_ is not None:
             self.trained_on_ = replace(self.trained_on_, outcome=dict(columns))
 
-    def predict_time(self, X: Any) -> FloatArray:
+    def predict_time(self, X: object) -> FloatArray:
         """One time per row: the summary of the distribution named by the parameter `point`."""
         return self._summarised(self.predict_distribution(X), self.error_point_)
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: object) -> FloatArray:
         """Risk score of each row: the higher, the earlier the event; minus the predicted time."""
         return -self._summarised(self.predict_distribution(X), self.ranking_point_)
 
     def _summarised(self, distribution: SurvivalDistribution, point: str) -> FloatArray:
         return summarised(distribution, point, float(self.unique_times_[-1]))
 
-    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+    def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member of an ensemble predicts for the rows of `X`, in the unit of the training times.
 
         `predict_distribution` is their mixture, in equal parts. Of a model that is no ensemble it is the only one.
@@ -216,7 +216,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         """Whether these parameters are those of the distribution of log time."""
         return False
 
-    def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
+    def predict_parameters(self, X: object) -> dict[str, FloatArray]:
         """Parameters (n,) of each row's distribution by name."""
         return {}
 
@@ -241,7 +241,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         """
         return float(np.sqrt(1 + 1 / self.n_members))
 
-    def predict_survival_band(self, X: Any, times: Any, *, level: float = 0.9) -> Band:
+    def predict_survival_band(self, X: object, times: Any, *, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave the survival of each row, time by time.
 
         Student's limits, on the scale of ``log(-log S)``, around the mean of the members, with one degree of freedom
@@ -268,7 +268,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         joint = self.predict_distribution(X)
         return survival_band(members, joint, times, level=level, stretch=self.band_stretch())
 
-    def predict_time_band(self, X: Any, *, point: str | None = None, level: float = 0.9) -> Band:
+    def predict_time_band(self, X: object, *, point: str | None = None, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave a predicted time, as `predict_survival_band` has them.
 
         The scale is that of the logarithm. Where a member's time is infinite or not above 0, the limits are the range
@@ -297,7 +297,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         most = float(self.unique_times_[-1]) if name == "restricted_mean" else np.inf
         return time_band(values, joint, level=level, stretch=self.band_stretch(), most=most)
 
-    def predict_spread(self, X: Any, *, horizon: float | None = None) -> VarianceParts:
+    def predict_spread(self, X: object, *, horizon: float | None = None) -> VarianceParts:
         """The variance of the predicted time of each row, and how much of it is disagreement between members.
 
         Parameters
@@ -318,7 +318,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             raise ParameterError(f"horizon must be a positive number or None, but is {horizon!r:.60}.")
         return variance_parts(self._several_members(X), horizon)
 
-    def _several_members(self, X: Any) -> list[SurvivalDistribution]:
+    def _several_members(self, X: object) -> list[SurvivalDistribution]:
         self._require_fitted()
         if self.n_members < 2:
             raise ParameterError(
@@ -328,13 +328,13 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             )
         return self.predict_members(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Harrell's C of `predict` on the rows of `X`: 0.5 is chance, 1 a perfect ranking."""
         from aldsurv.metrics import concordance_harrell
 
         return float(concordance_harrell(-self.predict(X), read_target(y, sample_weight)))
 
-    def predict_survival_function(self, X: Any, times: Any = None, *, return_array: bool = False) -> NDArray[Any]:
+    def predict_survival_function(self, X: object, times: Any = None, *, return_array: bool = False) -> NDArray[Any]:
         """Survival of each row: at given times, or as functions as in scikit-survival.
 
         Parameters
@@ -350,12 +350,12 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         return self._functions(X, "survival", times, return_array)
 
     def predict_cumulative_hazard_function(
-        self, X: Any, times: Any = None, *, return_array: bool = False
+        self, X: object, times: Any = None, *, return_array: bool = False
     ) -> NDArray[Any]:
         """Cumulative hazard of each row; the parameters are those of `predict_survival_function`."""
         return self._functions(X, "cumulative_hazard", times, return_array)
 
-    def _functions(self, X: Any, kind: str, times: Any, return_array: bool) -> NDArray[Any]:
+    def _functions(self, X: object, kind: str, times: Any, return_array: bool) -> NDArray[Any]:
         for name, value in (("times", times), ("return_array", return_array)):
             if isinstance(value, (bool, np.bool_)) != (name == "return_array"):
                 raise ParameterError(
@@ -385,7 +385,7 @@ def summarised(distribution: SurvivalDistribution, point: str, horizon: float) -
     return np.asarray(getattr(distribution, point)())
 
 
-def read_target(y: Any, sample_weight: Any = None) -> SurvivalData:
+def read_target(y: object, sample_weight: object = None) -> SurvivalData:
     """The target as `SurvivalData`, its weights multiplied by `sample_weight`.
 
     A single column of times is taken as times of observed events, with a warning.
@@ -413,7 +413,7 @@ def read_target(y: Any, sample_weight: Any = None) -> SurvivalData:
     return data.with_weight(weight * data.weights)
 
 
-def _times_alone(y: Any) -> Any:
+def _times_alone(y: object) -> Any:
     """The values of a target that is a single column without names, else None."""
     if isinstance(y, (SurvivalData, dict, tuple)) or hasattr(y, "columns"):
         return None

@@ -25,7 +25,7 @@ from aldsurv.models.wrappers.cross_fitting import balanced_order, fit_all
 __all__ = ["cross_validated", "even_folds", "held_out_score"]
 
 
-def even_folds(data: SurvivalData, folds: int, seed: int, X: Any = None) -> list[NDArray[np.int64]]:
+def even_folds(data: SurvivalData, folds: int, seed: int, X: object = None) -> list[NDArray[np.int64]]:
     """Rows of each part, with their share of the events; all parts have as many rows, so that some are in none.
 
     Models that learn from as many rows are trained together, which is faster than one after the other.
@@ -52,7 +52,7 @@ def even_folds(data: SurvivalData, folds: int, seed: int, X: Any = None) -> list
 def cross_validated(
     kind: type[SurvivalEstimator],
     settings: Mapping[str, Any],
-    X: Any,
+    X: object,
     data: SurvivalData,
     parts: Sequence[NDArray[np.int64]],
     score: Score,

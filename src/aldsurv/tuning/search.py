@@ -72,8 +72,8 @@ class Tuning:
 
 def tune(
     estimator_class: type[SurvivalEstimator],
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     *,
     trials: int = 20,
     settings: Mapping[str, Any] | None = None,
@@ -138,8 +138,8 @@ def tune(
 
 def search_fingerprint(
     estimator_class: type[SurvivalEstimator],
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     *,
     settings: Mapping[str, Any] | None = None,
     folds: int = 4,

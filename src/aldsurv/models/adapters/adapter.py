@@ -63,7 +63,7 @@ class PeerSurvival(SurvivalEstimator):
     # Whether rows may be left- or interval-censored.
     ANY_CENSORING: ClassVar[bool] = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from covariates and times without delayed entry, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
         owner = type(self).__name__
@@ -89,7 +89,7 @@ class PeerSurvival(SurvivalEstimator):
     def _learn(self, x: NDArray[np.float32], data: SurvivalData) -> FittedState:
         """What the library learned."""
 
-    def _numbers(self, X: Any) -> NDArray[np.float32]:
+    def _numbers(self, X: object) -> NDArray[np.float32]:
         self._require_fitted()
         return self.features_.transform(X, owner=type(self).__name__)
 

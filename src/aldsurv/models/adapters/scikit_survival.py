@@ -67,12 +67,12 @@ class ScikitSurvivalEnsemble(PeerSurvival):
         model = getattr(ensemble, self.LIBRARY_CLASS)(**self._library_settings())
         return FittedEnsemble(model.fit(x, data.to_structured(), sample_weight=data.weight))
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: object) -> FloatArray:
         """The library's risk score of each row: the higher, the earlier the event."""
         x = self._numbers(X)
         return np.asarray(self.fitted_.predict(x), np.float64)
 
-    def predict_distribution(self, X: Any) -> Step:
+    def predict_distribution(self, X: object) -> Step:
         """Survival of each row at the times of the training rows, as a step function; the last value is held."""
         x = self._numbers(X)
         survival = self.fitted_.predict_survival_function(x, return_array=True)

@@ -194,11 +194,11 @@ class XGBoostCox(XGBoostSurvival):
         risk = self._margins(x, boosted.booster, boosted.rounds)
         return BoostedCox(**vars(boosted), baseline=baseline_hazard(data, risk, ties="breslow"))
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: object) -> FloatArray:
         """Log hazard ratio of each row: the higher, the earlier the event."""
         return self._margins(self._numbers(X), self.booster_, self.rounds_)
 
-    def predict_distribution(self, X: Any) -> ProportionalHazards:
+    def predict_distribution(self, X: object) -> ProportionalHazards:
         """Survival ``exp(-H0(t)·risk)`` of each row, a step at every time of an event; the last value is held."""
         return self.baseline_.distribution(self.predict(X))
 
@@ -266,7 +266,7 @@ class XGBoostAFT(XGBoostSurvival):
             )
         return BoostedAFT(**vars(boosted), unit=unit, shift=shift, scale=scale)
 
-    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+    def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The log-normal or Weibull distribution of each row."""
         margins = self._margins(self._numbers(X), self.booster_, self.rounds_)
         mu = np.clip(np.log(self.unit_) + margins + self.shift_, -_LARGEST_LOG, _LARGEST_LOG)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class AcceleratedFailureTime(LinearSurvival):
     def _standard(self) -> Standard:
         """Distribution of ``(log T - μ)/σ``."""
 
-    def _location_and_scale(self, X: Any) -> tuple[FloatArray, float]:
+    def _location_and_scale(self, X: object) -> tuple[FloatArray, float]:
         """μ of each row, and σ."""
         self._require_fitted()
         intercept, *slopes, log_sigma = self.standardised_.tolist()
@@ -173,7 +173,7 @@ class WeibullAFT(AcceleratedFailureTime):
 
     LAST_PARAMETER: ClassVar[tuple[str, float]] = ("log(shape)", -1.0)
 
-    def predict_distribution(self, X: Any) -> Weibull:
+    def predict_distribution(self, X: object) -> Weibull:
         """The Weibull distribution of each row."""
         mu, sigma = self._location_and_scale(X)
         return Weibull(scale=np.exp(mu), shape=np.full_like(mu, 1 / sigma))
@@ -204,7 +204,7 @@ class LogNormalAFT(AcceleratedFailureTime):
 
     LAST_PARAMETER: ClassVar[tuple[str, float]] = ("log(sigma)", 1.0)
 
-    def predict_distribution(self, X: Any) -> LogNormal:
+    def predict_distribution(self, X: object) -> LogNormal:
         """The log-normal distribution of each row."""
         mu, sigma = self._location_and_scale(X)
         return LogNormal(mu=mu, sigma=np.full_like(mu, sigma))

@@ -97,12 +97,12 @@ class CoxRegression(LinearSurvival):
     RATIO_NAME: ClassVar[str] = "hazard ratio"
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "ibs")
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: object) -> FloatArray:
         """Risk score of each row: β·x, measured from an average row; the higher, the earlier the event."""
         self._require_fitted()
         return np.asarray((self.design_.numbers(X, type(self).__name__) - self.average_) @ self.standardised_)
 
-    def predict_distribution(self, X: Any) -> ProportionalHazards:
+    def predict_distribution(self, X: object) -> ProportionalHazards:
         """Survival ``exp(-H0(t)·exp(β·x))`` of each row, a step at every time of an event; the last value is held."""
         risk, codes = self.predict(X), self.design_.codes(X)
         if isinstance(self.baseline_, StratifiedBaseline) and codes is not None:

@@ -44,7 +44,7 @@ class Design:
     strata: tuple[Stratum, ...]
 
     @classmethod
-    def learn(cls, X: Any, *, categorical: Sequence[str | int] | None, strata: Any, owner: str) -> Design:
+    def learn(cls, X: object, *, categorical: Sequence[str | int] | None, strata: Any, owner: str) -> Design:
         """Learn from training rows."""
         columns = _strata_columns(strata)
         levels = strata_of(X, columns)[0] if columns else []
@@ -87,14 +87,14 @@ class Design:
         """What each column is then divided by (d,)."""
         return np.array([use[2] for use in self._uses if use is not None], np.float64)
 
-    def numbers(self, X: Any, owner: str) -> FloatArray:
+    def numbers(self, X: object, owner: str) -> FloatArray:
         """The rows as numbers (n, d)."""
         # Rounded to float32, columns would be in every digit of a coefficient from the eighth on.
         every = self.features.transform_exactly(X, owner=owner, without=self._positions)
         used = np.array([use is not None for use in self._uses], np.bool_)
         return every if used.all() else every[:, used]
 
-    def codes(self, X: Any) -> IntArray | None:
+    def codes(self, X: object) -> IntArray | None:
         """Number of each row's stratum, None if there are no strata."""
         names = self.features.names_in
         if names is None or not has_names(X):

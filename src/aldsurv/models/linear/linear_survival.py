@@ -126,7 +126,7 @@ class LinearSurvival(SurvivalEstimator):
     # What the exponential of a coefficient is.
     RATIO_NAME: ClassVar[str]
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
         owner = type(self).__name__

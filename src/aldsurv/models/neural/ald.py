@@ -118,7 +118,7 @@ class ALDNetwork(ParametricNetwork):
             return int(self.bins)
         return _BINS if rows <= _MOST_BINNED and columns <= _MOST_BINNED_COLUMNS else 0
 
-    def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
+    def prepare_extras(self, X: object, data: SurvivalData, unit: float) -> Extras:
         """The least scale of a component: how finely times were recorded."""
         if self.layout is None:
             return MixtureExtras()
@@ -156,7 +156,7 @@ class ALDNetwork(ParametricNetwork):
             device=device,
         )
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
         """One asymmetric Laplace distribution per row, or a mixture."""
         layout = self.layout
         if layout is None:

@@ -115,7 +115,7 @@ class QuantileNetwork(NetworkModel):
         time = np.maximum(time, time[time > 0].min())
         return SurvivalData.right(time, data.exact, weight=data.weight)
 
-    def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
+    def prepare_extras(self, X: object, data: SurvivalData, unit: float) -> Extras:
         """y*, and the spread of the logarithms."""
         y_star = self._y_star(data, unit) * unit
         if self.support == "real":
@@ -142,7 +142,7 @@ class QuantileNetwork(NetworkModel):
             device=device,
         )
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
         """Quantiles joined by straight lines."""
         quantiles = np.asarray(ordered_quantiles(raw)) if self.crossing == "never" else raw
         if self.support == "log":

@@ -79,7 +79,7 @@ class BinNetwork(NetworkModel):
         require_right_censored(data, "DeepHit")
         return data
 
-    def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
+    def prepare_extras(self, X: object, data: SurvivalData, unit: float) -> Extras:
         """Bins of time, and the causes."""
         return BinExtras(bin_ends(data, self.durations, self.scheme), data.causes)
 
@@ -112,7 +112,7 @@ class BinNetwork(NetworkModel):
             device=device,
         )
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
         """Survival at the ends of the bins."""
         return self._of_survival(extras.bin_ends, 1 - incidence_of(raw, len(extras.bin_ends)).sum(axis=1))
 
@@ -243,7 +243,7 @@ class DeepHit(NeuralSurvival):
         """Names of the causes; None if the data had none."""
         return cast("BinExtras", self._fitted().extras).causes
 
-    def predict_incidence(self, X: Any) -> CumulativeIncidence:
+    def predict_incidence(self, X: object) -> CumulativeIncidence:
         """Probability of the event of each cause by any time, for each row of `X`, in the unit of the data."""
         raw = self.predict_outputs(X)
         ends = self.bin_ends_

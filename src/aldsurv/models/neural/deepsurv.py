@@ -100,7 +100,7 @@ class RiskNetwork(NetworkModel):
         """One column of strata as a list of one."""
         return self if isinstance(self.strata, tuple) else replace(self, strata=(self.strata,))
 
-    def covariates(self, X: Any) -> Any:
+    def covariates(self, X: object) -> Any:
         """The columns that are not strata."""
         return covariates(X, self.strata)
 
@@ -116,12 +116,12 @@ class RiskNetwork(NetworkModel):
             )
         return data
 
-    def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
+    def prepare_extras(self, X: object, data: SurvivalData, unit: float) -> Extras:
         """Times at which baselines are kept, and the strata."""
         times = thinned(np.unique(data.time[data.event & (data.weights > 0)]), _MOST_GRID_TIMES)
         return HazardExtras(times, strata=tuple(strata_of(X, self.strata)[0]) if self.strata else None)
 
-    def row_columns(self, X: Any) -> dict[str, NDArray[Any]]:
+    def row_columns(self, X: object) -> dict[str, NDArray[Any]]:
         """The stratum of each row."""
         return {_STRATUM: strata_of(X, self.strata)[1]} if self.strata else {}
 
@@ -143,11 +143,11 @@ class RiskNetwork(NetworkModel):
             log_hazard[k, baseline.levels] = baseline.log_cumulative_at(extras.times)
         return replace(extras, log_hazard=log_hazard, center=np.average(risks, axis=1, weights=data.weights))
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
         """Proportional hazards with the member's baseline."""
         return self.hazards(raw[None, :, 0], extras, slice(member, member + 1), X)
 
-    def hazards(self, log_risk: FloatArray, extras: HazardExtras, members: slice, X: Any) -> ProportionalHazards:
+    def hazards(self, log_risk: FloatArray, extras: HazardExtras, members: slice, X: object) -> ProportionalHazards:
         """The mean of some members, whose log risks are (members, n)."""
         log_hazard = np.asarray(extras.log_hazard)[members]
         count, strata, size = log_hazard.shape
@@ -263,7 +263,7 @@ class DeepSurv(NeuralSurvival):
         """The combinations of levels of these columns in the training rows."""
         return cast("HazardExtras", self.fitted_.extras).strata or ()
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: object) -> FloatArray:
         """Log risk of each row: the higher, the earlier the event, among rows of one stratum.
 
         It is measured from the mean of the training rows and averaged over the members.
@@ -272,7 +272,7 @@ class DeepSurv(NeuralSurvival):
         center = np.asarray(cast("HazardExtras", self.fitted_.extras).center)
         return np.asarray((risks - center[:, None]).mean(axis=0))
 
-    def predict_distribution(self, X: Any) -> ProportionalHazards:
+    def predict_distribution(self, X: object) -> ProportionalHazards:
         """Survival of each row of `X`, the mean of the members': a step at each of at most 1024 times of events."""
         risks = self.predict_outputs(X)[..., 0]
         model = cast("RiskNetwork", self.fitted_.model)

@@ -94,7 +94,7 @@ class ICALDNetwork(NetworkModel):
         """Nodes of the quadrature over levels."""
         return np.array([level for level, _ in level_nodes(self.nodes)])
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
         """The mixture over the levels."""
         shares = [share for _, share in level_nodes(self.nodes)]
         theta, log_sigma, log_kappa = np.moveaxis(raw, -1, 0)

@@ -161,7 +161,7 @@ class NetworkModel(ABC):
         """How to train where one run of the loop is not enough."""
         return None
 
-    def covariates(self, X: Any) -> Any:
+    def covariates(self, X: object) -> Any:
         """The part of `X` that is covariates."""
         return X
 
@@ -173,11 +173,11 @@ class NetworkModel(ABC):
         """The rows as the model's distribution can take them."""
         return data
 
-    def prepare_extras(self, X: Any, data: SurvivalData, unit: float) -> Extras:
+    def prepare_extras(self, X: object, data: SurvivalData, unit: float) -> Extras:
         """What must be known beside the network before it is trained; the times of `data` are in `unit`."""
         return Extras()
 
-    def row_columns(self, X: Any) -> dict[str, NDArray[Any]]:
+    def row_columns(self, X: object) -> dict[str, NDArray[Any]]:
         """Columns (n,) that the loss needs beside the times."""
         return {}
 
@@ -215,7 +215,7 @@ class NetworkModel(ABC):
         return None
 
     @abstractmethod
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
         """What the outputs (n, k) of a member's network for the rows of `X` stand for, in the unit inside."""
 
     def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:

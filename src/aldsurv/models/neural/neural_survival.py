@@ -169,12 +169,12 @@ class NeuralSurvival(SurvivalEstimator):
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         fit_together([self], [(X, y, sample_weight)])
         return self
 
-    def prepare(self, X: Any, y: Any, sample_weight: Any = None) -> Prepared:
+    def prepare(self, X: object, y: object, sample_weight: object = None) -> Prepared:
         """What `fit` trains on: columns as numbers, scaled times, rows of each member."""
         self.check_parameters()
         model = self.settings().alternatives()[0]
@@ -252,7 +252,7 @@ class NeuralSurvival(SurvivalEstimator):
 
     # ---- predicting
 
-    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+    def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`, in the unit of the training times.
 
         With several members it is their mixture.
@@ -260,12 +260,12 @@ class NeuralSurvival(SurvivalEstimator):
         parts = self.predict_members(X)
         return parts[0] if len(parts) == 1 else self.fitted_.model.combine(parts, self.fitted_)
 
-    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+    def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member predicts for the rows of `X`, in the unit of the training times."""
         raw = self.predict_outputs(X)
         return [self.fitted_.member_distribution(outputs, k, X) for k, outputs in enumerate(raw)]
 
-    def predict_outputs(self, X: Any) -> FloatArray:
+    def predict_outputs(self, X: object) -> FloatArray:
         """Outputs (members, n, k) of the networks; of those that take a level (members, n, levels, k)."""
         fitted = self._fitted()
         X = fitted.model.covariates(X)

@@ -63,7 +63,7 @@ class ParametricNetwork(NetworkModel):
 
         return likelihood_objective(self.family, self.links, data, unit=units, device=device)
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: Any) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
         """The family with the parameters that the outputs stand for."""
         kind = FAMILIES.load(self.family)
         numbers = raw.copy()
@@ -112,7 +112,7 @@ class ParametricSurvival(NeuralSurvival):
         self._require_fitted()
         return issubclass(FAMILIES.load(self.settings_.family), LogTime)
 
-    def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
+    def predict_parameters(self, X: object) -> dict[str, FloatArray]:
         """Parameters (n,) of each row by name, in the unit of the training times; of a family of log time, of its log.
 
         With several members it is the mean of theirs: the mixture has no such parameters of its own, but they show

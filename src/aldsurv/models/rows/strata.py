@@ -33,7 +33,7 @@ def covariates(X: Any, columns: Sequence[str | int]) -> Any:
     return {key: X[key] for key in keys} if isinstance(X, Mapping) else X[keys]
 
 
-def strata_of(X: Any, columns: Sequence[str | int]) -> tuple[list[Stratum], NDArray[np.int64]]:
+def strata_of(X: object, columns: Sequence[str | int]) -> tuple[list[Stratum], NDArray[np.int64]]:
     """The strata of some rows, and the number of each row's."""
     table = read_covariates(X)
     columns_levels = [distinct_levels(table.read(j), table.keys[j]) for j in _positions(X, columns)]
@@ -50,7 +50,7 @@ def strata_of(X: Any, columns: Sequence[str | int]) -> tuple[list[Stratum], NDAr
     return distinct, np.array([place[stratum] for stratum in strata], np.int64)[numbers.reshape(-1)]
 
 
-def strata_numbers(X: Any, columns: Sequence[str | int], trained: Sequence[Stratum]) -> NDArray[np.int64]:
+def strata_numbers(X: object, columns: Sequence[str | int], trained: Sequence[Stratum]) -> NDArray[np.int64]:
     """Number of each row's stratum among those of training; another one is an error."""
     strata, numbers = strata_of(X, columns)
     place = {stratum: k for k, stratum in enumerate(trained)}
@@ -69,7 +69,7 @@ def _format_stratum(stratum: Stratum, columns: Sequence[str | int]) -> str:
     return ", ".join(f"{column}={level}" for column, level in zip(columns, levels, strict=True))
 
 
-def has_names(X: Any) -> bool:
+def has_names(X: object) -> bool:
     """Whether the columns of a table have names."""
     return isinstance(X, Mapping) or getattr(X, "columns", None) is not None
 
@@ -78,11 +78,11 @@ def _keys(X: Any) -> list[Any]:
     return list(X) if isinstance(X, Mapping) else list(X.columns)
 
 
-def _holds_text(X: Any) -> bool:
+def _holds_text(X: object) -> bool:
     return isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US"
 
 
-def _positions(X: Any, columns: Sequence[str | int]) -> list[int]:
+def _positions(X: object, columns: Sequence[str | int]) -> list[int]:
     n_columns = len(read_covariates(X).keys)
     keys = _keys(X) if has_names(X) else []
     positions = []

@@ -174,7 +174,7 @@ class BoostedALD(SurvivalEstimator):
         "log_likelihood",
     )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         from aldsurv.models.trees.boosted_rounds import require_xgboost
 
@@ -215,7 +215,7 @@ class BoostedALD(SurvivalEstimator):
         set_fitted_state(self, fitted)
         set_columns(self, fitted.features)
 
-    def _check_skill(self, X: Any, data: SurvivalData, rows: Rows) -> None:
+    def _check_skill(self, X: object, data: SurvivalData, rows: Rows) -> None:
         """Warn if the members predict their validation rows no better than Kaplan-Meier does."""
         from aldsurv.models.neural.fitting.skill_check import (
             HeldPart,
@@ -253,7 +253,7 @@ class BoostedALD(SurvivalEstimator):
         members = zip(rows.train, held_out, seeds, strict=True)
         return [grow(part(train), held, start, settings, seed) for train, held, seed in members], rows
 
-    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+    def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`, in the unit of the training times.
 
         With several members it is their mixture.
@@ -261,12 +261,12 @@ class BoostedALD(SurvivalEstimator):
         raw = self._raw(X)
         return self.outputs_.mixed(raw).scaled(self.time_scale_)
 
-    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+    def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member predicts for the rows of `X`, in the unit of the training times."""
         raw = self._raw(X)
         return [self.outputs_.distribution(member).scaled(self.time_scale_) for member in raw]
 
-    def _raw(self, X: Any) -> FloatArray:
+    def _raw(self, X: object) -> FloatArray:
         """Outputs (members, n, outputs)."""
         self._require_fitted()
         x = self.features_.transform(X, owner=type(self).__name__)
@@ -288,7 +288,7 @@ class BoostedALD(SurvivalEstimator):
         self._require_fitted()
         return SUPPORTS[self.outputs_.support].of_log_time
 
-    def predict_parameters(self, X: Any) -> dict[str, FloatArray]:
+    def predict_parameters(self, X: object) -> dict[str, FloatArray]:
         """Parameters (n,) of each row by name, in the unit of the training times; with support log, of its log.
 
         With several members it is the mean of theirs: the mixture has no such parameters, but this shows what

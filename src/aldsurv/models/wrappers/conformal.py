@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ class ConformalLowerBound(NestedEstimatorMixin):
         "method": Choice(("both", "ipcw", "levels")),
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
         data = read_rows(X, y, sample_weight)
@@ -130,7 +130,7 @@ class ConformalLowerBound(NestedEstimatorMixin):
         self.n_features_in_ = held_out.model.n_features_in_
         return self
 
-    def predict_lower(self, X: Any) -> FloatArray:
+    def predict_lower(self, X: object) -> FloatArray:
         """The bound of each row (n,), in the unit of the training times: from 0 to the last time seen in training."""
         self._require_fitted()
         predicted = self.estimator_.predict_distribution(X)
@@ -139,7 +139,7 @@ class ConformalLowerBound(NestedEstimatorMixin):
         return np.clip(bound, 0.0, self.estimator_.unique_times_[-1])
 
     def _uncensored(
-        self, held_out: HeldOut, X: Any, data: SurvivalData, parts: list[NDArray[np.int64]], seed: int
+        self, held_out: HeldOut, X: object, data: SurvivalData, parts: list[NDArray[np.int64]], seed: int
     ) -> list[FloatArray]:
         """Probability of each held-out row not to be censored before its time."""
         # A row censored at the time of an event was still at risk of it: just before counts.

@@ -58,7 +58,7 @@ def balanced_order(data: SurvivalData, generator: np.random.Generator) -> IntArr
 
 
 def choose_parts(
-    data: SurvivalData, *, folds: int, validation: float | None, seed: int, X: Any = None
+    data: SurvivalData, *, folds: int, validation: float | None, seed: int, X: object = None
 ) -> list[IntArray]:
     """Rows of each part, with its share of the events; none if there are too few to hold any out.
 
@@ -96,7 +96,7 @@ def choose_parts(
     return held if len(held) > 1 else []
 
 
-def predict_held_out(estimator: SurvivalEstimator, X: Any, data: SurvivalData, parts: Sequence[IntArray]) -> HeldOut:
+def predict_held_out(estimator: SurvivalEstimator, X: object, data: SurvivalData, parts: Sequence[IntArray]) -> HeldOut:
     """Fit a model, and predict rows by models that did not learn from them.
 
     Parameters
@@ -137,7 +137,7 @@ def fit_all(models: Sequence[SurvivalEstimator], rows: Sequence[tuple[Any, Survi
         model.fit(X, y)
 
 
-def read_rows(X: Any, y: Any, sample_weight: Any) -> SurvivalData:
+def read_rows(X: object, y: object, sample_weight: object) -> SurvivalData:
     """The target of exact and right-censored rows, with events among them."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "c":
         # Before the target, which may be complex, too: the error names the first argument.
@@ -148,7 +148,7 @@ def read_rows(X: Any, y: Any, sample_weight: Any) -> SurvivalData:
     return data
 
 
-def _predict_quietly(model: SurvivalEstimator, X: Any, rows: IntArray) -> SurvivalDistribution:
+def _predict_quietly(model: SurvivalEstimator, X: object, rows: IntArray) -> SurvivalDistribution:
     with warnings.catch_warnings():
         # About levels and gaps that the model's part did not have.
         warnings.simplefilter("ignore")

@@ -142,7 +142,7 @@ class ICALDCalibrated(WrappedSurvival):
         "stopping": Number(0, 1, below=True, meaning="0: none"),
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
         require_torch(type(self).__name__)
@@ -170,12 +170,12 @@ class ICALDCalibrated(WrappedSurvival):
         set_fitted_state(self, Correction(features, network, weights, epochs))
         return self
 
-    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+    def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`: a mixture over levels."""
         self._require_fitted()
         return self._corrected([self.estimator_.predict_distribution(X)], X)[0]
 
-    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+    def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member of the model within predicts for the rows of `X`, corrected as the prediction is.
 
         `predict_distribution` is their mixture, in equal parts.
@@ -183,7 +183,7 @@ class ICALDCalibrated(WrappedSurvival):
         self._require_fitted()
         return self._corrected(self.estimator_.predict_members(X), X)
 
-    def _corrected(self, predicted: Sequence[SurvivalDistribution], X: Any) -> list[SurvivalDistribution]:
+    def _corrected(self, predicted: Sequence[SurvivalDistribution], X: object) -> list[SurvivalDistribution]:
         bases = [_mixture(each, self.estimator_) for each in predicted]
         with warnings.catch_warnings():
             # The model within has given them.

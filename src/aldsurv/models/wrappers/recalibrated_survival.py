@@ -72,7 +72,7 @@ class RecalibratedSurvival(WrappedSurvival):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"bins": OrNone(WholeNumber(2))}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
         data = read_rows(X, y, sample_weight)
@@ -88,7 +88,7 @@ class RecalibratedSurvival(WrappedSurvival):
         self.level_map_ = levels
         return self
 
-    def predict_distribution(self, X: Any) -> SurvivalDistribution:
+    def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The recalibrated distribution of the time to the event for each row of `X`."""
         self._require_fitted()
         return recalibrated(self.estimator_.predict_distribution(X), self.level_map_)
@@ -100,7 +100,7 @@ class RecalibratedSurvival(WrappedSurvival):
         moved = ", ".join(f"{a:g} → {b:.3f}" for a, b in zip(levels, self.level_map_(levels), strict=True))
         return f"Recalibrated {type(self.estimator_).__name__}\n  levels          {moved}"
 
-    def predict_members(self, X: Any) -> list[SurvivalDistribution]:
+    def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member of the model within predicts, recalibrated as the prediction of all is.
 
         The recalibrated prediction lies between them, but is not their mixture.

@@ -14,7 +14,7 @@ __all__ = ["encode_rows", "encoded", "raw_inputs", "require_torch"]
 _ROWS_AT_ONCE = 1024
 
 
-def raw_inputs(X: Any) -> NDArray[Any]:
+def raw_inputs(X: object) -> NDArray[Any]:
     """Inputs for an encoder: numbers of any shape (n, ...), floats as float32, whole numbers as int64."""
     x = np.asarray(X)
     if x.ndim < 2 or not len(x):

@@ -105,7 +105,7 @@ class FittedNetwork:
         weights = {name: array[member : member + 1] for name, array in self.weights.items()}
         return network_outputs(self.network, weights, self.encoders[member : member + 1], x, self.model.levels)
 
-    def member_distribution(self, raw: FloatArray, member: int, X: Any) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, member: int, X: object) -> SurvivalDistribution:
         """What a member predicts for the rows of `X`, in the user's unit; `raw` are the outputs of its network."""
         return self.model.member_distribution(raw, self.extras, member, X).scaled(self.time_scale)
 

@@ -135,7 +135,7 @@ class Prepared:
 def prepare(
     model: NetworkModel,
     options: RunOptions,
-    X: Any,
+    X: object,
     read_target: Callable[[], SurvivalData],
     *,
     rows: Rows | None = None,
