@@ -12,7 +12,7 @@ from torch import Tensor
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.losses.cox_slopes import cox_losses_and_slopes
-from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective
+from aldsurv.losses.objective import ClosedFormObjective, Device, FloatArray, Objective
 
 __all__ = ["cox_losses", "cox_objective"]
 
@@ -25,7 +25,7 @@ _WIDE, _WIDE_WITH_ENTRY = 600.0, 15.0
 
 
 def cox_objective(
-    data: SurvivalData, *, ties: Ties = "efron", strata: NDArray[Any] | None = None, device: torch.device | str = "cpu"
+    data: SurvivalData, *, ties: Ties = "efron", strata: NDArray[Any] | None = None, device: Device = "cpu"
 ) -> Objective:
     """Negative log partial likelihood per event, of one network output per row: its log risk.
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aldsurv.losses.deephit_slopes import deephit_losses, deephit_losses_and_slopes
-from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective
+from aldsurv.losses.objective import ClosedFormObjective, Device, FloatArray, Guess, IntArray, Objective
 
 __all__ = ["deephit_log_likelihood", "deephit_loss", "deephit_objective", "deephit_ranking"]
 
@@ -146,7 +146,7 @@ def deephit_objective(
     alpha: float = 0.2,
     sigma: float = 0.1,
     start: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None,
-    device: Any = "cpu",
+    device: Device = "cpu",
 ) -> Objective:
     """DeepHit's loss of rows whose places in the grid are known.
 
@@ -176,7 +176,7 @@ class _DeepHit(ClosedFormObjective):
         self.fields, self.outputs = fields, outputs
         self._start, self._constants = start, constants
 
-    def guess(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def guess(self, rows: IntArray) -> Guess:
         if self._start is None:
             return super().guess(rows)
         chances = self._start(rows).reshape(-1)

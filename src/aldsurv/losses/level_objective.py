@@ -25,7 +25,7 @@ from aldsurv.distributions.wrappers.corrected import corrected
 from aldsurv.losses.first_guess import ald_guess
 from aldsurv.losses.likelihood.ald_likelihood import ald_log_likelihood
 from aldsurv.losses.likelihood.family_likelihood import likelihood_objective
-from aldsurv.losses.objective import Objective, weighted_mean
+from aldsurv.losses.objective import Device, Guess, IntArray, Objective, weighted_mean
 
 __all__ = ["correction_objective", "level_objective"]
 
@@ -41,7 +41,7 @@ def level_objective(
     share: float,
     target: str,
     unit: Any = 1.0,
-    device: torch.device | str = "cpu",
+    device: Device = "cpu",
 ) -> Objective:
     """The loss of a network that gives the parameters of an asymmetric Laplace family at a level.
 
@@ -69,7 +69,7 @@ def correction_objective(
     share: float,
     target: str,
     unit: Any = 1.0,
-    device: torch.device | str = "cpu",
+    device: Device = "cpu",
 ) -> Objective:
     """The loss of a network that gives logarithms of factors at a level, for the parameters of given distributions.
 
@@ -119,7 +119,7 @@ class _OfExactOrLater(_LevelObjective):
     """Rows that are exact or right-censored, by the closed form of the likelihood: S is that of a censored row."""
 
     def __init__(
-        self, data: SurvivalData, support: Support, log_unit: Any, share: float, target: str, device: Any
+        self, data: SurvivalData, support: Support, log_unit: Any, share: float, target: str, device: Device
     ) -> None:
         super().__init__(share, target)
         event = data.exact
@@ -179,12 +179,12 @@ class _OfParameters(_OfExactOrLater):
         log_unit: Any,
         share: float,
         target: str,
-        device: Any,
+        device: Device,
     ) -> None:
         super().__init__(data, support, log_unit, share, target, device)
         self._exp_theta = exp_theta
 
-    def guess(self, rows: Any) -> tuple[Any, Any]:
+    def guess(self, rows: IntArray) -> Guess:
         return ald_guess(self._middle[rows], self._exp_theta)
 
     def _parts(self, raw: Tensor, fields: tuple[Tensor, ...]) -> tuple[Tensor, Tensor | None]:
@@ -198,7 +198,7 @@ class _OfFactors(_OfExactOrLater):
     """The network gives the logarithms of three factors, for the parameters of given distributions."""
 
     def __init__(
-        self, base: MixedAsymmetricLaplace, data: SurvivalData, log_unit: Any, share: float, target: str, device: Any
+        self, base: MixedAsymmetricLaplace, data: SurvivalData, log_unit: Any, share: float, target: str, device: Device
     ) -> None:
         super().__init__(data, SUPPORTS[base.support], log_unit, share, target, device)
         self._support, self._own, self._count = SUPPORTS[base.support], len(self.fields), base.theta.shape[1]
@@ -224,7 +224,7 @@ class _OfAnyRows(_LevelObjective):
         support: Support,
         share: float,
         target: str,
-        device: Any,
+        device: Device,
     ) -> None:
         super().__init__(share, target)
         self._inner, self._links, self._in_log = likelihood, list(links), support.of_log_time
@@ -234,7 +234,7 @@ class _OfAnyRows(_LevelObjective):
         self._own = len(bounds)
         self.fields = (*(_float(column, device) for column in bounds), *likelihood.fields)
 
-    def guess(self, rows: Any) -> tuple[Any, Any]:
+    def guess(self, rows: IntArray) -> Guess:
         return self._inner.guess(rows)
 
     def _likelihood(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
@@ -276,5 +276,5 @@ def _cdf(distribution: SurvivalDistribution, time: Tensor, earliest: float, entr
     return torch.where(known, value, 0.0)
 
 
-def _float(column: Any, device: Any) -> Tensor:
+def _float(column: Any, device: Device) -> Tensor:
     return torch.from_numpy(np.array(column, np.float32)).to(device)

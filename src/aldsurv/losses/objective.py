@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, device
 
-__all__ = ["ClosedFormObjective", "Objective", "weighted_mean"]
+__all__ = ["ClosedFormObjective", "Device", "Guess", "IntArray", "Objective", "weighted_mean"]
 
 # Of the network while training; of doubles while a start is looked for.
 FloatArray = NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.int64]
+Device: TypeAlias = device | str
+# Outputs from which a search begins, and how far each may be off.
+Guess: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 # Each evaluation stays far below a millisecond.
 _START_ROWS = 4096
@@ -41,11 +45,11 @@ class Objective(ABC):
     start_steps: ClassVar[int] = 15_000
     level_nodes: int = 0
 
-    def guess(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def guess(self, rows: IntArray) -> Guess:
         """Outputs (outputs,) from which to look for those that suit `rows` best, and how far each may be off."""
         return np.zeros(self.outputs), np.ones(self.outputs)
 
-    def start_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def start_rows(self, rows: IntArray) -> IntArray:
         """So many of the rows as are enough to place a start."""
         return rows[:: -(-len(rows) // _START_ROWS)]
 

@@ -14,7 +14,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.numerics.ordered_quantiles import middle_level, ordered_quantiles
 from aldsurv.errors import CensoringError, DataError
 from aldsurv.losses.censored_quantile import censored_quantile_loss, losses_and_slopes
-from aldsurv.losses.objective import ClosedFormObjective, FloatArray, weighted_mean
+from aldsurv.losses.objective import ClosedFormObjective, Device, FloatArray, Guess, IntArray, weighted_mean
 from aldsurv.nonparametric import kaplan_meier
 
 __all__ = ["QuantileObjective"]
@@ -58,7 +58,7 @@ class QuantileObjective(ClosedFormObjective):
         log_spread: NDArray[np.float64] | None,
         ordered: bool,
         at: NDArray[np.float64] | None = None,
-        device: torch.device | str = "cpu",
+        device: Device = "cpu",
     ) -> None:
         if not bool((data.exact | data.right_censored).all()) or data.entry is not None:
             raise CensoringError(
@@ -83,7 +83,7 @@ class QuantileObjective(ClosedFormObjective):
             raise DataError("a row at time 0 has no logarithm. Give it the first later time: no quantile will differ.")
         return np.log(time) / log_spread
 
-    def guess(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def guess(self, rows: IntArray) -> Guess:
         """The Kaplan-Meier quantiles of the rows (of one estimator), which no search can better; others up to y*."""
         curve = kaplan_meier(self._data[rows])
         reached = np.searchsorted(-curve.survival, self._exact_levels - 1, side="left")
@@ -142,6 +142,6 @@ def _by_outputs(raw: FloatArray, slopes: FloatArray) -> FloatArray:
     return moved
 
 
-def _tensor(column: NDArray[Any], device: Any) -> Tensor:
+def _tensor(column: NDArray[Any], device: Device) -> Tensor:
     kind = np.bool_ if column.dtype == np.bool_ else np.float32
     return torch.from_numpy(np.array(column, kind)).to(device)

@@ -15,7 +15,7 @@ from aldsurv.distributions.support import Support
 from aldsurv.errors import DataError
 from aldsurv.losses.calibration_term import calibration_penalties
 from aldsurv.losses.likelihood.family_likelihood import _float
-from aldsurv.losses.objective import Objective, weighted_mean
+from aldsurv.losses.objective import Device, Objective, weighted_mean
 
 __all__ = ["one_component", "with_terms"]
 
@@ -34,7 +34,7 @@ def with_terms(
     crps: float,
     horizon: Any,
     least_scale: Any = 0.0,
-    device: torch.device | str = "cpu",
+    device: Device = "cpu",
 ) -> Objective:
     """``(1 - crps)·likelihood + crps·survival-CRPS + calibration·X-CAL``; the likelihood itself if both are 0.
 
@@ -91,7 +91,7 @@ class _WithTerms(Objective):
         weights: tuple[float, float],
         horizon: Any,
         least_scale: Any,
-        device: Any,
+        device: Device,
     ) -> None:
         self.outputs = likelihood.outputs
         self._likelihood, self._columns, self._support = likelihood, columns, support

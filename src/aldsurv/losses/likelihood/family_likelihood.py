@@ -22,14 +22,14 @@ from aldsurv.losses.likelihood.log_normal_likelihood import (
     log_normal_log_likelihood,
     log_normal_log_likelihood_and_slopes,
 )
-from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
+from aldsurv.losses.objective import ClosedFormObjective, Device, FloatArray, Guess, IntArray, Objective, weighted_mean
 from aldsurv.registry import FAMILIES
 
 __all__ = ["likelihood_objective", "require_readable"]
 
 
 def likelihood_objective(
-    family: str, links: Sequence[str] | None, data: SurvivalData, *, unit: Any = 1.0, device: torch.device | str = "cpu"
+    family: str, links: Sequence[str] | None, data: SurvivalData, *, unit: Any = 1.0, device: Device = "cpu"
 ) -> Objective:
     """Mean negative censored log-likelihood of `data` under a registered family.
 
@@ -83,7 +83,7 @@ class _AldLikelihood(ClosedFormObjective):
     outputs = 3
 
     def __init__(
-        self, support: Support, exp_theta: bool, data: SurvivalData, event: Any, log_unit: Any, device: Any
+        self, support: Support, exp_theta: bool, data: SurvivalData, event: Any, log_unit: Any, device: Device
     ) -> None:
         self._exp_theta = exp_theta
         offset = np.where(event, log_unit, 0.0)
@@ -94,7 +94,7 @@ class _AldLikelihood(ClosedFormObjective):
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
         self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
 
-    def guess(self, rows: Any) -> tuple[Any, Any]:
+    def guess(self, rows: IntArray) -> Guess:
         return _ald_guess(self._middle[rows], self._exp_theta)
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
@@ -116,14 +116,14 @@ class _LogNormalLikelihood(ClosedFormObjective):
 
     outputs = 2
 
-    def __init__(self, data: SurvivalData, event: Any, log_unit: Any, device: Any) -> None:
+    def __init__(self, data: SurvivalData, event: Any, log_unit: Any, device: Device) -> None:
         offset = np.where(event, log_unit, 0.0)
         time, entry, offset = log_time_rows(data.lower, data.entry, event, offset)
         self._middle = time
         columns = [_float(time, device), torch.from_numpy(np.array(event)).to(device), _float(offset, device)]
         self.fields = (*columns, _float(entry, device)) if entry is not None else tuple(columns)
 
-    def guess(self, rows: Any) -> tuple[Any, Any]:
+    def guess(self, rows: IntArray) -> Guess:
         middle, log_spread, _ = _ald_guess(self._middle[rows], exp_theta=False)[0]
         spread = np.exp(log_spread)
         return np.array([middle, np.log(np.expm1(spread))]), np.array([spread, 1.0])
@@ -151,7 +151,7 @@ class _FamilyLikelihood(Objective):
         kinds: Any,
         since: Any,
         log_unit: Any,
-        device: Any,
+        device: Device,
     ) -> None:
         self._family, self._links, self._names = family, list(links), list(family.parameters())
         self.outputs = len(self._names)
@@ -173,7 +173,7 @@ class _FamilyLikelihood(Objective):
         entry = [_float(data.entry, device)] if data.entry is not None else []
         self.fields = (*bounds, torch.from_numpy(np.array(kinds)).to(device), *entry)
 
-    def guess(self, rows: Any) -> tuple[Any, Any]:
+    def guess(self, rows: IntArray) -> Guess:
         return super().guess(rows) if self._middle is None else _ald_guess(self._middle[rows], self._links[0] == "exp")
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
@@ -201,5 +201,5 @@ def _means_and_slopes(
     return (losses * share).sum(axis=1), slopes
 
 
-def _float(column: Any, device: Any) -> Tensor:
+def _float(column: Any, device: Device) -> Tensor:
     return torch.from_numpy(np.array(column, np.float32)).to(device)

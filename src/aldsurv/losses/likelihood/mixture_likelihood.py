@@ -18,7 +18,7 @@ from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import mixture_guess as _guess
 from aldsurv.losses.likelihood.family_likelihood import _NARROW, _float, _means_and_slopes, require_readable
 from aldsurv.losses.likelihood.mixture_slopes import value_and_slopes as _value_and_slopes
-from aldsurv.losses.objective import ClosedFormObjective, FloatArray, Objective, weighted_mean
+from aldsurv.losses.objective import ClosedFormObjective, Device, FloatArray, Guess, IntArray, Objective, weighted_mean
 
 __all__ = ["mixture_objective"]
 
@@ -34,7 +34,7 @@ def mixture_objective(
     least_scale: Any,
     *,
     unit: Any = 1.0,
-    device: torch.device | str = "cpu",
+    device: Device = "cpu",
 ) -> Objective:
     """Mean negative censored log-likelihood of `data` under a mixture.
 
@@ -77,7 +77,7 @@ class _MixtureLikelihood(ClosedFormObjective):
         kinds: Any,
         least: Any,
         log_unit: Any,
-        device: Any,
+        device: Device,
     ) -> None:
         self.outputs = layout.outputs
         self._layout, self._positive = layout, support.cut_at_zero
@@ -100,10 +100,10 @@ class _MixtureLikelihood(ClosedFormObjective):
         found.fields = (time, event, torch.zeros_like(offset), *others)
         return found
 
-    def guess(self, rows: Any) -> tuple[Any, Any]:
+    def guess(self, rows: IntArray) -> Guess:
         return _guess(self._layout, self._middle[rows], self._least[rows])
 
-    def start_rows(self, rows: Any) -> Any:
+    def start_rows(self, rows: IntArray) -> IntArray:
         return _spread_rows(rows, self._middle, self._event)
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
@@ -165,7 +165,7 @@ class _AnyCensoring(Objective):
         since: Any,
         least: Any,
         log_unit: Any,
-        device: Any,
+        device: Device,
     ) -> None:
         self.outputs = layout.outputs
         self._layout, self._support, self._least = layout, support, least
@@ -182,10 +182,10 @@ class _AnyCensoring(Objective):
         entry = [_float(data.entry, device)] if data.entry is not None else []
         self.fields = (*columns, torch.from_numpy(np.array(kinds)).to(device), *entry)
 
-    def guess(self, rows: Any) -> tuple[Any, Any]:
+    def guess(self, rows: IntArray) -> Guess:
         return _guess(self._layout, self._middle[rows], self._least[rows])
 
-    def start_rows(self, rows: Any) -> Any:
+    def start_rows(self, rows: IntArray) -> IntArray:
         return _spread_rows(rows, self._middle, self._kinds)
 
     def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
@@ -196,7 +196,7 @@ class _AnyCensoring(Objective):
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
 
 
-def _spread_rows(rows: Any, middle: Any, kinds: Any) -> Any:
+def _spread_rows(rows: IntArray, middle: NDArray[np.float64], kinds: IntArray) -> IntArray:
     """A mixture has many outputs to place, but a few hundred rows that are spread like all of them place it as well."""
     if len(rows) <= _START_ROWS:
         return rows

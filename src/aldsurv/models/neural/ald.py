@@ -24,7 +24,7 @@ from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
-    from aldsurv.losses.objective import Objective
+    from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
@@ -132,7 +132,9 @@ class ALDNetwork(ParametricNetwork):
         constants = 0 if self.layout is None else self.layout.constants
         return replace(super().architecture(inputs, outputs, encoded=encoded), constants=constants)
 
-    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+    def objective(
+        self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
+    ) -> Objective:
         """The censored likelihood, and the terms that the settings add to it."""
         from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
         from aldsurv.losses.training_terms import one_component, with_terms

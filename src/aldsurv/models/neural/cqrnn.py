@@ -24,7 +24,7 @@ from aldsurv.models.search_space import SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
-    from aldsurv.losses.objective import Objective
+    from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.prepare import Prepared
 
 __all__ = ["CQRNN", "QuantileExtras", "QuantileNetwork"]
@@ -124,7 +124,9 @@ class QuantileNetwork(NetworkModel):
         spread = float(np.log(data.lower[data.weights > 0]).std())
         return QuantileExtras(y_star, spread if spread > _LEAST_SPREAD else 1.0)
 
-    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+    def objective(
+        self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
+    ) -> Objective:
         """The pinball loss with Portnoy's weights."""
         from aldsurv.losses.quantile_objective import QuantileObjective
 

@@ -23,7 +23,7 @@ from aldsurv.models.search_space import OneOf, Range, SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
-    from aldsurv.losses.objective import Objective
+    from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
@@ -83,7 +83,9 @@ class BinNetwork(NetworkModel):
         """Bins of time, and the causes."""
         return BinExtras(bin_ends(data, self.durations, self.scheme), data.causes)
 
-    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+    def objective(
+        self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
+    ) -> Objective:
         """The likelihood of the bins, and the ranking loss."""
         from aldsurv.losses.deephit_loss import deephit_objective
 

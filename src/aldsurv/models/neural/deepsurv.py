@@ -27,7 +27,7 @@ from aldsurv.networks import Architecture
 from aldsurv.nonparametric.breslow import baseline_hazard
 
 if TYPE_CHECKING:
-    from aldsurv.losses.objective import Objective
+    from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.prepare import Prepared
 
 __all__ = ["DeepSurv", "HazardExtras", "RiskNetwork"]
@@ -125,7 +125,9 @@ class RiskNetwork(NetworkModel):
         """The stratum of each row."""
         return {_STRATUM: strata_of(X, self.strata)[1]} if self.strata else {}
 
-    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+    def objective(
+        self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
+    ) -> Objective:
         """Cox's partial likelihood."""
         from aldsurv.losses.cox_loss import cox_objective
 

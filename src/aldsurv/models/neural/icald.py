@@ -25,7 +25,7 @@ from aldsurv.networks import Architecture
 from aldsurv.networks.level_grid import level_nodes
 
 if TYPE_CHECKING:
-    from aldsurv.losses.objective import Objective
+    from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
@@ -71,7 +71,9 @@ class ICALDNetwork(NetworkModel):
         """With support log, rows whose times have a logarithm."""
         return SUPPORTS[self.support].training_rows(data)
 
-    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+    def objective(
+        self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
+    ) -> Objective:
         """The likelihood and the distance of levels, in their shares."""
         from aldsurv.losses.level_objective import level_objective
 

@@ -29,7 +29,7 @@ from aldsurv.quoting import quoted
 from aldsurv.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from aldsurv.losses.objective import Objective
+    from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
@@ -184,7 +184,9 @@ class NetworkModel(ABC):
     # ---- training
 
     @abstractmethod
-    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+    def objective(
+        self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
+    ) -> Objective:
         """The loss of the rows of all `prepared`, which are one after the other in `data`.
 
         `units` has for each row how many of the user's units of time one unit of `data` is.

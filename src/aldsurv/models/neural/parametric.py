@@ -22,7 +22,7 @@ from aldsurv.networks import Architecture
 from aldsurv.registry import FAMILIES
 
 if TYPE_CHECKING:
-    from aldsurv.losses.objective import Objective
+    from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.prepare import Prepared
 
 __all__ = ["LARGEST_LOG", "ParametricNetwork", "ParametricSurvival"]
@@ -57,7 +57,9 @@ class ParametricNetwork(NetworkModel):
         rows: SurvivalData = FAMILIES.load(self.family).training_rows(data)
         return rows
 
-    def objective(self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Any) -> Objective:
+    def objective(
+        self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
+    ) -> Objective:
         """The censored likelihood of the family."""
         from aldsurv.losses import likelihood_objective
 
