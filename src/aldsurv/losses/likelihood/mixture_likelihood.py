@@ -196,9 +196,10 @@ class _AnyCensoring(Objective):
         return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
 
 
-def _spread_rows(rows: IntArray, middle: NDArray[np.float64], kinds: IntArray) -> IntArray:
+def _spread_rows(rows: IntArray, middle: FloatArray, kinds: IntArray) -> IntArray:
     """A mixture has many outputs to place, but a few hundred rows that are spread like all of them place it as well."""
     if len(rows) <= _START_ROWS:
         return rows
     ordered = rows[np.lexsort((middle[rows], kinds[rows]))]
-    return ordered[np.linspace(0, len(rows) - 1, _START_ROWS).round().astype(np.intp)]
+    spread = np.linspace(0, len(rows) - 1, _START_ROWS).round().astype(np.intp)
+    return np.asarray(ordered[spread])
