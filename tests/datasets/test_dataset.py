@@ -258,7 +258,7 @@ def test_runs_of_the_paper():
 
 def test_how_a_split_is_asked_for():
     data = made([0, 1, 2])
-    with pytest.raises(ParameterError, match="by must be one of 'row', 'group', but is 'patient'"):
+    with pytest.raises(ParameterError, match="by must be 'row' or 'group', but is 'patient'"):
         data.split(by="patient")
     with pytest.raises(ParameterError, match="seed must be a whole number from 0 on, but is None"):
         data.split(None)

@@ -215,5 +215,5 @@ def test_seeds_are_whole_numbers(bad):
 
 
 def test_an_unknown_definition_is_named():
-    with pytest.raises(ParameterError, match="definition must be one of 'printed', 'released', but is 'published'"):
+    with pytest.raises(ParameterError, match="definition must be 'printed' or 'released', but is 'published'"):
         datasets.load("weibull", definition="published")

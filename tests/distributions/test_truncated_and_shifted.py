@@ -177,8 +177,9 @@ def test_survivors_of_a_step_function_that_holds():
     ids=["step", "smoothed"],
 )
 def test_a_survival_of_zero_is_refused(base):
-    with pytest.raises(ParameterError, match="since"):
+    with pytest.raises(ParameterError, match="cannot be event-free until 3: its survival is 0") as error:
         base.conditional(3.0)
+    assert (error.value.argument, error.value.row) == ("since", 0)
 
 
 # ---- far in the tail

@@ -294,7 +294,7 @@ def test_a_member_that_stopped_may_go_wrong():
 
 def test_wild_steps_end_in_an_error_that_tells_the_cause():
     x, data = rows_of(60)
-    with pytest.raises(TrainingError, match=r"epoch 1 .*1e\+16.*try learning_rate=\S+ and clip_norm"):
+    with pytest.raises(TrainingError, match=r"epoch 1 .*1e\+16.*Try learning_rate=\S+ and clip_norm"):
         fit(x, data, train=[np.arange(60)], learning_rate=1e16, batch_size=8, optimizer="sgd")
     wide = x.copy()
     wide[3, 1] = 1e30

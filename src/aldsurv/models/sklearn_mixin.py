@@ -16,9 +16,28 @@ from aldsurv.quoting import quoted, suggest_names
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["SklearnEstimatorMixin"]
+__all__ = ["SklearnEstimatorMixin", "with_inherited_parameters"]
 
 _UNCHANGED = "$UNCHANGED$"
+_PARAMETERS = "Parameters\n----------\n"
+
+
+def with_inherited_parameters(document: str | None, base: str | None) -> str | None:
+    """The docstring of a class with the parameters that the one of its base documents behind its own.
+
+    Shared parameters stand once in the source, and all of them in ``help`` and in notebooks.
+    """
+    if document is None or base is None:
+        return document
+    document, base = inspect.cleandoc(document), inspect.cleandoc(base)
+    shared = base.split(_PARAMETERS)[1].split("\nAttributes\n", 1)[0].strip()
+    if _PARAMETERS not in document:
+        summary, examples, rest = document.partition("\nExamples\n")
+        return f"{summary}\n{_PARAMETERS}{shared}\n{examples}{rest}"
+    before, own = document.split(_PARAMETERS)
+    ends = [own.find(f"\n{title}\n-") for title in ("Attributes", "Examples")]
+    end = min((place for place in ends if place >= 0), default=len(own))
+    return f"{before}{_PARAMETERS}{own[:end].rstrip()}\n{shared}\n{own[end:]}"
 
 
 class SklearnEstimatorMixin:

@@ -23,6 +23,7 @@ from aldsurv.models.neural.fitting.prepare import Prepared, RunOptions, prepare
 from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.neural.neural_file import from_file, to_file
 from aldsurv.models.rows.member_rows import base_seed
+from aldsurv.models.sklearn_mixin import with_inherited_parameters
 from aldsurv.training.history import EpochReport, History
 
 if TYPE_CHECKING:
@@ -132,6 +133,10 @@ class NeuralSurvival(SurvivalEstimator):
     RECIPES: ClassVar[Mapping[str, NetworkModel]]
 
     fitted_: FittedNetwork = field(init=False)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__doc__ = with_inherited_parameters(cls.__doc__, NeuralSurvival.__doc__)
 
     # ---- settings
 
