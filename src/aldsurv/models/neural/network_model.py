@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all
+from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all, declared_constraints
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.mixture import Mixture
@@ -128,8 +128,7 @@ class NetworkModel(ABC):
     def check(self) -> None:
         """Raise `ParameterError` for a setting that is not allowed, whatever the rows are."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        for kind in reversed(type(self).__mro__):
-            check_all(values, vars(kind).get("CONSTRAINTS", {}))
+        check_all(values, declared_constraints(type(self)))
         self.training_settings()
 
     def training_settings(self) -> TrainingSettings:
