@@ -126,7 +126,7 @@ def short_table(found: Found) -> str:
         for model, label in _IN_SHORT.items()
         if model in ranks
     ]
-    return markdown(["", "mean rank", *(_SHOWN[metric] for metric in metrics), "seconds a fit"], rows)
+    return markdown(["", "mean rank", *(_SHOWN[metric] for metric in metrics), "seconds per fit"], rows)
 
 
 def against(found: Found, model: str = "default", other: str = "paper") -> list[Against]:
