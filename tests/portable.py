@@ -28,10 +28,13 @@ SENSITIVE = (
     "tests/benchmark",
     "tests/cli",
     "tests/contracts/test_models.py",
+    "tests/contracts/test_new_neural_model.py",
     "tests/contracts/test_torch.py",
+    "tests/inspection",
     "tests/models",
     "tests/networks",
     "tests/training",
+    "tests/tuning",
     "tests/test_docs_commands.py",
 )
 # Among them long ones about interfaces, processes, files and memory, of which no result is a number that was computed.
