@@ -247,7 +247,7 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
         # Of models without recipes, too, before anything is read.
         (
             [*OUTCOME, "--model", "boosted_ald", "--support", "auto"],
-            "--support must be one of 'log', 'positive', 'real'",
+            "--support must be one of 'real', 'positive', 'log'",
         ),
         ([*OUTCOME, "--model", "boosted_ald", "--members", "0"], "members must be a whole number from 1"),
         ([*OUTCOME, "--model", "icald", "--support", "lg"], "--support must be one of 'real', 'positive', 'log'"),
