@@ -16,7 +16,7 @@ from aldsurv.checks import Constraint, check_all, declared_constraints
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
-from aldsurv.models.file_entries import saved_parameters
+from aldsurv.models.file_entries import Arrays, Document, FileContent, saved_parameters
 from aldsurv.models.persistence import save
 from aldsurv.models.prediction.member_spread import (
     Band,
@@ -117,14 +117,12 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         """The distribution of the time to the event for each row of `X`, in the unit of the training times."""
 
     @abstractmethod
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _to_file(self) -> FileContent:
         """Entries and arrays from which `_from_file` makes the same fitted estimator."""
 
     @classmethod
     @abstractmethod
-    def _from_file(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
-    ) -> SurvivalEstimator:
+    def _from_file(cls, document: Document, arrays: Arrays, encoder: object = None) -> SurvivalEstimator:
         """The estimator of a file, whose entries and arrays are validated as untrusted input."""
 
     def save(self, path: Any) -> Path:

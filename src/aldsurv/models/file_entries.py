@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from aldsurv.errors import ModelFileError
 __all__ = [
     "LARGEST_NUMBER",
     "NOT_SAVED",
+    "Arrays",
+    "Document",
+    "FileContent",
     "finite_floats",
     "from_portable",
     "portable",
@@ -21,6 +24,11 @@ __all__ = [
     "text",
     "with_parameters",
 ]
+
+# Entries and arrays of a model file, as they are read and as a model writes them.
+Document: TypeAlias = Mapping[str, Any]
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+FileContent: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 # Of numbers in a file: beyond it, or below its inverse, times and their squares overflow.
 LARGEST_NUMBER = 1e150
@@ -69,7 +77,7 @@ def text(value: Any, name: str) -> str:
     return str(value)
 
 
-def finite_floats(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.float64]:
+def finite_floats(arrays: Arrays, name: str) -> NDArray[np.float64]:
     """An array of a file that must be there and hold finite numbers."""
     if name not in arrays:
         raise ModelFileError(f"the file cannot be used: {name} is missing.")

@@ -23,7 +23,7 @@ def save(model: Any, path: Any) -> Path:
     return write_model_file(path, {"kind": _KIND, "model": name, "version": __version__, **document}, arrays)
 
 
-def load(path: Any, *, encoder: Any = None) -> Any:
+def load(path: Any, *, encoder: object = None) -> Any:
     """Read a model that was saved; predicting with it needs numpy and safetensors.
 
     Parameters

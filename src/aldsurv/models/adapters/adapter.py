@@ -15,6 +15,7 @@ from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, MissingDependencyError, ModelFileError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.file_entries import Arrays, Document, FileContent
 from aldsurv.models.fitted_state import FittedState, set_columns, set_fitted_state
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT
 from aldsurv.models.rows.training_rows import distinct_times, require_events, require_same_count, thinned
@@ -120,11 +121,11 @@ class PeerSurvival(SurvivalEstimator):
             f"{type(self).__name__} needs {self.LIBRARY}", advice="Install it with: pip install 'aldsurv[peers]'."
         )
 
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _to_file(self) -> FileContent:
         raise self._no_file()
 
     @classmethod
-    def _from_file(cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None) -> Self:
+    def _from_file(cls, document: Document, arrays: Arrays, encoder: object = None) -> Self:
         raise cls._no_file()
 
     @classmethod

@@ -13,7 +13,7 @@ from aldsurv.checks import Choice, Constraint
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError
-from aldsurv.models.file_entries import finite_floats, require
+from aldsurv.models.file_entries import Arrays, finite_floats, require
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearFit, LinearProblem, solve
 from aldsurv.models.linear.linear_survival import RIDGE_RANGE, LinearSurvival, UserUnit, number_of_events, spreads
@@ -144,7 +144,7 @@ class CoxRegression(LinearSurvival):
             "baseline.log_cumulative": np.concatenate([part.log_cumulative for part in parts]),
         }
 
-    def _with_further_arrays(self, fit: LinearFit, design: Design, arrays: Mapping[str, NDArray[Any]]) -> CoxFit:
+    def _with_further_arrays(self, fit: LinearFit, design: Design, arrays: Arrays) -> CoxFit:
         names = ("levels", "sizes", "times", "log_cumulative")
         expected = {"average", *(f"baseline.{name}" for name in names)}
         require(set(arrays) == expected, "its baseline is not that of this model")

@@ -14,7 +14,15 @@ from aldsurv.checks import Constraint, Number, is_number, listed
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.file_entries import finite_floats, require, saved_parameters, with_parameters
+from aldsurv.models.file_entries import (
+    Arrays,
+    Document,
+    FileContent,
+    finite_floats,
+    require,
+    saved_parameters,
+    with_parameters,
+)
 from aldsurv.models.fitted_state import set_columns, set_fitted_state
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
@@ -224,7 +232,7 @@ class LinearSurvival(SurvivalEstimator):
         """The summary that `predict_time` gives."""
         return self.point
 
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _to_file(self) -> FileContent:
         document = {
             "parameters": saved_parameters(self),
             "design": self.design_.to_plain(),
@@ -239,7 +247,7 @@ class LinearSurvival(SurvivalEstimator):
         return document, {**arrays, **self._further_arrays()}
 
     @classmethod
-    def _from_file(cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None) -> Self:
+    def _from_file(cls, document: Document, arrays: Arrays, encoder: object = None) -> Self:
         if encoder is not None:
             raise ParameterError("encoder cannot be used: the model was trained without one.", argument="encoder")
         require(_ENTRIES <= set(document) <= _ENTRIES | _LATER_ENTRIES, "its entries are not those of a model")
@@ -253,7 +261,7 @@ class LinearSurvival(SurvivalEstimator):
         model._adopt(design, model._with_further_arrays(fit, design, further), trained_on, times)
         return model
 
-    def _read_fit(self, design: Design, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LinearFit:
+    def _read_fit(self, design: Design, document: Document, arrays: Arrays) -> LinearFit:
         names = self._to_users_unit(design).names
         dropped = _read_dropped(document.get("dropped", {}), design.names)
         penalty = _read_penalty(document.get("penalty"), design.names)
@@ -286,7 +294,7 @@ class LinearSurvival(SurvivalEstimator):
         """What one kind of model has learned beside the parameters, for its file."""
         return {}
 
-    def _with_further_arrays(self, fit: LinearFit, design: Design, arrays: Mapping[str, NDArray[Any]]) -> LinearFit:
+    def _with_further_arrays(self, fit: LinearFit, design: Design, arrays: Arrays) -> LinearFit:
         """The fit with what `_further_arrays` gave; anything else is refused."""
         require(not arrays, "it holds arrays that are not of this model")
         return fit

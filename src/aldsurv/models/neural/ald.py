@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,12 +158,12 @@ class ALDNetwork(ParametricNetwork):
             device=device,
         )
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """One asymmetric Laplace distribution per row, or a mixture."""
         layout = self.layout
         if layout is None:
             return super().member_distribution(raw, extras, member, X)
-        columns = layout.columns(raw, np.array([extras.least_scale]))
+        columns = layout.columns(raw, np.array([MixtureExtras.of(extras).least_scale]))
         return MixedAsymmetricLaplace(**columns, support=self.support)
 
     def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:
@@ -179,7 +179,7 @@ class ALDNetwork(ParametricNetwork):
         tables = [np.mean([getattr(part, name) for part in parts], axis=0) for name in names]
         return np.asarray(np.concatenate(tables, axis=1).T)
 
-    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+    def check_fitted(self, network: Architecture, members: int, extras: Extras) -> None:
         """Outputs of the layout, and a least scale for several components."""
         if self.support not in SUPPORTS:
             raise ParameterError(f"a fitted model has one support, but this has {self.support!r}.")
@@ -189,10 +189,11 @@ class ALDNetwork(ParametricNetwork):
             return
         if (network.outputs, network.constants) != (layout.outputs, layout.constants):
             raise ParameterError(f"the network has {network.outputs} outputs, the mixture needs {layout.outputs}.")
-        if extras.least_scale is None or not 0 < extras.least_scale <= LARGEST_NUMBER:
+        least = MixtureExtras.of(extras).least_scale
+        if least is None or not 0 < least <= LARGEST_NUMBER:
             raise ParameterError("a mixture must know the least scale of its components, one positive number.")
 
-    def describe(self, extras: Any) -> str:
+    def describe(self, extras: Extras) -> str:
         """Family, and how many components there are."""
         kind = super().describe(extras)
         return kind if self.components == 1 else f"mixture of {self.components} {kind} ({self.shapes} shapes)"
@@ -291,7 +292,7 @@ class ALDSurvival(ParametricSurvival):
 
 def _least_scales(prepared: Sequence[Prepared]) -> FloatArray:
     """For each row that of its task; 0 with one component."""
-    scales = [cast("MixtureExtras", task.extras).least_scale or 0.0 for task in prepared]
+    scales = [MixtureExtras.of(task.extras).least_scale or 0.0 for task in prepared]
     return np.concatenate([np.full(len(task.data), scale) for task, scale in zip(prepared, scales, strict=True)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast, final
+from typing import TYPE_CHECKING, ClassVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,27 +144,30 @@ class QuantileNetwork(NetworkModel):
             device=device,
         )
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """Quantiles joined by straight lines."""
         quantiles = np.asarray(ordered_quantiles(raw)) if self.crossing == "never" else raw
         if self.support == "log":
-            quantiles = np.exp(np.clip(quantiles * extras.log_spread, -LARGEST_LOG, LARGEST_LOG))
+            quantiles = np.exp(
+                np.clip(quantiles * cast("float", QuantileExtras.of(extras).log_spread), -LARGEST_LOG, LARGEST_LOG)
+            )
         return QuantileKnots(self.quantiles, quantiles)
 
-    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+    def check_fitted(self, network: Architecture, members: int, extras: Extras) -> None:
         """One output per quantile, y*, and with support log the spread."""
         if network.outputs != len(self.quantiles):
             raise ParameterError(
                 f"the network has {network.outputs} outputs, but there are {len(self.quantiles)} quantiles."
             )
-        if (extras.log_spread is None) != (self.support == "real"):
+        known = QuantileExtras.of(extras)
+        if (known.log_spread is None) != (self.support == "real"):
             raise ParameterError("beside the network there must be y_star, and with support log log_spread.")
         for name in ("y_star", "log_spread"):
-            value = getattr(extras, name)
+            value = getattr(known, name)
             if (value is None and name == "y_star") or (value is not None and not 0 < value < np.inf):
                 raise ParameterError(f"{name} must be one positive number, but is {value!r:.60}.")
 
-    def describe(self, extras: Any) -> str:
+    def describe(self, extras: Extras) -> str:
         """How many quantiles there are."""
         return f"{len(self.quantiles)} quantiles"
 
@@ -189,7 +192,7 @@ class QuantileNetwork(NetworkModel):
         """Of each row, or None if outputs are quantiles of the time itself."""
         if self.support == "real":
             return None
-        spreads = [cast("QuantileExtras", task.extras).log_spread for task in prepared]
+        spreads = [QuantileExtras.of(task.extras).log_spread for task in prepared]
         return np.concatenate([np.full(len(task.data), spread) for task, spread in zip(prepared, spreads, strict=True)])
 
 
@@ -276,7 +279,7 @@ class CQRNN(NeuralSurvival):
     @property
     def y_star_(self) -> float:
         """The time beyond all others, in the unit of the data."""
-        return cast("float", cast("QuantileExtras", self._fitted().extras).y_star)
+        return cast("float", QuantileExtras.of(self._fitted().extras).y_star)
 
     def check_parameters(self) -> None:
         """The sequential algorithm takes neither an encoder nor a checkpoint."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.incidence import CumulativeIncidence, linear_survival
 from aldsurv.errors import ParameterError
+from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.neural_survival import NeuralSurvival
@@ -44,7 +45,7 @@ class BinExtras(Extras):
     causes: tuple[str, ...] | None = None
 
     @classmethod
-    def from_file(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> BinExtras:
+    def from_file(cls, arrays: Arrays, document: Document) -> BinExtras:
         """Files of version 0.1 have the names of the causes as an array."""
         if "causes" in arrays:
             document = {**document, "causes": list(_names_from_array(arrays["causes"]))}
@@ -90,7 +91,7 @@ class BinNetwork(NetworkModel):
         from aldsurv.losses.deephit_loss import deephit_objective
 
         in_part = self.censoring == "interpolated"
-        found = [places(task.data, cast("BinExtras", task.extras).bin_ends, in_part=in_part) for task in prepared]
+        found = [places(task.data, BinExtras.of(task.extras).bin_ends, in_part=in_part) for task in prepared]
         place = np.concatenate([each for each, _ in found])
         entered = None
         if data.entry is not None:
@@ -114,32 +115,32 @@ class BinNetwork(NetworkModel):
             device=device,
         )
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """Survival at the ends of the bins."""
-        return self._of_survival(extras.bin_ends, 1 - incidence_of(raw, len(extras.bin_ends)).sum(axis=1))
+        ends = BinExtras.of(extras).bin_ends
+        return self._of_survival(ends, 1 - incidence_of(raw, len(ends)).sum(axis=1))
 
     def combine(self, parts: list[Any], fitted: FittedNetwork) -> SurvivalDistribution:
         """The mean of the curves; all have the same grid, so it is their mixture in one table."""
-        ends = cast("BinExtras", fitted.extras).bin_ends * fitted.time_scale
+        ends = BinExtras.of(fitted.extras).bin_ends * fitted.time_scale
         curves = [part.values if isinstance(part, Step) else 1 - part.cdf_values[:, 1:] for part in parts]
         return self._of_survival(ends, np.mean(curves, axis=0))
 
-    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+    def check_fitted(self, network: Architecture, members: int, extras: Extras) -> None:
         """One output per cause and bin."""
-        ends = extras.bin_ends
+        ends, names = BinExtras.of(extras).bin_ends, BinExtras.of(extras).causes
         if ends.dtype != np.float64 or ends.shape != (self.durations,):
             raise ParameterError(f"bin_ends must be {self.durations} numbers, but are {ends.dtype} {ends.shape}.")
         if not np.isfinite(ends).all() or (np.diff(ends, prepend=0.0) <= 0).any():
             raise ParameterError("bin_ends must be finite, above 0 and ascending.")
-        names = extras.causes
         if names is not None and not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
             raise ParameterError("causes must be names.")
         if network.outputs != len(ends) * (1 if names is None else len(names)):
             raise ParameterError(f"the network must have an output for each cause and bin, but has {network.outputs}.")
 
-    def describe(self, extras: Any) -> str:
+    def describe(self, extras: Extras) -> str:
         """How many bins there are."""
-        return f"{len(extras.bin_ends)} bins of time"
+        return f"{len(BinExtras.of(extras).bin_ends)} bins of time"
 
     def _of_survival(self, ends: FloatArray, survival: FloatArray) -> SurvivalDistribution:
         survival = np.clip(survival, 0.0, 1.0)
@@ -238,12 +239,12 @@ class DeepHit(NeuralSurvival):
     def bin_ends_(self) -> FloatArray:
         """Ends of the bins (bins,), in the unit of the data."""
         fitted = self._fitted()
-        return np.asarray(cast("BinExtras", fitted.extras).bin_ends * fitted.time_scale)
+        return np.asarray(BinExtras.of(fitted.extras).bin_ends * fitted.time_scale)
 
     @property
     def causes_(self) -> tuple[str, ...] | None:
         """Names of the causes; None if the data had none."""
-        return cast("BinExtras", self._fitted().extras).causes
+        return BinExtras.of(self._fitted().extras).causes
 
     def predict_incidence(self, X: object) -> CumulativeIncidence:
         """Probability of the event of each cause by any time, for each row of `X`, in the unit of the data."""

@@ -17,6 +17,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS
+from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
 from aldsurv.models.neural.neural_survival import NeuralSurvival
@@ -62,7 +63,7 @@ class HazardExtras(Extras):
     strata: tuple[Stratum, ...] | None = None
 
     @classmethod
-    def from_file(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> HazardExtras:
+    def from_file(cls, arrays: Arrays, document: Document) -> HazardExtras:
         """Files of version 0.1 have the strata as an array."""
         if "strata" in arrays:
             try:
@@ -136,7 +137,7 @@ class RiskNetwork(NetworkModel):
 
     def complete_extras(self, prepared: Prepared, outputs: Callable[[], FloatArray]) -> Extras:
         """A baseline hazard per member, by the rule of its ties from all rows."""
-        extras = cast("HazardExtras", prepared.extras)
+        extras = HazardExtras.of(prepared.extras)
         data, risks = prepared.data, outputs()[..., 0]
         strata = prepared.row_columns.get(_STRATUM, np.zeros(len(data), np.int64))
         log_hazard = np.full((len(risks), int(strata.max()) + 1, extras.times.size), -np.inf)
@@ -145,9 +146,9 @@ class RiskNetwork(NetworkModel):
             log_hazard[k, baseline.levels] = baseline.log_cumulative_at(extras.times)
         return replace(extras, log_hazard=log_hazard, center=np.average(risks, axis=1, weights=data.weights))
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """Proportional hazards with the member's baseline."""
-        return self.hazards(raw[None, :, 0], extras, slice(member, member + 1), X)
+        return self.hazards(raw[None, :, 0], HazardExtras.of(extras), slice(member, member + 1), X)
 
     def hazards(self, log_risk: FloatArray, extras: HazardExtras, members: slice, X: object) -> ProportionalHazards:
         """The mean of some members, whose log risks are (members, n)."""
@@ -161,16 +162,17 @@ class RiskNetwork(NetworkModel):
             strata=strata_numbers(X, self.strata, extras.strata or ()) if self.strata else None,
         )
 
-    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+    def check_fitted(self, network: Architecture, members: int, extras: Extras) -> None:
         """One output, and baselines that rise."""
-        times, hazard, center = extras.times, extras.log_hazard, extras.center
-        if network.outputs != 1 or hazard is None or center is None or (extras.strata is None) == bool(self.strata):
+        baseline = HazardExtras.of(extras)
+        times, hazard, center = baseline.times, baseline.log_hazard, baseline.center
+        if network.outputs != 1 or hazard is None or center is None or (baseline.strata is None) == bool(self.strata):
             raise ParameterError("DeepSurv has one output, a baseline hazard, and strata if there are columns of them.")
         if self.strata:
-            _check_strata(extras.strata, len(self.strata))
+            _check_strata(baseline.strata, len(self.strata))
         if any(array.dtype != np.float64 for array in (times, hazard, center)):
             raise ParameterError("the baseline hazard must be of numbers.")
-        strata = len(extras.strata) if self.strata else 1
+        strata = len(baseline.strata or ()) if self.strata else 1
         if times.ndim != 1 or times.size == 0 or hazard.shape != (members, strata, times.size):
             raise ParameterError(f"the baseline hazard must have {members} members, {strata} strata and its times.")
         if center.shape != (members,) or not (np.isfinite(times).all() and np.isfinite(center).all()):
@@ -179,7 +181,7 @@ class RiskNetwork(NetworkModel):
         if not ((np.diff(times) > 0).all() and (hazard < np.inf).all() and (hazard[..., 1:] >= hazard[..., :-1]).all()):
             raise ParameterError("times of the baseline hazard must ascend, and it must not fall.")
 
-    def describe(self, extras: Any) -> str:
+    def describe(self, extras: Extras) -> str:
         """With the rule for ties."""
         return f"proportional hazards, {self.ties.capitalize()}'s ties"
 
@@ -263,7 +265,7 @@ class DeepSurv(NeuralSurvival):
     @property
     def strata_(self) -> tuple[Stratum, ...]:
         """The combinations of levels of these columns in the training rows."""
-        return cast("HazardExtras", self.fitted_.extras).strata or ()
+        return HazardExtras.of(self.fitted_.extras).strata or ()
 
     def predict(self, X: object) -> FloatArray:
         """Log risk of each row: the higher, the earlier the event, among rows of one stratum.
@@ -271,14 +273,14 @@ class DeepSurv(NeuralSurvival):
         It is measured from the mean of the training rows and averaged over the members.
         """
         risks = self.predict_outputs(X)[..., 0]
-        center = np.asarray(cast("HazardExtras", self.fitted_.extras).center)
+        center = np.asarray(HazardExtras.of(self.fitted_.extras).center)
         return np.asarray((risks - center[:, None]).mean(axis=0))
 
     def predict_distribution(self, X: object) -> ProportionalHazards:
         """Survival of each row of `X`, the mean of the members': a step at each of at most 1024 times of events."""
         risks = self.predict_outputs(X)[..., 0]
         model = cast("RiskNetwork", self.fitted_.model)
-        return model.hazards(risks, cast("HazardExtras", self.fitted_.extras), slice(None), X)
+        return model.hazards(risks, HazardExtras.of(self.fitted_.extras), slice(None), X)
 
 
 def _check_strata(strata: Any, columns: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import ParameterError
-from aldsurv.models.file_entries import from_portable, portable
+from aldsurv.models.file_entries import Arrays, Document, from_portable, portable
 
 __all__ = ["Extras"]
 
@@ -24,6 +23,13 @@ class Extras:
     A field is a number (annotated ``float``), an array, or text and tuples of text, of numbers or of such tuples. None
     is not yet known, or not needed.
     """
+
+    @classmethod
+    def of(cls: type[ExtrasT], extras: Extras) -> ExtrasT:
+        """Extras that are of this kind."""
+        if not isinstance(extras, cls):
+            raise ParameterError(f"the model needs {cls.__name__}, but has {type(extras).__name__}.")
+        return extras
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Numbers and arrays by name."""
@@ -41,7 +47,7 @@ class Extras:
         }
 
     @classmethod
-    def from_file(cls: type[ExtrasT], arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> ExtrasT:
+    def from_file(cls: type[ExtrasT], arrays: Arrays, document: Document) -> ExtrasT:
         """The inverse of `to_arrays` and `to_dict`, for a file that may hold anything."""
         kinds = {field.name: str(field.type) for field in fields(cls)}
         unknown = sorted(({*arrays, *document} - set(kinds)) | (set(arrays) & set(document)))

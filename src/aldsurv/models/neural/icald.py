@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ class ICALDNetwork(NetworkModel):
         """Nodes of the quadrature over levels."""
         return np.array([level for level, _ in level_nodes(self.nodes)])
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """The mixture over the levels."""
         shares = [share for _, share in level_nodes(self.nodes)]
         theta, log_sigma, log_kappa = np.moveaxis(raw, -1, 0)
@@ -109,14 +109,14 @@ class ICALDNetwork(NetworkModel):
         """One mixture of the components of all members."""
         return MixedAsymmetricLaplace.joined([part for part in parts if isinstance(part, MixedAsymmetricLaplace)])
 
-    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+    def check_fitted(self, network: Architecture, members: int, extras: Extras) -> None:
         """Three outputs at a level, and nothing beside the network."""
         if network.outputs != 3 or network.constants or not network.level_units:
             raise ParameterError("the network must take a level and have three outputs.")
         if extras != Extras():
             raise ParameterError("there is nothing to know beside the network.")
 
-    def describe(self, extras: Any) -> str:
+    def describe(self, extras: Extras) -> str:
         """Family, and how many levels there are."""
         return f"individually calibrated {SUPPORTS[self.support].family_name.replace('_', ' ')} ({self.nodes} levels)"
 

@@ -21,7 +21,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import POINTS
-from aldsurv.models.file_entries import from_portable, portable, require
+from aldsurv.models.file_entries import Document, from_portable, portable, require
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.search_space import Entry, OneOf, Range
 from aldsurv.networks import Architecture
@@ -140,7 +140,7 @@ class NetworkModel(ABC):
         return {field.name: portable(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
-    def from_dict(cls: type[ModelT], document: Mapping[str, Any]) -> ModelT:
+    def from_dict(cls: type[ModelT], document: Document) -> ModelT:
         """The inverse of `to_dict`, for a file that may hold anything; everything is checked."""
         names = {field.name for field in fields(cls)}
         values = {name: from_portable(value) for name, value in with_added_settings(document, cls.ADDED_LATER).items()}
@@ -216,7 +216,7 @@ class NetworkModel(ABC):
         return None
 
     @abstractmethod
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """What the outputs (n, k) of a member's network for the rows of `X` stand for, in the unit inside."""
 
     def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:
@@ -224,7 +224,7 @@ class NetworkModel(ABC):
         return Mixture(parts)
 
     @abstractmethod
-    def describe(self, extras: Any) -> str:
+    def describe(self, extras: Extras) -> str:
         """What the predictions are, in a few words."""
 
     def format_loss(self, loss: float) -> tuple[str, str]:
@@ -232,11 +232,11 @@ class NetworkModel(ABC):
         return "loss", f"{loss:.4f}"
 
     @abstractmethod
-    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+    def check_fitted(self, network: Architecture, members: int, extras: Extras) -> None:
         """Raise `ParameterError` unless a network and its extras, as a file has them, suit these settings."""
 
 
-def with_added_settings(document: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def with_added_settings(document: Document, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Entries of a file with the settings that came later; a group of which some are there is not completed."""
     values = dict(document)
     for group in groups:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +11,15 @@ from numpy.typing import NDArray
 from aldsurv.columns.features import Features
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.models.base import POINTS, SurvivalEstimator
-from aldsurv.models.file_entries import LARGEST_NUMBER, require, saved_parameters, with_parameters
+from aldsurv.models.file_entries import (
+    LARGEST_NUMBER,
+    Arrays,
+    Document,
+    FileContent,
+    require,
+    saved_parameters,
+    with_parameters,
+)
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.point_choice import PointChoice, PointScores
 from aldsurv.models.neural.network_model import NetworkModel, with_added_settings
@@ -34,7 +41,7 @@ _CHOICES, _EXTRAS = "choices", "extras"
 _NETWORK, _LEARNED = "network.", "learned."
 
 
-def to_file(estimator: SurvivalEstimator, fitted: FittedNetwork) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def to_file(estimator: SurvivalEstimator, fitted: FittedNetwork) -> FileContent:
     """Entries and arrays from which `from_file` makes the same estimator."""
     document = {
         "parameters": saved_parameters(estimator),
@@ -63,9 +70,9 @@ def to_file(estimator: SurvivalEstimator, fitted: FittedNetwork) -> tuple[dict[s
 def from_file(
     kind: type[EstimatorT],
     recipe: NetworkModel,
-    document: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-    encoder: Any,
+    document: Document,
+    arrays: Arrays,
+    encoder: object,
 ) -> tuple[EstimatorT, FittedNetwork]:
     """An estimator with the parameters of a file, and what it had learned; everything in the file is checked.
 
@@ -183,7 +190,7 @@ def _check_outputs(fitted: FittedNetwork) -> None:
     require(bool(np.isfinite(raw).all()), "the outputs of its network are not numbers")
 
 
-def _encoders(names: Any, arrays: Mapping[str, NDArray[Any]], given: Any, members: int) -> list[Any]:
+def _encoders(names: Any, arrays: Arrays, given: Any, members: int) -> list[Any]:
     require(isinstance(names, list) and len(names) in (0, members), "the encoders are not one per member")
     if not names:
         if given is not None:

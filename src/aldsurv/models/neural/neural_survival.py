@@ -15,6 +15,7 @@ from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.file_entries import Arrays, Document, FileContent
 from aldsurv.models.neural.fitting.encoding import raw_inputs
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.joint_fit import fit_together
@@ -106,7 +107,7 @@ class NeuralSurvival(SurvivalEstimator):
     residual: bool | None = None
     batch_norm: bool | None = None
     dropout: float | None = None
-    encoder: Any = None
+    encoder: object = None
     members: int | None = None
     optimizer: str | None = None
     learning_rate: float | None = None
@@ -335,13 +336,11 @@ class NeuralSurvival(SurvivalEstimator):
 
     # ---- files
 
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _to_file(self) -> FileContent:
         return to_file(self, self._fitted())
 
     @classmethod
-    def _from_file(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
-    ) -> NeuralSurvival:
+    def _from_file(cls, document: Document, arrays: Arrays, encoder: object = None) -> NeuralSurvival:
         estimator, fitted = from_file(cls, cls.RECIPES["default"], document, arrays, encoder)
         estimator.encoder = encoder
         estimator.adopt(fitted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class ParametricNetwork(NetworkModel):
 
         return likelihood_objective(self.family, self.links, data, unit=units, device=device)
 
-    def member_distribution(self, raw: FloatArray, extras: Any, member: int, X: object) -> SurvivalDistribution:
+    def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """The family with the parameters that the outputs stand for."""
         kind = FAMILIES.load(self.family)
         numbers = raw.copy()
@@ -80,7 +80,7 @@ class ParametricNetwork(NetworkModel):
         columns = [[np.asarray(getattr(part, name))[:, 0] for part in parts] for name in self.parameter_names]
         return np.asarray(np.mean(columns, axis=1))
 
-    def check_fitted(self, network: Architecture, members: int, extras: Any) -> None:
+    def check_fitted(self, network: Architecture, members: int, extras: Extras) -> None:
         """One output per parameter, and nothing beside the network."""
         if network.outputs != len(self.links):
             raise ParameterError(
@@ -89,7 +89,7 @@ class ParametricNetwork(NetworkModel):
         if extras != Extras():
             raise ParameterError(f"{self.family} has nothing to know beside its network.")
 
-    def describe(self, extras: Any) -> str:
+    def describe(self, extras: Extras) -> str:
         """Name of the family."""
         return self.family.replace("_", " ")
 

@@ -18,7 +18,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.file_entries import require, saved_parameters, with_parameters
+from aldsurv.models.file_entries import Arrays, Document, FileContent, require, saved_parameters, with_parameters
 from aldsurv.models.fitted_state import fitted_state, set_columns, set_fitted_state
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
@@ -345,14 +345,12 @@ class BoostedALD(SurvivalEstimator):
         # Each member leaves a share of the rows out: a delete-d jackknife, as for networks.
         return float(np.sqrt((1 - share) / share * (members - 1) / members))
 
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _to_file(self) -> FileContent:
         document, arrays = fitted_state(self, FittedTrees).to_file()
         return {"parameters": saved_parameters(self), **document}, arrays
 
     @classmethod
-    def _from_file(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
-    ) -> BoostedALD:
+    def _from_file(cls, document: Document, arrays: Arrays, encoder: object = None) -> BoostedALD:
         if encoder is not None:
             raise ParameterError("encoder cannot be used: the model was trained without one.", argument="encoder")
         require("parameters" in document, "its parameters are missing")

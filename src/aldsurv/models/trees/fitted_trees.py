@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.features import Features
-from aldsurv.models.file_entries import LARGEST_NUMBER, finite_floats, require
+from aldsurv.models.file_entries import LARGEST_NUMBER, Arrays, Document, FileContent, finite_floats, require
 from aldsurv.models.fitted_state import FittedState
 from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
@@ -69,7 +68,7 @@ class FittedTrees(FittedState):
     trained_on: TrainedOn
     unique_times: FloatArray
 
-    def to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def to_file(self) -> FileContent:
         """Entries and arrays from which `from_file` makes the same value."""
         document = {
             "features": self.features.to_dict(),
@@ -85,8 +84,8 @@ class FittedTrees(FittedState):
     @classmethod
     def from_file(
         cls,
-        document: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
+        document: Document,
+        arrays: Arrays,
         *,
         support: str,
         components: int,

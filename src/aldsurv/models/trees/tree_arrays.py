@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, final
@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.models.file_entries import require
+from aldsurv.models.file_entries import Arrays, require
 
 __all__ = ["Trees"]
 
@@ -87,7 +87,7 @@ class Trees:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], *, columns: int, outputs: int) -> Trees:
+    def from_arrays(arrays: Arrays, *, columns: int, outputs: int) -> Trees:
         """Trees of a file: `ModelFileError` unless every walk through them ends at a leaf."""
         require(set(arrays) == set(_KINDS), "its trees are incomplete")
         for name, kind in _KINDS.items():

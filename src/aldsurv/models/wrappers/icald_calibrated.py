@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from aldsurv.distributions.support import SUPPORTS
 from aldsurv.distributions.wrappers.corrected import flat_mixture
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.file_entries import require
+from aldsurv.models.file_entries import Arrays, Document, FileContent, require
 from aldsurv.models.fitted_state import FittedState, set_fitted_state
 from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.parameter_constraints import LEVEL_CONSTRAINTS
@@ -225,7 +225,7 @@ class ICALDCalibrated(WrappedSurvival):
         )
         return weights, [int(epoch) for epoch in history.best_epoch]
 
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _to_file(self) -> FileContent:
         entries, arrays = self._inner_to_file()
         entries |= {
             "features": self.features_.to_dict(),
@@ -235,9 +235,7 @@ class ICALDCalibrated(WrappedSurvival):
         return entries, {**{f"{_NETWORK}{name}": array for name, array in self.weights_.items()}, **arrays}
 
     @classmethod
-    def _from_file(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
-    ) -> ICALDCalibrated:
+    def _from_file(cls, document: Document, arrays: Arrays, encoder: object = None) -> ICALDCalibrated:
         require(set(document) == _ENTRIES, "its entries are not those of a calibrated model")
         model, fitted, others = cls._inner_from_file(document, arrays, encoder)
         epochs = document["epochs"]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aldsurv.checks import Constraint, OrNone, WholeNumber
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.distributions.wrappers.recalibrated import recalibrated
-from aldsurv.models.file_entries import finite_floats, require
+from aldsurv.models.file_entries import Arrays, Document, FileContent, finite_floats, require
 from aldsurv.models.rows.member_rows import member_seeds
 from aldsurv.models.wrappers.cross_fitting import choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.wrapped_survival import WrappedSurvival
@@ -108,15 +107,13 @@ class RecalibratedSurvival(WrappedSurvival):
         self._require_fitted()
         return [recalibrated(one, self.level_map_) for one in self.estimator_.predict_members(X)]
 
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _to_file(self) -> FileContent:
         entries, arrays = self._inner_to_file()
         levels = dict(zip(_ARRAYS, (self.level_map_.knots, self.level_map_.values), strict=True))
         return entries, {**levels, **arrays}
 
     @classmethod
-    def _from_file(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any = None
-    ) -> RecalibratedSurvival:
+    def _from_file(cls, document: Document, arrays: Arrays, encoder: object = None) -> RecalibratedSurvival:
         require(set(document) == {"parameters", "inner"}, "its entries are not those of a recalibrated model")
         model, fitted, others = cls._inner_from_file(document, arrays, encoder)
         require(set(others) == set(_ARRAYS), "it holds arrays that are not of this model")

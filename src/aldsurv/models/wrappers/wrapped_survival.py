@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.models.file_entries import from_portable, portable, require, text
+from aldsurv.models.file_entries import Arrays, Document, FileContent, from_portable, portable, require, text
 from aldsurv.models.wrappers.cross_fitting import unfitted
 from aldsurv.models.wrappers.nested import NestedEstimatorMixin
 from aldsurv.registry import MODELS
@@ -79,7 +79,7 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
         elif "feature_names_in_" in vars(self):
             del self.feature_names_in_
 
-    def _inner_to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _inner_to_file(self) -> FileContent:
         """Entries and arrays of the parameters and the model within."""
         document, arrays = self.estimator_._to_file()
         parameters = self.get_params(deep=False)
@@ -91,7 +91,7 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
 
     @classmethod
     def _inner_from_file(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], encoder: Any
+        cls, document: Document, arrays: Arrays, encoder: object
     ) -> tuple[Self, SurvivalEstimator, dict[str, NDArray[Any]]]:
         """An estimator of the file's parameters, the fitted model within, and the arrays that are not the latter's."""
         parameters, inner = document["parameters"], document["inner"]

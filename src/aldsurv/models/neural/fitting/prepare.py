@@ -56,7 +56,7 @@ class RunOptions:
 
     owner: str
     seed: int
-    encoder: Any = None
+    encoder: object = None
     categorical: Sequence[str | int] | None = None
     device: str = "auto"
     progress: bool | str = "auto"
@@ -67,7 +67,7 @@ class RunOptions:
 
     @classmethod
     def checked(
-        cls, *, encoder: Any, categorical: Any, callbacks: Any, checkpoint: Any, device: str, **others: Any
+        cls, *, encoder: object, categorical: Any, callbacks: Any, checkpoint: Any, device: str, **others: Any
     ) -> RunOptions:
         """The options that a user gave; raises `ParameterError` for what cannot be one."""
         functions = tuple(_sequence("callbacks", callbacks))
