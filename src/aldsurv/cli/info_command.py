@@ -135,7 +135,7 @@ def _settings_text(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {_setting_text(value)}" for name, value in settings.items())
 
 
-def _setting_text(value: Any) -> str:
+def _setting_text(value: object) -> str:
     if isinstance(value, Mapping):
         return f"({_settings_text(value)})"
     return "x".join(map(str, value)) or "none" if isinstance(value, list) else str(value)

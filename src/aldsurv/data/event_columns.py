@@ -202,5 +202,5 @@ def cause_number(cause: object, names: tuple[str, ...]) -> int:
     )
 
 
-def _integer_if_whole(value: Any) -> Any:
+def _integer_if_whole(value: object) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -55,7 +55,7 @@ class SurvivalDistribution(Formulas):
 
     @staticmethod
     def from_survival(
-        curves: Any, times: Any, *, interpolate: bool = True, tail: CurveTail | None = None
+        curves: Any, times: object, *, interpolate: bool = True, tail: CurveTail | None = None
     ) -> SurvivalDistribution:
         """The distribution of survival curves that any model predicted.
 
@@ -142,39 +142,39 @@ class SurvivalDistribution(Formulas):
 
         return distribution_of_curves(*curves_of_frame(frame), interpolate=interpolate, tail=tail)
 
-    def survival(self, times: Any) -> Array:
+    def survival(self, times: object) -> Array:
         """Probability to be event-free after ``times``: S(t) = P(T > t)."""
         return self._evaluate(lambda d, t: d._survival(t), times=times)
 
-    def log_survival(self, times: Any) -> Array:
+    def log_survival(self, times: object) -> Array:
         """Logarithm of the survival, accurate where the survival itself underflows or rounds to one."""
         return self._evaluate(lambda d, t: d._log_survival(t), times=times)
 
-    def cdf(self, times: Any) -> Array:
+    def cdf(self, times: object) -> Array:
         """Probability of the event by ``times``: F(t) = P(T ≤ t)."""
         return self._evaluate(lambda d, t: d._cdf(t), times=times)
 
-    def log_cdf(self, times: Any) -> Array:
+    def log_cdf(self, times: object) -> Array:
         """Logarithm of the cdf."""
         return self._evaluate(lambda d, t: d._log_cdf(t), times=times)
 
-    def density(self, times: Any) -> Array:
+    def density(self, times: object) -> Array:
         """Probability density f(t)."""
         return self._evaluate(lambda d, t: d._density(t), times=times)
 
-    def log_density(self, times: Any) -> Array:
+    def log_density(self, times: object) -> Array:
         """Logarithm of the density."""
         return self._evaluate(lambda d, t: d._log_density(t), times=times)
 
-    def hazard(self, times: Any) -> Array:
+    def hazard(self, times: object) -> Array:
         """Event rate among those still event-free: f(t)/S(t)."""
         return self._evaluate(lambda d, t: d._hazard(t), times=times)
 
-    def log_conditional_survival(self, times: Any, since: Any) -> Array:
+    def log_conditional_survival(self, times: object, since: object) -> Array:
         """``log P(T > times | T > since)`` for times not before ``since``, accurate where both survivals underflow."""
         return self._evaluate(lambda d, t, s: d._log_survival_ratio(t, s), times=times, since=since)
 
-    def cumulative_hazard(self, times: Any) -> Array:
+    def cumulative_hazard(self, times: object) -> Array:
         """``-log S(t)``."""
         return self._evaluate(lambda d, t: -d._log_survival(t), times=times)
 
@@ -229,11 +229,11 @@ class SurvivalDistribution(Formulas):
         """Expected event-free time within ``horizon``: ``∫ S(t) dt`` from 0 to the horizon."""
         return self._evaluate(_restricted_mean, horizon=horizon, cost=self._block_cost())
 
-    def mean_residual_life(self, times: Any) -> Array:
+    def mean_residual_life(self, times: object) -> Array:
         """Expected further time for those event-free at ``times``: ``E[T - t | T > t]``."""
         return self._evaluate(_mean_residual_life, times=times, cost=self._block_cost())
 
-    def crps(self, times: Any, upper: Any = None) -> Array:
+    def crps(self, times: object, upper: object = None) -> Array:
         """Continuous ranked probability score of the outcome ``times``, in the unit of time; lower is better.
 
         Parameters
@@ -248,7 +248,7 @@ class SurvivalDistribution(Formulas):
         upper = times if upper is None else upper
         return self._evaluate(_crps_anywhere, times=times, upper=upper, cost=self._crps_cost())
 
-    def conditional(self, since: Any) -> SurvivalDistribution:
+    def conditional(self, since: object) -> SurvivalDistribution:
         """Distribution of the event time of those known to be event-free at ``since`` (a number, or one per row)."""
         column = self._as_column(since, "since")
         self._refuse(column == math.inf, column, "since must be a time before infinity")

@@ -26,7 +26,7 @@ _ROUNDING = 1e-9
 
 
 def distribution_of_curves(
-    curves: Any, times: Any, *, interpolate: bool, tail: CurveTail | None
+    curves: Any, times: object, *, interpolate: bool, tail: CurveTail | None
 ) -> Step | QuantileKnots:
     """Curves in rows as a distribution; what is allowed is said at `SurvivalDistribution.from_survival`."""
     end = _checked_tail(tail, interpolate)

@@ -81,7 +81,7 @@ class CumulativeIncidence(Rows):
     interpolate: bool
 
     def __init__(
-        self, times: Any, incidence: Any, causes: Sequence[str] | None = None, *, interpolate: bool = False
+        self, times: object, incidence: Any, causes: Sequence[str] | None = None, *, interpolate: bool = False
     ) -> None:
         grid, table = (np.array(without_gradient(given), np.float64) for given in (times, incidence))
         table = table[:, None, :] if table.ndim == 2 else table
@@ -124,7 +124,7 @@ class CumulativeIncidence(Rows):
             return linear_survival(self.times, survival)
         return Step.from_checked(times=self.times[None, :], values=survival, tail="hold")
 
-    def incidence(self, times: Any, cause: int | str | None = None) -> FloatArray:
+    def incidence(self, times: object, cause: int | str | None = None) -> FloatArray:
         """Probability of the event by `times`.
 
         Parameters

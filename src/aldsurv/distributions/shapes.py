@@ -83,7 +83,7 @@ class Rows(ABC):
             raise ParameterError(f"rows must be at least 1, but is {rows}.")
         return (self[start : start + rows] for start in range(0, len(self), rows))
 
-    def _as_column(self, value: Any, name: str) -> Array:
+    def _as_column(self, value: object, name: str) -> Array:
         """``value`` as a column that broadcasts against the rows."""
         array = self._as_array(value, name)
         if array.ndim == 0 or (array.ndim == 1 and array.shape[0] in (1, len(self))):
@@ -107,7 +107,7 @@ class Rows(ABC):
             found = f"{count} of {len(column)} values are not (first: row {row}, {float(column[row, 0]):g})"
         raise ParameterError(f"{rule}, but {found}.")
 
-    def _as_array(self, value: Any, name: str) -> Array:
+    def _as_array(self, value: object, name: str) -> Array:
         try:
             array = as_like(value, self._column)
         except (TypeError, ValueError) as error:

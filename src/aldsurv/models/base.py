@@ -239,7 +239,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         """
         return float(np.sqrt(1 + 1 / self.n_members))
 
-    def predict_survival_band(self, X: object, times: Any, *, level: float = 0.9) -> Band:
+    def predict_survival_band(self, X: object, times: object, *, level: float = 0.9) -> Band:
         """Between which limits the members of an ensemble leave the survival of each row, time by time.
 
         Student's limits, on the scale of ``log(-log S)``, around the mean of the members, with one degree of freedom
@@ -332,7 +332,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
 
         return float(concordance_harrell(-self.predict(X), read_target(y, sample_weight)))
 
-    def predict_survival_function(self, X: object, times: Any = None, *, return_array: bool = False) -> NDArray[Any]:
+    def predict_survival_function(self, X: object, times: object = None, *, return_array: bool = False) -> NDArray[Any]:
         """Survival of each row: at given times, or as functions as in scikit-survival.
 
         Parameters
@@ -348,12 +348,12 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         return self._functions(X, "survival", times, return_array)
 
     def predict_cumulative_hazard_function(
-        self, X: object, times: Any = None, *, return_array: bool = False
+        self, X: object, times: object = None, *, return_array: bool = False
     ) -> NDArray[Any]:
         """Cumulative hazard of each row; the parameters are those of `predict_survival_function`."""
         return self._functions(X, "cumulative_hazard", times, return_array)
 
-    def _functions(self, X: object, kind: str, times: Any, return_array: bool) -> NDArray[Any]:
+    def _functions(self, X: object, kind: str, times: object, return_array: bool) -> NDArray[Any]:
         for name, value in (("times", times), ("return_array", return_array)):
             if isinstance(value, (bool, np.bool_)) != (name == "return_array"):
                 raise ParameterError(

@@ -51,7 +51,7 @@ def with_parameters(kind: Any, parameters: Any) -> Any:
     return kind(**{name: from_portable(value) for name, value in parameters.items()})
 
 
-def portable(value: Any) -> Any:
+def portable(value: object) -> Any:
     """A parameter as JSON can hold it; None in place of a random generator."""
     if isinstance(value, np.generic):
         return value.item()
@@ -60,7 +60,7 @@ def portable(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else None
 
 
-def from_portable(value: Any) -> Any:
+def from_portable(value: object) -> Any:
     """The inverse of `portable`: lists were tuples."""
     return tuple(from_portable(item) for item in value) if isinstance(value, list) else value
 
@@ -71,7 +71,7 @@ def require(holds: bool, complaint: str) -> None:
         raise ModelFileError(f"the file cannot be used: {complaint}.")
 
 
-def text(value: Any, name: str) -> str:
+def text(value: object, name: str) -> str:
     """A text of a file."""
     require(isinstance(value, str), f"{name} must be text")
     return str(value)

@@ -124,7 +124,7 @@ def _not_fitted(message: str) -> NotFittedError:
     return made
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: Any) -> bool:
     return value is default or (
         type(value) is type(default) and isinstance(value, (str, int, float, tuple)) and value == default
     )

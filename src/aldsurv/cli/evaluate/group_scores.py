@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -173,5 +173,5 @@ def _verdict(scores: GroupScores) -> str:
     return f"{verdict}; its predicted survival is too {side} by {abs(worst.difference):.3f}."
 
 
-def _label(value: Any) -> str:
+def _label(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

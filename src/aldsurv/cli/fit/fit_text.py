@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import click
 
@@ -153,5 +153,5 @@ def _held_out_facts(scores: HeldOutScores) -> dict[str, object]:
     }
 
 
-def _setting_text(value: Any) -> str:
+def _setting_text(value: object) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -56,7 +56,7 @@ class Step(SurvivalDistribution):
     values: Array
     tail: Tail
 
-    def __init__(self, times: Any, survival: Any, *, tail: Tail = "hold") -> None:
+    def __init__(self, times: object, survival: Any, *, tail: Tail = "hold") -> None:
         if tail not in ("hold", "drop"):
             raise ParameterError(f"tail must be 'hold' or 'drop', but is {tail!r}.")
         values = checked_curves(survival, "survival")

@@ -42,7 +42,7 @@ def is_numpy(xp: Namespace) -> bool:
     return xp is np
 
 
-def as_like(value: Any, like: Array) -> Array:
+def as_like(value: object, like: Array) -> Array:
     """Return ``value`` as an array of the kind, precision and device of ``like``."""
     xp = namespace(like)
     if is_numpy(xp):

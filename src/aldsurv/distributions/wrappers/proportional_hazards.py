@@ -72,7 +72,7 @@ class ProportionalHazards(SurvivalDistribution):
     level_maps: tuple[LevelMap, ...]
 
     def __init__(
-        self, times: Any, log_cumulative: Any, log_risk: Any, *, sizes: Any = None, strata: Any = None
+        self, times: object, log_cumulative: Any, log_risk: Any, *, sizes: Any = None, strata: Any = None
     ) -> None:
         risk = _floats(log_risk, "log_risk")
         xp = namespace(risk)

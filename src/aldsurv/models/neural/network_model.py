@@ -245,7 +245,7 @@ def with_added_settings(document: Document, groups: Sequence[Mapping[str, Any]])
     return values
 
 
-def _as_python(value: Any) -> Any:
+def _as_python(value: object) -> Any:
     """Numbers of numpy as Python's, lists as tuples."""
     if isinstance(value, np.generic):
         return value.item()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from aldsurv.distributions.base import SurvivalDistribution
 
@@ -36,7 +36,7 @@ class RowFunction:
         """Times for which the function is defined: all from 0 on."""
         return 0.0, float("inf")
 
-    def __call__(self, times: ArrayLike) -> Any:
+    def __call__(self, times: object) -> Any:
         """Values at `times`, exact and not read off the grid."""
         wanted = np.asarray(times, np.float64)
         values = np.asarray(getattr(self.distribution, self.kind)(wanted.reshape(-1)))[0]

@@ -206,7 +206,7 @@ def _read_columns(model: NetworkModel, options: RunOptions, columns: Any) -> tup
     return features, features.transform(columns, owner=options.owner)
 
 
-def _sequence(name: str, value: Any) -> Iterable[Any]:
+def _sequence(name: str, value: object) -> Iterable[Any]:
     if value is not None and not isinstance(value, Iterable):
         raise ParameterError(f"{name} must be a list, but is {quoted(value, 60)}.", argument=name)
     return () if value is None else value
