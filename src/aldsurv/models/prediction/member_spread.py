@@ -56,7 +56,7 @@ class VarianceParts(NamedTuple):
 def survival_band(
     members: Sequence[SurvivalDistribution],
     joint: SurvivalDistribution,
-    times: FloatArray,
+    times: object,
     *,
     level: float,
     stretch: float,
