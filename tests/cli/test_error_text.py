@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
+from aldsurv import SurvivalData, WeibullAFT, metrics
 from aldsurv.cli.shared.error_text import error_line, errors_in_file, errors_of_model
 from aldsurv.errors import AldsurvError, DataError, ParameterError, UnknownNameError
 
@@ -69,3 +73,25 @@ def test_files_and_models_are_named() -> None:
     with pytest.raises(UnknownNameError) as about_model, errors_in_file("t.csv"), errors_of_model("m.aldsurv"):
         raise UnknownNameError("there is no column 'x'", argument="time", advice="Did you mean 'xx'?")
     assert error_line(about_model.value) == "'t.csv': model 'm.aldsurv': there is no column 'x'. Did you mean 'xx'?"
+
+
+def python_words(text: str) -> list[str]:
+    """Names of Python's arguments that a text speaks of."""
+    return re.findall(r"\b[a-z]+_?[a-z]*=|\bridge\b|sample_weight", text)
+
+
+@pytest.mark.parametrize("name", ["members", "sample_weight", "train"])
+def test_advice_of_the_library_names_options(name: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(30, 2)), SurvivalData.right(rng.exponential(5.0, 30), np.arange(30) % 3 > 0)
+    model = WeibullAFT().fit(x, y)
+    actions = {
+        "members": lambda: model.predict_spread(x),
+        "sample_weight": lambda: WeibullAFT().fit(x, y, sample_weight=np.zeros(30)),
+        "train": lambda: metrics.bootstrap("ibs", model.predict_distribution(x), y, samples=10),
+    }
+    with pytest.raises(AldsurvError) as error:
+        actions[name]()
+    assert error.value.argument == name
+    assert python_words(error.value.advice)
+    assert not python_words(error_line(error.value))
