@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from aldsurv.errors import ParameterError
 from aldsurv.training import History, TrainingSettings
@@ -80,7 +81,7 @@ def test_table():
 
 
 @pytest.mark.parametrize("warmup", [0, 3])
-@pytest.mark.parametrize("schedule", ["constant", "cosine", "linear", "exponential"])
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "linear", "exponential", "step"])
 def test_rate(schedule, warmup):
     settings = TrainingSettings(learning_rate=0.2, schedule=schedule, warmup=warmup, max_epochs=23)
     last = 23 - warmup
@@ -94,11 +95,23 @@ def test_rate(schedule, warmup):
                 "cosine": 0.2 * math.cos(math.pi * share / 2) ** 2,
                 "linear": 0.2 * (1 - share),
                 "exponential": 0.2 * 10 ** (-2 * share),
+                "step": 0.2 if share < 0.7 else 0.02 if share < 0.9 else 0.002,
             }[schedule]
         assert settings.rate(epoch) == pytest.approx(expected, rel=1e-12)
     rates = [settings.rate(epoch) for epoch in range(23)]
     assert min(rates) > 0
     assert max(rates) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("epochs", [10, 20, 50, 100, 200])
+def test_steps_are_those_of_torch(epochs):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.01)
+    steps = torch.optim.lr_scheduler.MultiStepLR(optimizer, [7 * epochs // 10, 9 * epochs // 10], gamma=0.1)
+    settings = TrainingSettings(learning_rate=0.01, schedule="step", max_epochs=epochs)
+    for epoch in range(epochs):
+        assert settings.rate(epoch) == pytest.approx(steps.get_last_lr()[0], rel=1e-12)
+        optimizer.step()
+        steps.step()
 
 
 def test_a_warmup_longer_than_training():

@@ -11,9 +11,11 @@ from aldsurv.checks import Choice, Number, WholeNumber, check_all
 __all__ = ["OPTIMIZERS", "SCHEDULES", "TrainingSettings"]
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
-SCHEDULES = ("constant", "cosine", "linear", "exponential")
+SCHEDULES = ("constant", "cosine", "linear", "exponential", "step")
 # What is left of the learning rate at the last epoch of an exponential schedule.
 _EXPONENTIAL_END = 0.01
+# Shares of the epochs after which a step schedule divides the rate by 10.
+_STEPS = (0.7, 0.9)
 # Larger data get larger batches, so that an epoch has about as many updates.
 _AUTO_BATCH, _AUTO_LARGEST, _AUTO_UPDATES = 128, 4096, 200
 # By rows held out of METABRIC, WHAS, GBSG, BreastMSK and parts of SUPPORT of 700 to 5,700 rows: docs/accuracy.md.
@@ -47,7 +49,7 @@ class TrainingSettings:
         Its highest value.
     schedule
         How the rate goes down over `max_epochs`: ``"constant"``, ``"cosine"`` or ``"linear"`` to 0,
-        ``"exponential"`` to a hundredth.
+        ``"exponential"`` to a hundredth, ``"step"`` by a factor of 10 after 70 % and again after 90 % of the epochs.
     warmup
         Epochs over which the rate first rises.
     batch_size
@@ -85,6 +87,7 @@ class TrainingSettings:
             "cosine": 0.5 * (1 + math.cos(math.pi * done)),
             "linear": 1 - done,
             "exponential": _EXPONENTIAL_END**done,
+            "step": 0.1 ** sum(done >= share for share in _STEPS),
         }
         return float(self.learning_rate * factors[self.schedule])
 

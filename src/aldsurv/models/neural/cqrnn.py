@@ -17,7 +17,7 @@ from aldsurv.distributions.numerics.ordered_quantiles import ordered_quantiles
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.quantile_stages import CENSORED_LEVEL, train_level_by_level
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel, Strategy
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PEARCE_TRAINING, NetworkModel, Strategy
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.parametric import LARGEST_LOG
 from aldsurv.models.search_space import SearchSpace
@@ -197,18 +197,13 @@ class QuantileNetwork(NetworkModel):
 
 
 _DEFAULT = QuantileNetwork(hidden=(64, 64), residual=True)
-# Epochs and dropout differ by dataset: aldsurv.models.paper_settings.
 _PAPER = QuantileNetwork(
-    **{**PAPER_TRAINING, "patience": 0, "weight_decay": 0.0001},
+    **PEARCE_TRAINING,
     quantiles=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     y_star=1.2,
     censored_level="nearest",
     support="real",
     crossing="sorted",
-    hidden=(100, 100),
-    dropout=0.0,
-    max_epochs=100,
-    validation=0.0,
     # The paper does not say in which unit time enters the network.
     time_scale="std",
 )

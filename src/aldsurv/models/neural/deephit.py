@@ -17,7 +17,7 @@ from aldsurv.distributions.incidence import CumulativeIncidence, linear_survival
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.time_bins import bin_ends, marginal_chances, places, require_right_censored
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
@@ -151,13 +151,12 @@ class BinNetwork(NetworkModel):
 
 _DEFAULT = BinNetwork()
 _PAPER = BinNetwork(
-    **PAPER_TRAINING,
+    **PYCOX_TRAINING,
     durations=100,
     scheme="equidistant",
     censoring="rounded",
     alpha=0.2,
     sigma=0.1,
-    batch_norm=True,
 )
 
 

@@ -19,7 +19,7 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS
 from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.rows.strata import Stratum, covariates, strata_numbers, strata_of
 from aldsurv.models.rows.training_rows import thinned
@@ -191,7 +191,7 @@ class RiskNetwork(NetworkModel):
 
 
 _DEFAULT = RiskNetwork(dropout=0.2, time_scale="none", point="restricted_mean")
-_PAPER = RiskNetwork(**PAPER_TRAINING, ties="breslow", batch_norm=True, time_scale="none")
+_PAPER = RiskNetwork(**PYCOX_TRAINING, ties="breslow", time_scale="none")
 
 
 @final

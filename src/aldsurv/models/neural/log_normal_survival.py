@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PEARCE_TRAINING, NetworkModel
 from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
 from aldsurv.models.search_space import SearchSpace
 
@@ -25,15 +25,7 @@ class LogNormalNetwork(ParametricNetwork):
 
 
 _DEFAULT = LogNormalNetwork(hidden=(32,), head_hidden=(32,), residual=True)
-# Epochs and dropout differ by dataset: aldsurv.models.paper_settings.
-_PAPER = LogNormalNetwork(
-    **{**PAPER_TRAINING, "patience": 0},
-    hidden=(100, 100),
-    dropout=0.0,
-    max_epochs=100,
-    validation=0.0,
-    point="mean",
-)
+_PAPER = LogNormalNetwork(**PEARCE_TRAINING, point="mean")
 
 
 @final

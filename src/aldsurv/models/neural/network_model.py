@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
-__all__ = ["NETWORK_ENTRIES", "PAPER_TRAINING", "NetworkModel", "Strategy"]
+__all__ = ["NETWORK_ENTRIES", "PAPER_TRAINING", "PEARCE_TRAINING", "PYCOX_TRAINING", "NetworkModel", "Strategy"]
 
 FloatArray = NDArray[np.float64]
 # Trains several prepared fits of one model in one loop.
@@ -47,7 +47,7 @@ NETWORK_ENTRIES: Mapping[str, Entry] = {
     "dropout": Range(0.0, 0.5),
     "weight_decay": Range(1e-3, 1.0, log=True),
 }
-# How the paper trains all its networks, as differences from the defaults below.
+# How the paper trains its own network, as differences from the defaults below.
 PAPER_TRAINING: Mapping[str, Any] = {
     "activation": "relu",
     "members": 1,
@@ -59,6 +59,20 @@ PAPER_TRAINING: Mapping[str, Any] = {
     "clip_norm": 0.0,
     "start": "random",
 }
+# The loop that CQRNN and LogNorm come from (Pearce et al., 2022); epochs and dropout differ by dataset:
+# aldsurv.models.paper_settings.
+PEARCE_TRAINING: Mapping[str, Any] = {
+    **PAPER_TRAINING,
+    "schedule": "step",
+    "weight_decay": 0.0001,
+    "hidden": (100, 100),
+    "dropout": 0.0,
+    "max_epochs": 100,
+    "patience": 0,
+    "validation": 0.0,
+}
+# DeepSurv and DeepHit, as released with the paper, which has them from pycox.
+PYCOX_TRAINING: Mapping[str, Any] = {**PAPER_TRAINING, "batch_size": 256, "batch_norm": True}
 
 
 @dataclass(frozen=True, kw_only=True)
