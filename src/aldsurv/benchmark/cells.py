@@ -11,8 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from aldsurv.benchmark.paper.mixed_rows import mixed_rows
+from aldsurv.benchmark.paper.published_evaluation import PublishedEvaluation, switches_of
+from aldsurv.benchmark.paper.published_values import comparable, stored_values
 from aldsurv.benchmark.plan import Cell
 from aldsurv.benchmark.results import MASS_BELOW_ZERO, POINT_METRICS, Curve, Result, Series
+from aldsurv.benchmark.statistics import FloatArray
 from aldsurv.benchmark.store import CellOutcome
 from aldsurv.datasets import Dataset, load
 from aldsurv.distributions.base import SurvivalDistribution
@@ -58,12 +62,24 @@ def _run(cell: Cell) -> CellOutcome:
     splits = [split_of(cell.series, seed) for seed in cell.seeds]
     start = time.perf_counter()
     models = fit_seeds(cell, [train for train, _ in splits])
+    mixed = _fit_mixed(cell, [train for train, _ in splits])
     trained = time.perf_counter()
     results: list[Result] = []
     curves: list[Curve] = []
     for seed, model, (train, test) in zip(cell.seeds, models, splits, strict=True):
         predicted = model.predict_distribution(test.x)
         values = _values(predicted, train, test)
+        if comparable(cell.series):
+            published = PublishedEvaluation(
+                cell.series.model,
+                predicted,
+                train.y,
+                test.y,
+                truth=_true_mean(test),
+                unit=_error_unit(train, test),
+                mixed=mixed[seed].predict_distribution(test.x) if seed in mixed else None,
+            )
+            values |= {("", name): value for name, value in stored_values(published).items()}
         if isinstance(model, NeuralSurvival):
             values["", "epochs"] = float(np.mean(model.history_.best_epoch))
         results += [Result(cell.series, seed, point, metric, value) for (point, metric), value in values.items()]
@@ -75,8 +91,8 @@ def _run(cell: Cell) -> CellOutcome:
     return CellOutcome(cell, tuple(results), tuple(curves), None, *seconds)
 
 
-def fit_seeds(cell: Cell, trains: list[Dataset]) -> list[SurvivalEstimator]:
-    """A fitted estimator per seed."""
+def fit_seeds(cell: Cell, trains: list[Dataset], **changes: Any) -> list[SurvivalEstimator]:
+    """A fitted estimator per seed, with `changes` to the settings of the recipe."""
     from aldsurv.models.neural.fitting.joint_fit import fit_together
 
     name, recipe = cell.series.model, cell.series.recipe
@@ -87,7 +103,7 @@ def fit_seeds(cell: Cell, trains: list[Dataset]) -> list[SurvivalEstimator]:
         from aldsurv.models.paper_settings import paper_settings
 
         settings |= {"recipe": "paper", **paper_settings(name, cell.series.dataset)}
-    settings = {setting: value for setting, value in settings.items() if setting in parameters}
+    settings = {setting: value for setting, value in (settings | changes).items() if setting in parameters}
     seeded = "random_state" in parameters
     models = [kind(**settings, **({"random_state": seed} if seeded else {})) for seed in cell.seeds]
     networks = [model for model in models if isinstance(model, NeuralSurvival)]
@@ -96,11 +112,28 @@ def fit_seeds(cell: Cell, trains: list[Dataset]) -> list[SurvivalEstimator]:
     return [model.fit(train.x, train.y) for model, train in zip(models, trains, strict=True)]
 
 
+def _fit_mixed(cell: Cell, trains: list[Dataset]) -> dict[int, SurvivalEstimator]:
+    """LogNorm by seed, trained on the rows that its published loss amounts to; other models have none."""
+    if not comparable(cell.series) or "mixed_rows" not in switches_of(cell.series.model, "ibs"):
+        return {}
+    # Twice the rows of a batch: an epoch then has as many steps as with the rows themselves.
+    batch_size = 2 * MODELS.load(cell.series.model).RECIPES["paper"].batch_size
+    models = fit_seeds(cell, [mixed_rows(train) for train in trains], batch_size=batch_size)
+    return dict(zip(cell.seeds, models, strict=True))
+
+
+def _true_mean(test: Dataset) -> FloatArray | None:
+    return None if test.truth is None else np.asarray(test.truth.mean())
+
+
+def _error_unit(train: Dataset, test: Dataset) -> float:
+    """Errors on real data are in standard deviations of all times of the dataset, as in the paper."""
+    return 1.0 if test.truth is not None else float(np.concatenate([train.y.time, test.y.time]).std())
+
+
 def _values(predicted: SurvivalDistribution, train: Dataset, test: Dataset) -> dict[tuple[str, str], float]:
     """Every metric by summary and name, and ``beyond``: the share of rows whose summary is infinite."""
-    truth = None if test.truth is None else np.asarray(test.truth.mean())
-    # Errors on real data are in standard deviations of all times of the dataset, as in the paper.
-    unit = 1.0 if truth is not None else float(np.concatenate([train.y.time, test.y.time]).std())
+    truth, unit = _true_mean(test), _error_unit(train, test)
     values: dict[tuple[str, str], float] = {}
     for point in _POINTS:
         estimate = point_estimate(predicted, test.y, point=point)
