@@ -97,7 +97,7 @@ def verdict_table(
     rows += [_proportion_row(other, total) for other, total in totals.items()]
     agreement = count_agreement(recomputed)
     note = (
-        "On how many datasets ALD is better / worse / the same; the proportions are of all comparisons with a model. "
+        "Numbers of datasets; proportions are of all comparisons with a model. "
         f"Ours: {'the corrected resampled t test, paired by seed' if corrected else 'Student’s t test over the runs'}, "
         "Benjamini-Hochberg over all comparisons, 0.05. Recomputed: the paper's test with its printed means and "
         "standard deviations (|1 - slope| and |intercept| of the means); "

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 
 from aldsurv.errors import ParameterError
@@ -17,8 +18,8 @@ __all__ = ["calibration_examples_figure", "calibration_fit_figure", "plot_calibr
 
 # Neighbouring curves are moved apart by this share of the axis, so that all error bars can be seen.
 _APART = 0.008
-# Height in inches of a line of a legend below the axes.
-_LEGEND_LINE = 0.21
+# Height in inches of a line of a legend below the axes, and of the name of the axis between.
+_LEGEND_LINE, _AXIS_NAME = 0.21, 0.42
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
@@ -78,13 +79,16 @@ def calibration_fit_figure(survival: Curves, density: Curves, *, title: str = ""
         Above both.
     """
     longest = max(len(survival), len(density))
-    figure = Figure(figsize=(8.4, 4.4 + _LEGEND_LINE * longest), layout="constrained")
+    figure = Figure(figsize=(6.8, 3.7 + _LEGEND_LINE * longest), layout="constrained")
     panels = figure.subplots(1, 2)
     for ax, curves, name in zip(panels, (survival, density), ("Cal[S]", "Cal[f]"), strict=True):
         plot_calibration_fit(curves, title=name, ax=ax)
         if ax.get_legend() is not None:
-            # Below the axes: curves far from the diagonal leave no corner free for one line per model.
-            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small")
+            # Below the name of the axis: curves far from the diagonal leave no corner free for one line per model.
+            below = ax.transAxes + ScaledTranslation(0.0, -_AXIS_NAME, figure.dpi_scale_trans)
+            ax.legend(
+                loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below, frameon=False, fontsize="small"
+            )
     if title:
         figure.suptitle(title)
     return figure
@@ -99,7 +103,7 @@ def calibration_examples_figure(rows: Sequence[Sequence[tuple[str, Curves]]]) ->
         For each row of the grid its panels from left to right: the title, and curves as in `plot_calibration_fit`.
     """
     height, width = len(rows), max((len(row) for row in rows), default=0)
-    figure = Figure(figsize=(4.2 * max(width, 1), 4.2 * max(height, 1)), layout="constrained")
+    figure = Figure(figsize=(3.5 * max(width, 1), 3.6 * max(height, 1)), layout="constrained")
     grid = figure.subplots(max(height, 1), max(width, 1), squeeze=False)
     for panels, row in zip(grid, rows, strict=False):
         for ax, (title, curves) in zip(panels, row, strict=False):

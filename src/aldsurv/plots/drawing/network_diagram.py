@@ -13,9 +13,12 @@ __all__ = ["LINE_HEIGHT", "Box", "Diagram", "Role", "network_diagram"]
 Role = Literal["values", "layer", "projection", "sum", "dropout", "link", "dots"]
 
 # In inches.
-LINE_HEIGHT, _PADDING, _GAP = 0.165, 0.09, 0.36
+LINE_HEIGHT, _PADDING, _GAP = 0.165, 0.09, 0.28
+# Of an average character, and on both sides of a line.
+_CHARACTER, _SIDES = 0.064, 0.2
+# The least widths, for boxes whose lines are shorter.
 _WIDTHS: dict[Role, float] = {
-    "values": 0.95, "layer": 1.1, "projection": 1.1, "sum": 0.345, "dropout": 0.95, "link": 0.8, "dots": 0.4,
+    "values": 0.6, "layer": 0.92, "projection": 0.92, "sum": 0.345, "dropout": 0.6, "link": 0.6, "dots": 0.2,
 }  # fmt: skip
 # With more outputs the first two and the last are shown.
 _MOST_ROWS = 5
@@ -32,12 +35,8 @@ class Box:
     y: float
     lines: tuple[str, ...]
     role: Role
+    width: float
     least_height: float = 0.0
-
-    @property
-    def width(self) -> float:
-        """From left to right."""
-        return _WIDTHS[self.role]
 
     @property
     def height(self) -> float:
@@ -71,10 +70,12 @@ class Diagram:
         start: float,
         y: float = 0.0,
         after: Sequence[Box] = (),
+        width: float | None = None,
         least_height: float = 0.0,
     ) -> Box:
         """A box whose left side is at `start`, with arrows from the boxes before it."""
-        box = Box(start + _WIDTHS[role] / 2, y, tuple(lines), role, least_height)
+        width = _width(role, lines) if width is None else width
+        box = Box(start + width / 2, y, tuple(lines), role, width, least_height)
         self.boxes.append(box)
         # Into a tall box an arrow goes straight.
         inside = box.height / 2 - _PADDING
@@ -83,9 +84,9 @@ class Diagram:
             self.arrows.append((one.right, (box.left[0], level)))
         return box
 
-    def add_dots(self, beside: Role, *, start: float, y: float) -> None:
-        """What stands for rows that are left out, in a column of boxes of the role `beside`."""
-        self.add(["⋮"], "dots", start=start + (_WIDTHS[beside] - _WIDTHS["dots"]) / 2, y=y)
+    def add_dots(self, x: float, y: float) -> None:
+        """What stands for rows that are left out, around a place."""
+        self.add(["⋮"], "dots", start=x - _WIDTHS["dots"] / 2, y=y)
 
     @property
     def end(self) -> float:
@@ -152,7 +153,7 @@ def _add_shared_layer(diagram: Diagram, network: Architecture, size: int, before
 def _add_level(diagram: Diagram, network: Architecture, end: float, low: float) -> Box:
     """The layers that embed a level, below everything else, which reaches down to `low`."""
     sizes, y = network.level_units, low - _GAP / 2 - LINE_HEIGHT - _PADDING
-    width = _WIDTHS["values"] + len(sizes) * (_WIDTHS["layer"] + _GAP)
+    width = _WIDTHS["values"] + sum(_width("layer", [f"linear {size}"]) + _GAP for size in sizes)
     box = diagram.add(["level"], "values", start=max(0.0, end - _GAP - width), y=y)
     for i, size in enumerate(sizes):
         function = "relu" if i < len(sizes) - 1 else "exp"
@@ -175,19 +176,22 @@ def _add_heads(
         box = diagram.add([*seen, f"linear {network.heads}"], "layer", start=start, after=before)
         return [None if output is None else box for output, _ in rows]
     last: list[Box | None] = []
+    columns: set[float] = set()
     for output, y in rows:
         if output is None:
-            # Dots in the columns of the layers.
-            for column in range(len(network.head_hidden) + 1):
-                diagram.add_dots("layer", start=start + column * (_WIDTHS["layer"] + _GAP), y=y)
+            for x in columns:
+                diagram.add_dots(x, y)
             last.append(None)
             continue
         boxes, x = before, start
         for i, size in enumerate(network.head_hidden):
             lines = [*(seen if i == 0 else []), f"linear {size}", *_after_linear(network, dropout=True)]
             boxes = [diagram.add(lines, "layer", start=x, y=y, after=boxes)]
+            columns.add(boxes[0].x)
             x = boxes[0].right[0] + _GAP
-        last.append(diagram.add([*seen, "linear 1"], "layer", start=x, y=y, after=boxes))
+        end = diagram.add([*seen, "linear 1"], "layer", start=x, y=y, after=boxes)
+        columns.add(end.x)
+        last.append(end)
     return last
 
 
@@ -198,31 +202,52 @@ def _add_outputs(
     links: Sequence[str] | None,
 ) -> None:
     start = diagram.end + _GAP
-    joint: dict[str, Box] = {}
-    if links is not None:
-        for shared in _JOINT:
-            members = [(y, box) for output, y, box in rows if output is not None and box and links[output] == shared]
-            if members:
-                low, high = members[-1][0], members[0][0]
-                sources = list(dict.fromkeys(box for _, box in members))
-                height = high - low + LINE_HEIGHT + 2 * _PADDING
-                joint[shared] = diagram.add(
-                    [shared], "link", start=start, y=(low + high) / 2, after=sources, least_height=height
-                )
-    beyond = start if links is None else start + _WIDTHS["link"] + _GAP
+    shown = [output for output, *_ in rows if output is not None]
+    link_width = 0.0 if links is None else _width("link", [links[output] for output in shown])
+    name_width = _width("values", [names[output] for output in shown])
+    beyond = start + (link_width + _GAP) * (links is not None)
+    joint = {} if links is None else _add_joint_links(diagram, rows, links, start, link_width)
     for output, y, source in rows:
         if output is None or source is None:
-            diagram.add_dots("values", start=beyond, y=y)
+            diagram.add_dots(beyond + name_width / 2, y)
             if links is not None and not any(abs(y - box.y) < box.height / 2 for box in joint.values()):
-                diagram.add_dots("link", start=start, y=y)
+                diagram.add_dots(start + link_width / 2, y)
             continue
         link = None if links is None else links[output]
-        if link in joint:
-            box = diagram.add([names[output]], "values", start=beyond, y=y)
-            diagram.arrows.append(((joint[link].right[0], y), box.left))
+        if link is not None and link in joint:
+            box = diagram.add([names[output]], "values", start=beyond, y=y, width=name_width)
+            diagram.arrows.append(((start + link_width, y), box.left))
             continue
-        after = source if link is None else diagram.add([link], "link", start=start, y=y, after=[source])
-        diagram.add([names[output]], "values", start=beyond, y=y, after=[after])
+        if link is not None:
+            source = diagram.add([link], "link", start=start, y=y, after=[source], width=link_width)
+        diagram.add([names[output]], "values", start=beyond, y=y, after=[source], width=name_width)
+
+
+def _add_joint_links(
+    diagram: Diagram,
+    rows: Sequence[tuple[int | None, float, Box | None]],
+    links: Sequence[str],
+    start: float,
+    width: float,
+) -> dict[str, Box]:
+    """One tall box per function of several outputs."""
+    joint: dict[str, Box] = {}
+    for link in _JOINT:
+        members = [(y, box) for output, y, box in rows if output is not None and box and links[output] == link]
+        if members:
+            low, high = members[-1][0], members[0][0]
+            sources = list(dict.fromkeys(box for _, box in members))
+            height = high - low + LINE_HEIGHT + 2 * _PADDING
+            joint[link] = diagram.add(
+                [link], "link", start=start, y=(low + high) / 2, after=sources, width=width, least_height=height
+            )
+    return joint
+
+
+def _width(role: Role, lines: Sequence[str]) -> float:
+    """Room for the longest line; a sum is a circle."""
+    needed = _CHARACTER * max(map(len, lines), default=0) + _SIDES
+    return _WIDTHS[role] if role == "sum" else max(_WIDTHS[role], needed)
 
 
 def _after_linear(network: Architecture, *, dropout: bool) -> list[str]:

@@ -96,7 +96,7 @@ def _glance(results: Results, plan: Plan, view: View, table: PageTable, folder: 
 
 def _datasets(plan: Plan, view: View, folder: Path) -> PageTable:
     table = tables.datasets_table(plan.datasets, definition=view.definition, seeds=plan.seeds)
-    return write_merged_table(table, folder, DATASET_COLUMNS)
+    return write_merged_table(table, folder, DATASET_COLUMNS, reading="Two numbers are ours / published.")
 
 
 def _describe_view(view: View) -> str:
@@ -111,6 +111,7 @@ def _table_sections(store: Store, results: Results, plan: Plan, view: View, fold
         return tuple(write_table(table, folder) for table in given if table.rows)
 
     verdicts: list[Block] = []
+    reading = "Three numbers are better / worse / same."
     for recipe in plan.recipes:
         shown = View(recipe, view.definition)
         for corrected in (False, True):
@@ -119,7 +120,7 @@ def _table_sections(store: Store, results: Results, plan: Plan, view: View, fold
                 test = "corrected resampled" if corrected else "Student's"
                 title = f"{table.title}: {test} t test, recipe “{recipe}”"
                 named = replace(table, name=f"{table.name}_{recipe}", title=title)
-                verdicts.append(write_merged_table(named, folder, VERDICT_COLUMNS))
+                verdicts.append(write_merged_table(named, folder, VERDICT_COLUMNS, reading=reading))
     summaries = (tables.summary_table(results, view=view), tables.mass_below_zero_table(results, view=view))
     compared = (
         tables.recipes_table(results, definition=view.definition),

@@ -11,7 +11,7 @@ from aldsurv.benchmark.tables.benchmark_table import NO_VALUE
 from aldsurv.reports.benchmark.table_files import write_table
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
-__all__ = ["DATASET_COLUMNS", "VERDICT_COLUMNS", "MergedColumn", "merged_table", "write_merged_table"]
+__all__ = ["DATASET_COLUMNS", "VERDICT_COLUMNS", "MergedColumn", "write_merged_table"]
 
 
 class MergedColumn(NamedTuple):
@@ -39,24 +39,23 @@ VERDICT_COLUMNS = (
     MergedColumn("published", "Published", (5, 6, 7), _COUNTS),
     MergedColumn("recomputed", "Recomputed", (8, 9, 10), f"{_COUNTS}, by the paper's test from its printed means"),
 )
-_PRINTED = "as printed in the paper"
+_PAIR = "ours / published"
 DATASET_COLUMNS = (
     MergedColumn("dataset", "Dataset", (0,)),
-    MergedColumn("kind", "Kind", (1,)),
-    MergedColumn("unit", "Unit", (2,), "of time"),
-    MergedColumn("features", "Features", (3,)),
-    MergedColumn("features_published", "paper", (4,), _PRINTED),
-    MergedColumn("rows", "Training / test", (5, 7), "rows of both parts"),
-    MergedColumn("rows_published", "paper", (6, 8), _PRINTED),
-    MergedColumn("censored", "Censored", (9,), "share of the rows"),
-    MergedColumn("censored_published", "paper", (10,), _PRINTED),
+    MergedColumn("kind", "Kind", (1, 2), "and unit of time"),
+    MergedColumn("features", "Features", (3, 4), _PAIR),
+    MergedColumn("training", "Training rows", (5, 6), _PAIR),
+    MergedColumn("test", "Test rows", (7, 8), _PAIR),
+    MergedColumn("censored", "Censored", (9, 10), f"share of the rows, {_PAIR}"),
     MergedColumn("copies", "Copies", (11,), "rows equal to an earlier one"),
     MergedColumn("patients", "Patients", (12,), "where several rows are of one patient"),
-    MergedColumn("at_zero", "At 0", (13,), "rows with time 0"),
+    MergedColumn("at_zero", "At time 0", (13,), "rows with time 0"),
 )
 
 
-def write_merged_table(table: BenchmarkTable, folder: Path, columns: Sequence[MergedColumn]) -> PageTable:
+def write_merged_table(
+    table: BenchmarkTable, folder: Path, columns: Sequence[MergedColumn], *, reading: str = ""
+) -> PageTable:
     """Write a table as files with all its columns; returns it for the page with the given ones.
 
     Parameters
@@ -65,12 +64,9 @@ def write_merged_table(table: BenchmarkTable, folder: Path, columns: Sequence[Me
         As in `write_table`.
     columns
         Columns of the page.
+    reading
+        How to read cells with several numbers, before the note of the table.
     """
-    return merged_table(table, columns, files=write_table(table, folder).files)
-
-
-def merged_table(table: BenchmarkTable, columns: Sequence[MergedColumn], *, files: tuple[str, ...] = ()) -> PageTable:
-    """A table for the page, with several numbers in a cell where a column shows several."""
     numeric = [table.align[column.places[0]] == "r" for column in columns]
     return PageTable(
         table.name,
@@ -80,14 +76,14 @@ def merged_table(table: BenchmarkTable, columns: Sequence[MergedColumn], *, file
             for column, number in zip(columns, numeric, strict=True)
         ),
         tuple(tuple(_cell([row[place] for place in column.places]) for column in columns) for row in table.rows),
-        about=table.note,
-        files=files,
+        about=f"{reading} {table.note}".strip(),
+        files=write_table(table, folder).files,
     )
 
 
 def _cell(parts: Sequence[NumberCell | str]) -> PageCell:
-    texts = [format_cell(part) for part in parts]
+    texts, first = [format_cell(part) for part in parts], parts[0]
+    if isinstance(first, str):
+        return PageCell(", ".join(text for text in texts if text != NO_VALUE) or NO_VALUE)
     # One dash stands for all.
-    text = NO_VALUE if set(texts) == {NO_VALUE} else " / ".join(texts)
-    first = parts[0]
-    return PageCell(text, first.value if isinstance(first, NumberCell) else None)
+    return PageCell(NO_VALUE if set(texts) == {NO_VALUE} else " / ".join(texts), first.value)
