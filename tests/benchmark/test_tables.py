@@ -418,6 +418,8 @@ def test_best_and_worst_calibration_are_of_real_data():
 
 def test_names():
     assert len({dataset_title(name) for name in names()}) == 21
+    # A sentence that ends with a title has one dot.
+    assert not [name for name in names() if dataset_title(name).endswith(".")]
     assert len({metric_title(name) for name in PAPER_METRICS}) == 9
     assert model_title("lognormal") == "LogNorm"
     assert model_title("rsf") == "Random forest"

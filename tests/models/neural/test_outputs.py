@@ -42,7 +42,7 @@ def test_every_output_of_the_network_is_described(name, options):
 def test_parameters_are_the_outputs_through_their_links(name):
     model, x = fitted(name, {"recipe": "paper"})
     raw = model.predict_outputs(x)[0]
-    (member,) = (model.fitted_.member_distribution(raw, 0, x),)
+    member = model.fitted_.member_distribution(raw, 0, x)
     scale = {"theta": model.time_scale_, "sigma": model.time_scale_} if name == "ald" else {}
     for k, output in enumerate(model.settings_.describe_outputs()):
         by_link = LINKS[output.link](raw[:, k]) * scale.get(output.name, 1.0)

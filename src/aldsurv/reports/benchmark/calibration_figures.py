@@ -9,10 +9,10 @@ from aldsurv.benchmark.display_names import dataset_title, model_title
 from aldsurv.benchmark.figure_data import CalibrationExample, calibration_extremes, figure_curves
 from aldsurv.benchmark.results import REFERENCE_MODEL, Results
 from aldsurv.benchmark.statistics import FloatArray
+from aldsurv.benchmark.tables import NumberCell, format_cell
 from aldsurv.benchmark.view import View, sorted_datasets
 from aldsurv.metrics.calibration.event_levels import CalibrationPoints
 from aldsurv.plots import benchmark as plots
-from aldsurv.reports.page.number_format import fixed
 from aldsurv.reports.page.page_figures import Picture, picture_of
 
 __all__ = ["calibration_pictures", "extreme_calibration_pictures"]
@@ -78,5 +78,8 @@ def _titled(by_model: Curves) -> Curves:
 def _describe_lines(kind: str, curves: Curves) -> str:
     """Slope and intercept of each model, for readers who cannot see the figure."""
     lines = {name: CalibrationPoints(x, runs.mean(axis=0)).line for name, (x, runs) in curves.items()}
-    parts = [f"{name} {fixed(line.slope, 2)} and {fixed(line.intercept, 2)}" for name, line in lines.items()]
+    parts = [
+        f"{name} {' and '.join(format_cell(NumberCell(value, digits=2)) for value in line)}"
+        for name, line in lines.items()
+    ]
     return f"Slope and intercept of {_KINDS[kind]}: {', '.join(parts)}." if parts else ""
