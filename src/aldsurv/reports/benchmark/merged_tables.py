@@ -44,12 +44,12 @@ DATASET_COLUMNS = (
     MergedColumn("dataset", "Dataset", (0,)),
     MergedColumn("kind", "Kind", (1, 2), "and unit of time"),
     MergedColumn("features", "Features", (3, 4), _PAIR),
-    MergedColumn("training", "Training rows", (5, 6), _PAIR),
-    MergedColumn("test", "Test rows", (7, 8), _PAIR),
+    MergedColumn("training", "Training", (5, 6), f"rows of the training part, {_PAIR}"),
+    MergedColumn("test", "Test", (7, 8), f"rows of the test part, {_PAIR}"),
     MergedColumn("censored", "Censored", (9, 10), f"share of the rows, {_PAIR}"),
     MergedColumn("copies", "Copies", (11,), "rows equal to an earlier one"),
     MergedColumn("patients", "Patients", (12,), "where several rows are of one patient"),
-    MergedColumn("at_zero", "At time 0", (13,), "rows with time 0"),
+    MergedColumn("at_zero", "At 0", (13,), "rows with time 0"),
 )
 
 
