@@ -11,14 +11,22 @@ import numpy as np
 import pytest
 
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
-from aldsurv.benchmark.figure_data import difference_grid, figure_curves, figure_values, published_figure_values
+from aldsurv.benchmark.figure_data import (
+    calibration_extremes,
+    difference_grid,
+    figure_curves,
+    figure_values,
+    published_figure_values,
+)
 from aldsurv.benchmark.paper.published import published_results
+from aldsurv.benchmark.paper.published_datasets import published_datasets
 from aldsurv.benchmark.plan import PAPER_MODELS
 from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Curve, Result, Results, Series
 from aldsurv.benchmark.tables import (
     BenchmarkTable,
     NumberCell,
     calibration_columns_table,
+    datasets_table,
     definitions_table,
     format_cell,
     full_table,
@@ -36,7 +44,7 @@ from aldsurv.benchmark.tables import (
     verdict_table,
 )
 from aldsurv.benchmark.view import View
-from aldsurv.datasets import names
+from aldsurv.datasets import describe, load, names
 from aldsurv.errors import ParameterError
 
 NAN, INF = math.nan, math.inf
@@ -210,8 +218,18 @@ def test_published_table(results):
 
 def test_verdict_table(results):
     table = verdict_table(results)
-    assert len(table.rows) == (9 + 1) * 4
+    assert len(table.rows) == (9 + 2) * 4
     rows = {row[:2]: [cell.value for cell in row[2:]] for row in table.rows}
+    # The last row of the paper's table, to its three digits.
+    shares = {"CQRNN": (0.228, 0.116, 0.656), "LogNorm": (0.598, 0.048, 0.354),
+              "DeepSurv": (0.407, 0.143, 0.450), "DeepHit": (0.730, 0.037, 0.233)}  # fmt: skip
+    for other, printed in shares.items():
+        assert rows["Proportion", other][3:6] == pytest.approx(printed, abs=5.0001e-4)
+        for first in (0, 3, 6):
+            total, share = (np.array(rows[title, other][first : first + 3]) for title in ("Total", "Proportion"))
+            by_metric = [rows[metric_title(metric), other][first : first + 3] for metric in PAPER_METRICS]
+            np.testing.assert_array_equal(total, np.sum(by_metric, axis=0))
+            np.testing.assert_allclose(share, total / total.sum())
     assert rows["Total", "CQRNN"][3:6] == [43, 22, 124]
     assert rows["Harrell's C", "DeepHit"][3:6] == [15, 0, 6]
     assert all(sum(rows["IBS", other][:3]) == 3 for other in ("CQRNN", "LogNorm", "DeepSurv", "DeepHit"))
@@ -222,8 +240,9 @@ def test_verdict_table(results):
     with_peer = verdict_table(more, models=("ald", "cqrnn", "rsf"))
     assert [row[1] for row in with_peer.rows[:2]] == ["CQRNN", "Random forest"]
     assert [format_cell(cell) for cell in with_peer.rows[1][5:]] == ["–"] * 6
+    assert [format_cell(cell) for cell in with_peer.rows[-1][5:]] == ["–"] * 6
     by_corrected = verdict_table(results, corrected=True)
-    same = [sum(row[4].value for row in one.rows) for one in (table, by_corrected)]
+    same = [sum(row[4].value for row in one.rows[:36]) for one in (table, by_corrected)]
     assert by_corrected.name != table.name
     assert same[1] != same[0]
 
@@ -337,8 +356,70 @@ def test_figure_data(results):
     np.testing.assert_allclose(grid, 0.5)
 
 
+def test_datasets_are_counted_and_stand_beside_the_paper(monkeypatch, tmp_path):
+    table = datasets_table(["gbsg", "weibull"], seeds=2)
+    found = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    assert list(found) == ["Weibull", "GBSG"]
+    gbsg, weibull = found["GBSG"], found["Weibull"]
+    data = load("gbsg")
+    rows = [(*x, time, event) for x, time, event in zip(data.x.tolist(), data.y.time, data.y.event, strict=True)]
+    assert (gbsg["Kind"], gbsg["Unit"], weibull["Kind"], weibull["Unit"]) == ("clinical", "months", "synthetic", "–")
+    values = {name: cell.value for name, cell in gbsg.items() if isinstance(cell, NumberCell)}
+    # The paper's row: 7 features, 1785 and 447 rows, 0.42 censored.
+    assert [values[f"{name}, published"] for name in ("Features", "Training rows", "Test rows")] == [7, 1785, 447]
+    assert [values[name] for name in ("Features", "Training rows", "Test rows")] == [7, 1785, 447]
+    assert (values["Censored"], values["Censored, published"]) == (pytest.approx(965 / 2232), 0.42)
+    assert (values["Copies"], values["At time 0"]) == (len(rows) - len(set(rows)), 0)
+    assert math.isnan(values["Patients"])
+    # Of both draws, as released: the printed definition censors half as many rows.
+    draws = [load("weibull", seed=seed, definition="released").y.event for seed in (0, 1)]
+    assert weibull["Censored"].value == pytest.approx(1 - np.concatenate(draws).mean())
+    printed = datasets_table(["weibull"], definition="printed", seeds=2).rows[0][table.columns.index("Censored")]
+    assert printed.value < 0.6 * weibull["Censored"].value
+    monkeypatch.setenv("ALDSURV_DATA", str(tmp_path))
+    (row,) = datasets_table(["support"]).rows
+    assert [format_cell(cell) for cell in row] == [
+        "SUPPORT", "clinical", "days", "–", "14", "–", "7098", "–", "1775", "–", "0.32", "–", "–", "–",
+    ]  # fmt: skip
+
+
+def test_published_datasets_are_those_of_the_catalogue():
+    printed = published_datasets()
+    assert list(printed) == list(names(paper=True))
+    for name, row in printed.items():
+        info = describe(name)
+        assert row == (info.n_features, info.n_train, info.n_test, info.censored_in_paper)
+
+
+def calibration_results(lines, *, datasets, model="ald"):
+    """Curves on given lines, of two runs that differ from them in opposite directions."""
+    curves = []
+    for dataset, kind, (slope, intercept) in zip(datasets, ["survival"] * len(datasets), lines, strict=True):
+        series = Series(dataset, "released" if dataset == "weibull" else "real", "row", model, "paper")
+        levels = np.arange(1, 11) / 10
+        for seed, shift in enumerate((-0.03, 0.03)):
+            observed = slope * levels + intercept + shift
+            curves.append(Curve(series, seed, kind, tuple(levels.tolist()), tuple(observed.tolist())))
+    rows = [Result(curve.series, curve.seed, "", "ibs", 0.2) for curve in curves]
+    return Results(rows, curves)
+
+
+def test_best_and_worst_calibration_are_of_real_data():
+    lines = [(1.0, 0.0), (0.9, 0.02), (1.05, -0.02), (1.0, 0.3)]
+    results = calibration_results(lines, datasets=["weibull", "support", "gbsg", "whas"])
+    best, worst = calibration_extremes(results, "survival")
+    assert (best.dataset, worst.dataset) == ("gbsg", "whas")
+    assert (best.distance, worst.distance) == pytest.approx((0.05 + 0.02, 0.3))
+    assert calibration_extremes(results, "density") is None
+    assert calibration_extremes(results, "survival", model="cqrnn") is None
+    alone = calibration_results(lines[:2], datasets=["weibull", "support"])
+    assert calibration_extremes(alone, "survival") is None
+
+
 def test_names():
     assert len({dataset_title(name) for name in names()}) == 21
+    # A sentence that ends with a title has one dot.
+    assert not [name for name in names() if dataset_title(name).endswith(".")]
     assert len({metric_title(name) for name in PAPER_METRICS}) == 9
     assert model_title("lognormal") == "LogNorm"
     assert model_title("rsf") == "Random forest"

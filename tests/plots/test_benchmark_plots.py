@@ -9,10 +9,12 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from scipy import stats
 
 from aldsurv.errors import ParameterError
 from aldsurv.plots import save_figure
 from aldsurv.plots.benchmark import (
+    calibration_examples_figure,
     calibration_fit_figure,
     plot_calibration_fit,
     plot_critical_difference,
@@ -133,12 +135,22 @@ def test_numbers_in_the_table_fit():
     assert overlaps(boxes(ax.figure, ax.get_yticklabels())) == 0
 
 
+def fitted_lines(ax) -> list[np.ndarray]:
+    """Ends of the lines through the points, in the order of the models."""
+    return [line.get_xydata() for line in ax.lines if line.get_linestyle() == "-"]
+
+
+def texts(ax) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 def test_calibration_fit():
     rng = np.random.default_rng(0)
     expected = np.arange(1, 11) / 10
     curves = {model: (expected, expected + 0.05 * rng.normal(size=(6, 10))) for model in MODELS[:3]}
     ax = plot_calibration_fit(curves, title="GBSG")
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
+    assert ax.lines[0].get_linestyle() == "--"
     for container, (_, runs) in zip(ax.containers, curves.values(), strict=True):
         mean, sd = runs.mean(axis=0), runs.std(axis=0, ddof=1)
         np.testing.assert_allclose(bars(container), np.column_stack([mean, mean - sd, mean + sd]))
@@ -150,14 +162,69 @@ def test_calibration_fit():
         plot_calibration_fit({"ALD": (expected, expected[1:])})
 
 
+def test_calibration_lines_are_those_of_least_squares():
+    rng = np.random.default_rng(1)
+    expected = np.arange(1, 11) / 10
+    curves = {model: (expected, expected + 0.2 * rng.normal(size=(5, 10))) for model in MODELS}
+    ax = plot_calibration_fit(curves)
+    lines, drawn_points = fitted_lines(ax), [container[0] for container in ax.containers]
+    for line, points, text, (name, (_, runs)) in zip(lines, drawn_points, texts(ax), curves.items(), strict=True):
+        # The mean of the slopes and intercepts of the runs, which is what the tables of the benchmark have.
+        slope, intercept = np.mean([np.polyfit(expected, run, 1) for run in runs], axis=0)
+        np.testing.assert_allclose(line, [[0, intercept], [1, intercept + slope]], rtol=1e-9, atol=1e-12)
+        assert text == f"{name}: slope {slope:.2f}, intercept {intercept:.2f}".replace("-", "−")
+        assert points.get_linestyle() == "None"
+    colours = [to_hex(line.get_color()) for line in ax.lines if line.get_linestyle() == "-"]
+    assert colours == [to_hex(points.get_color()) for points in drawn_points]
+
+
+def test_an_intercept_that_rounds_to_zero_has_no_sign():
+    expected = np.arange(1, 10) / 10
+    assert texts(plot_calibration_fit({"ALD": (expected, expected - 1e-4)})) == ["ALD: slope 1.00, intercept 0.00"]
+    assert texts(plot_calibration_fit({"ALD": ([0.5], [0.4])})) == ["ALD: slope –, intercept –"]
+
+
 def test_calibration_fit_figure():
     nine, ten = np.arange(1, 10) / 10, np.arange(1, 11) / 10
-    figure = calibration_fit_figure({"ALD": (ten, ten)}, {"ALD": (nine, nine)}, title="GBSG")
+    figure = calibration_fit_figure({"ALD": (ten, ten)}, {"ALD": (nine, 0.9 * nine + 0.02)}, title="GBSG")
     left, right = figure.axes
     assert (left.get_title(), right.get_title()) == ("Cal[S]", "Cal[f]")
-    assert [ax.get_legend() is None for ax in (left, right)] == [False, True]
+    assert texts(left) == ["ALD: slope 1.00, intercept 0.00"]
+    assert texts(right) == ["ALD: slope 0.90, intercept 0.02"]
     assert (len(left.containers[0][0].get_xdata()), len(right.containers[0][0].get_xdata())) == (10, 9)
     boxes(calibration_fit_figure({}, {}), [])
+
+
+@pytest.mark.parametrize("models", [1, 5, 12])
+def test_slopes_and_intercepts_lie_below_the_axes_and_inside_the_figure(models):
+    rng = np.random.default_rng(2)
+    ten = np.arange(1, 11) / 10
+    curves = {f"Gradient boosting {k}": (ten, rng.uniform(size=(3, 10))) for k in range(models)}
+    figure = calibration_fit_figure(curves, curves, title="LogNorm medium")
+    boxes(figure, [])
+    every = [text for ax in figure.axes for text in ax.get_legend().get_texts()]
+    found = boxes(figure, every)
+    assert len(found) == 2 * models
+    assert overlaps(found) == 0
+    for ax in figure.axes:
+        name = ax.xaxis.label.get_window_extent()
+        for box in boxes(figure, ax.get_legend().get_texts()):
+            assert box.y1 < name.y0
+            assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+            assert box.y0 >= figure.bbox.y0
+
+
+def test_calibration_examples():
+    ten = np.arange(1, 11) / 10
+    panels = [
+        [("best", {"ALD": (ten, ten)}), ("best, too", {"ALD": (ten, ten**2)})],
+        [("worst", {"ALD": (ten, 1 - ten)})],
+    ]
+    figure = calibration_examples_figure(panels)
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    assert [ax.get_title() for ax in shown] == ["best", "best, too", "worst"]
+    assert [len(figure.axes), texts(shown[2])] == [4, ["ALD: slope −1.00, intercept 1.00"]]
+    boxes(calibration_examples_figure([]), [])
 
 
 def test_time_histogram():
@@ -182,6 +249,40 @@ def test_histograms_of_both_parts_have_the_same_bins():
     assert sum(patch.get_height() for patch in other.containers[0]) == 50
     boxes(time_histogram_figure({}), [])
     boxes(plot_time_histogram([], []).figure, [])
+
+
+def density_line(ax):
+    (line,) = [line for line in ax.lines if line.get_label() == "density estimate"]
+    return line.get_xydata().T
+
+
+def test_density_over_a_histogram():
+    rng = np.random.default_rng(3)
+    time = rng.exponential(500, 300)
+    edges = np.linspace(0, time.max(), 21)
+    ax = plot_time_histogram(time, rng.random(300) < 0.5, bins=edges.tolist(), density=True)
+    x, y = density_line(ax)
+    # A sum of normal densities, and of those of the times mirrored at 0; Scott's bandwidth is n^(-1/5) of their spread.
+    bandwidth = time.std(ddof=1) * 300 ** (-1 / 5)
+    by_hand = [stats.norm.pdf(here, np.concatenate([time, -time]), bandwidth).sum() for here in x]
+    np.testing.assert_allclose(y, np.array(by_hand) * (edges[1] - edges[0]), rtol=1e-9)
+    # In subjects per bin: the area under it is that of the bars, less what lies beyond the last time.
+    area, whole = np.trapezoid(y, x), 300 * (edges[1] - edges[0])
+    assert 0.97 * whole < area < 1.001 * whole
+    assert "density estimate" in texts(ax)
+    assert not [line for line in plot_time_histogram(time, time > 0, bins=20).lines if line.get_label()[0] != "_"]
+
+
+def test_density_of_both_parts_and_of_little():
+    rng = np.random.default_rng(4)
+    parts = {name: (rng.gamma(2, 9, n), rng.random(n) < 0.5) for name, n in (("training", 90), ("test", 30))}
+    one, other = time_histogram_figure(parts, bins=10, density=True).axes
+    assert density_line(one)[1].max() > density_line(other)[1].max()
+    for few in ([], [3.0], [2.0, 2.0]):
+        ax = plot_time_histogram(few, [True] * len(few), density=True)
+        assert not ax.lines
+    with pytest.raises(ParameterError, match="bins must be equally wide"):
+        plot_time_histogram([1.0, 2.0], [True, True], bins=[0.0, 1.0, 5.0], density=True)
 
 
 def test_critical_difference():

@@ -7,7 +7,11 @@ from functools import partial
 
 import pytest
 
+from aldsurv.benchmark.plan import Plan
+from aldsurv.datasets import names
+from aldsurv.reports import write_benchmark_report
 from reports.browser import CHROMIUM, clicking, opened_page
+from reports.made_up import made_up_store
 from reports.parsed import ParsedPage
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -115,6 +119,26 @@ def test_a_link_to_a_section_keeps_what_was_chosen(opened, partial_page, tmp_pat
     assert complaints == []
     assert {row["model"].name for row in page.tables["all_results"].records()} == {"ald"}
     assert "#notes&model=ald" in page.texts
+
+
+def test_no_column_of_verdicts_and_datasets_is_hidden_on_a_wide_screen(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr("aldsurv.reports.benchmark.benchmark_page._figure_sections", lambda *given: ())
+    # All datasets and models of the paper: the longest titles and the largest counts.
+    page = write_benchmark_report(made_up_store(tmp_path / "store", Plan(tuple(names(paper=True)), seeds=2)))
+    script = """
+      for (const table of document.querySelectorAll("table")) {
+        const room = table.closest(".scroll");
+        table.dataset.hidden = room.scrollWidth - room.clientWidth;
+      }
+    """
+    found, complaints = opened(clicking(page, tmp_path, script), "", "--window-size=1400,1000")
+    assert complaints == []
+    hidden = {name: int(table.attributes["data-hidden"]) for name, table in found.tables.items()}
+    # The measure can fail: the table of all results is wider than the screen, and scrolls.
+    assert hidden["all_results"] > 0
+    assert {name: hidden[name] for name in ("datasets", "verdicts_paper", "verdicts_corrected_paper")} == {
+        "datasets": 0, "verdicts_paper": 0, "verdicts_corrected_paper": 0,
+    }  # fmt: skip
 
 
 def test_nothing_is_wider_than_a_phone(opened, partial_page, tmp_path):

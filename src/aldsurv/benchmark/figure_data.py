@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import PAPER_METRICS, Results
+from aldsurv.benchmark.results import PAPER_METRICS, REFERENCE_MODEL, Results
 from aldsurv.benchmark.statistics import FloatArray, as_loss, distance_from, run_summary
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
+from aldsurv.datasets import describe
+from aldsurv.metrics.calibration.event_levels import CalibrationPoints
 
-__all__ = ["Spread", "difference_grid", "figure_curves", "figure_values", "published_figure_values"]
+__all__ = [
+    "CalibrationExample",
+    "Spread",
+    "calibration_extremes",
+    "difference_grid",
+    "figure_curves",
+    "figure_values",
+    "published_figure_values",
+]
 
 # Means and standard deviations, one of each per dataset.
 Spread = tuple[list[float], list[float]]
+
+
+class CalibrationExample(NamedTuple):
+    """A model's calibration curve on one dataset: expected (k,) and observed (runs, k) shares."""
+
+    dataset: str
+    expected: FloatArray
+    observed: FloatArray
+
+    @property
+    def distance(self) -> float:
+        """``|1 - slope| + |intercept|`` of the line through the means over runs."""
+        line = CalibrationPoints(self.expected, self.observed.mean(axis=0)).line
+        return abs(1 - line.slope) + abs(line.intercept)
 
 
 def figure_values(results: Results, metric: str, *, view: View | None = None) -> tuple[list[str], dict[str, Spread]]:
@@ -67,6 +92,35 @@ def figure_curves(
         if curves:
             drawn[model] = np.array(curves[0].expected), np.array([curve.observed for curve in curves])
     return drawn
+
+
+def calibration_extremes(
+    results: Results, kind: str, *, model: str = REFERENCE_MODEL, view: View | None = None
+) -> tuple[CalibrationExample, CalibrationExample] | None:
+    """The real datasets on which a model's calibration line is nearest to the diagonal and furthest from it.
+
+    Parameters
+    ----------
+    results, kind, view
+        As in `figure_curves`.
+    model
+        Whose curves.
+
+    Returns
+    -------
+    tuple or None
+        Least and largest `CalibrationExample.distance`; None unless there are two real datasets with curves.
+    """
+    examples = []
+    for dataset in sorted_datasets(name for name, _ in (view or View()).series(results)):
+        curve = figure_curves(results, dataset, kind, view=view).get(model)
+        if curve is not None and describe(dataset).kind != "synthetic":
+            examples.append(CalibrationExample(dataset, *curve))
+    examples = [example for example in examples if np.isfinite(example.distance)]
+    if len(examples) < 2:
+        return None
+    ordered = sorted(examples, key=lambda example: example.distance)
+    return ordered[0], ordered[-1]
 
 
 def difference_grid(

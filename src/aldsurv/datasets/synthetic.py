@@ -230,7 +230,7 @@ _DATASETS = (
     ),
     _SyntheticDataset(
         "norm_med",
-        "Norm med.",
+        "Norm med",
         n_features=4,
         censored_in_paper=0.49,
         printed=_Times(_NORM, _Uniform(20.0), censored=0.503),
@@ -261,7 +261,7 @@ _DATASETS = (
     ),
     _SyntheticDataset(
         "lognorm_med",
-        "LogNorm med.",
+        "LogNorm med",
         n_features=8,
         censored_in_paper=0.52,
         printed=_Times(_LOGNORM, _Uniform(1.0), censored=0.527),

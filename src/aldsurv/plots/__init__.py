@@ -15,6 +15,7 @@ except ModuleNotFoundError as _error:
         "plots need matplotlib, which is not installed", advice='Install it with: pip install "aldsurv[plots]"'
     ) from None
 
+from aldsurv.plots.architecture_plot import plot_architecture
 from aldsurv.plots.calibration_plots import plot_calibration, plot_calibration_at, plot_d_calibration
 from aldsurv.plots.curves import distribution_figure, plot_density, plot_hazard, plot_survival
 from aldsurv.plots.discrimination_plots import plot_auc, plot_brier
@@ -28,6 +29,7 @@ from aldsurv.plots.time_histogram import plot_time_distribution
 
 __all__ = [
     "distribution_figure",
+    "plot_architecture",
     "plot_auc",
     "plot_brier",
     "plot_calibration",

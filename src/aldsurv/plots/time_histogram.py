@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import ParameterError
 from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, show_legend, time_label, write_remark
 from aldsurv.plots.drawing.axes_text import write_message
 from aldsurv.plots.drawing.time_grid import FloatArray
@@ -17,6 +18,7 @@ from aldsurv.plots.drawing.time_grid import FloatArray
 __all__ = ["plot_time_distribution", "plot_time_histogram", "time_histogram_figure"]
 
 _BINS = 40
+_GRID = 401
 
 
 def plot_time_distribution(
@@ -54,6 +56,7 @@ def plot_time_histogram(
     event: ArrayLike,
     *,
     bins: int | Sequence[float] = _BINS,
+    density: bool = False,
     unit: str | None = None,
     title: str = "",
     ax: Axes | None = None,
@@ -66,6 +69,10 @@ def plot_time_histogram(
         Last time of each subject, and whether it is that of the event.
     bins
         Number of bins from 0 to the last time, or their edges.
+    density
+        Whether to draw a kernel density estimate of all times over the bars, in subjects per bin; bins must be equally
+        wide. The kernel is Gaussian with Scott's bandwidth. Times below the first edge cannot be: what the kernels
+        have there is reflected at it, so that the estimate does not sink towards the edge.
     unit
         Unit of time, named at the axis.
     title
@@ -79,6 +86,8 @@ def plot_time_histogram(
     colours = [COLOURS[0], "0.75"]
     names = ["event", "censored"]
     ax.hist([times[events], times[~events]], bins=edges.tolist(), stacked=True, color=colours, label=names)
+    if density:
+        _draw_density(ax, times, edges)
     ax.set_xlabel(time_label(unit))
     ax.set_ylabel("subjects")
     ax.set_title(title, fontsize="medium")
@@ -87,7 +96,11 @@ def plot_time_histogram(
 
 
 def time_histogram_figure(
-    parts: Mapping[str, tuple[ArrayLike, ArrayLike]], *, bins: int = _BINS, unit: str | None = None
+    parts: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    bins: int = _BINS,
+    density: bool = False,
+    unit: str | None = None,
 ) -> Figure:
     """New figure with one histogram per part of a dataset, in the same bins.
 
@@ -95,7 +108,7 @@ def time_histogram_figure(
     ----------
     parts
         Times and events by name, such as ``"training"`` and ``"test"``.
-    bins, unit
+    bins, density, unit
         As in `plot_time_histogram`.
     """
     figure = Figure(figsize=(4.6 * max(len(parts), 1), 3.4), layout="constrained")
@@ -103,8 +116,24 @@ def time_histogram_figure(
     edges = _edges(np.concatenate([np.zeros(1), *(np.ravel(np.asarray(time)) for time, _ in parts.values())]), bins)
     for ax, (name, (time, event)) in zip(panels, parts.items(), strict=False):
         title = f"{name} ({np.size(time)} subjects)"
-        plot_time_histogram(time, event, bins=edges.tolist(), unit=unit, title=title, ax=ax)
+        plot_time_histogram(time, event, bins=edges.tolist(), density=density, unit=unit, title=title, ax=ax)
     return figure
+
+
+def _draw_density(ax: Axes, times: FloatArray, edges: FloatArray) -> None:
+    widths = np.diff(edges)
+    if not np.allclose(widths, widths[0], rtol=1e-9):
+        raise ParameterError("bins must be equally wide if density is drawn, but are not.", argument="bins")
+    inside = times[(times >= edges[0]) & (times <= edges[-1])]
+    # One value, or the same one throughout, has no bandwidth.
+    if inside.size < 2 or np.ptp(inside) == 0:
+        return
+    from scipy.stats import gaussian_kde
+
+    estimate = gaussian_kde(inside)
+    grid = np.linspace(edges[0], edges[-1], _GRID)
+    reflected = estimate(grid) + estimate(2 * edges[0] - grid)
+    ax.plot(grid, inside.size * widths[0] * reflected, color=COLOURS[1], linewidth=1.6, label="density estimate")
 
 
 def _edges(times: ArrayLike, bins: int) -> FloatArray:

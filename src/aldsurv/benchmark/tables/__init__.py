@@ -1,6 +1,7 @@
 """The tables of a benchmark: our results, and our results beside the published ones."""
 
 from aldsurv.benchmark.tables.benchmark_table import BenchmarkTable, NumberCell, TableCell, format_cell
+from aldsurv.benchmark.tables.dataset_table import datasets_table
 from aldsurv.benchmark.tables.published_tables import (
     calibration_columns_table,
     mass_below_zero_table,
@@ -24,6 +25,7 @@ __all__ = [
     "NumberCell",
     "TableCell",
     "calibration_columns_table",
+    "datasets_table",
     "definitions_table",
     "format_cell",
     "full_table",

@@ -92,9 +92,12 @@ def verdict_table(
         for metric in PAPER_METRICS
         for other in others
     ]
-    rows += [_counts_row("Total", other, [_total(counts, other) for counts in sources]) for other in others]
+    totals = {other: [_total(counts, other) for counts in sources] for other in others}
+    rows += [_counts_row("Total", other, total) for other, total in totals.items()]
+    rows += [_proportion_row(other, total) for other, total in totals.items()]
     agreement = count_agreement(recomputed)
     note = (
+        "Numbers of datasets; proportions are of all comparisons with a model. "
         f"Ours: {'the corrected resampled t test, paired by seed' if corrected else 'Student’s t test over the runs'}, "
         "Benjamini-Hochberg over all comparisons, 0.05. Recomputed: the paper's test with its printed means and "
         "standard deviations (|1 - slope| and |intercept| of the means); "
@@ -182,6 +185,15 @@ def _ours_and_published(metrics: Sequence[str]) -> list[str]:
 def _counts_row(title: str, other: str, counts: Sequence[Counts | None]) -> tuple[TableCell, ...]:
     numbers = [np.nan if one is None else float(one[k]) for one in counts for k in range(3)]
     return (title, model_title(other), *(NumberCell(value, digits=0) for value in numbers))
+
+
+def _proportion_row(other: str, totals: Sequence[Counts | None]) -> tuple[TableCell, ...]:
+    """Shares of the comparisons with a model that are better, worse, the same."""
+    shares: list[float] = []
+    for one in totals:
+        compared = 0 if one is None else one.better + one.worse + one.same
+        shares += [np.nan] * 3 if one is None or not compared else [count / compared for count in one]
+    return ("Proportion", model_title(other), *(NumberCell(share) for share in shares))
 
 
 def _total(counts: Mapping[tuple[str, str], Counts], other: str) -> Counts | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.families.parametric import POSITIVE, REAL, Parametric
+from aldsurv.distributions.families.parametric import POSITIVE, REAL, Parametric, parameter_columns
 from aldsurv.distributions.numerics.backend import Array, is_numpy, namespace
 from aldsurv.distributions.numerics.log_space import exponential_remainder, saturation, squared_remainder
 
@@ -43,6 +43,11 @@ class AsymmetricLaplace(Parametric):
     >>> d.survival([5.0, 15.0, 25.0]).round(3)
     array([[1.   , 0.137, 0.004],
            [1.   , 1.   , 0.137]])
+
+    The same distribution by its quantile form, see `from_quantile`:
+
+    >>> AsymmetricLaplace.from_quantile(theta=10.0, scale=0.5656854, q=0.2)
+    AsymmetricLaplace(n=1, theta=10, sigma=2, kappa=0.5)
     """
 
     events_at_zero: ClassVar[bool] = True
@@ -50,6 +55,51 @@ class AsymmetricLaplace(Parametric):
     theta: Array = field(metadata=REAL)
     sigma: Array = field(metadata=POSITIVE)
     kappa: Array = field(metadata=POSITIVE)
+
+    @classmethod
+    def from_quantile(cls, theta: Any, scale: Any, q: Any) -> AsymmetricLaplace:
+        """The form of quantile regression, in which θ is the q-quantile.
+
+        Its density is ``q(1-q)/scale·exp(-ρ(y-θ)/scale)`` with the check loss ``ρ(z) = z·(q - 1[z < 0])``, so that
+        maximum likelihood with a fixed q is quantile regression at level q. The paper writes both forms with one
+        letter σ, but their scales differ: ``σ = scale·√(2/(q(1-q)))``, and ``κ = √(q/(1-q))``.
+
+        Parameters
+        ----------
+        theta
+            Location: the mode, and the q-quantile.
+        scale
+            Scale of the check loss, in the unit of time; `quantile_scale` of the result.
+        q
+            Probability below θ, between 0 and 1. θ is the q-quantile to rounding for q from 1e-300 up to the largest
+            float64 below 1; what promises its digits for κ from 1e-4 to 1e4 has them for q from 1e-8 to 1 - 1e-8.
+
+        Examples
+        --------
+        >>> d = AsymmetricLaplace.from_quantile(theta=12.0, scale=3.0, q=[0.1, 0.5, 0.9])
+        >>> d.cdf(12.0).round(3)
+        array([0.1, 0.5, 0.9])
+        """
+        given = {"theta": theta, "scale": scale, "q": q}
+        columns = parameter_columns(given, {"theta": "real", "scale": "positive", "q": "share"})
+        # 1 - q is exact for q above one half, where its digits matter.
+        below, above = columns["q"], 1 - columns["q"]
+        xp = namespace(below)
+        sigma = columns["scale"] * (_SQRT2 / xp.sqrt(below)) / xp.sqrt(above)
+        return cls(theta=columns["theta"], sigma=sigma, kappa=xp.sqrt(below / above))
+
+    @property
+    def q(self) -> Array:
+        """The level of which θ is the quantile, ``F(θ) = κ²/(1+κ²)``, as a column ``(n, 1)``.
+
+        Close to 1 it cannot hold all digits of κ: of ``κ → q → κ`` a share of about κ²·1e-16 is lost.
+        """
+        return self._mass_left
+
+    @property
+    def quantile_scale(self) -> Array:
+        """The scale of the quantile form, ``σκ/(√2(1+κ²)) = σ·√(q(1-q)/2)``, as a column ``(n, 1)``."""
+        return self._left * self._mass_right
 
     @property
     def _left(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,8 +18,14 @@ from aldsurv.errors import ParameterError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["POSITIVE", "REAL", "Parametric", "as_parameter"]
+__all__ = ["POSITIVE", "REAL", "Parametric", "as_parameter", "parameter_columns"]
 
+# By domain: what is allowed, and which values of a column are not, given its namespace.
+_DOMAINS: dict[str, tuple[str, Callable[[Any, Array], Array]]] = {
+    "real": ("finite", lambda xp, column: ~xp.isfinite(column)),
+    "positive": ("positive and finite", lambda xp, column: ~xp.isfinite(column) | (column <= 0)),
+    "share": ("between 0 and 1, both excluded", lambda _, column: ~((column > 0) & (column < 1))),
+}
 # What a family declares of a parameter, with its field: the domain, and the link by which a network gives it.
 REAL = {"domain": "real", "link": "identity"}
 POSITIVE = {"domain": "positive", "link": "exp"}
@@ -52,12 +58,9 @@ class Parametric(SurvivalDistribution):
     events_at_zero: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        given = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        columns = {name: as_parameter(value, name) for name, value in given.items()}
-        columns = _broadcast(columns)
-        for field in fields(self):  # type: ignore[arg-type]
-            _check_domain(columns[field.name], field.name, field.metadata["domain"])
-            object.__setattr__(self, field.name, columns[field.name])
+        domains = self.parameters()
+        for name, column in parameter_columns({name: getattr(self, name) for name in domains}, domains).items():
+            object.__setattr__(self, name, column)
 
     @classmethod
     def parameters(cls) -> dict[str, str]:
@@ -101,6 +104,22 @@ class Parametric(SurvivalDistribution):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+def parameter_columns(values: Mapping[str, Any], domains: Mapping[str, str]) -> dict[str, Array]:
+    """Parameters as columns of one backend, precision and length.
+
+    Parameters
+    ----------
+    values
+        By name; numbers, vectors or columns.
+    domains
+        By name: ``"real"``, ``"positive"`` or ``"share"``, a number between 0 and 1. Others raise `ParameterError`.
+    """
+    columns = _broadcast({name: as_parameter(value, name) for name, value in values.items()})
+    for name, column in columns.items():
+        _check_domain(column, name, domains[name])
+    return columns
+
+
 def as_parameter(value: Any, name: str) -> Array:
     """``value`` as a column: float64 on numpy, the tensor's own precision on torch."""
     xp = namespace(value)
@@ -137,11 +156,8 @@ def _broadcast(columns: dict[str, Array]) -> dict[str, Array]:
 
 def _check_domain(column: Array, name: str, domain: str) -> None:
     xp = namespace(column)
-    bad = ~xp.isfinite(column)
-    allowed = "finite"
-    if domain == "positive":
-        bad = bad | (column <= 0)
-        allowed = "positive and finite"
+    allowed, outside = _DOMAINS[domain]
+    bad = outside(xp, column)
     count = int(xp.sum(bad))
     if count:
         row = int(xp.argmax(xp.reshape(xp.astype(bad, xp.int64), (-1,))))

@@ -18,7 +18,7 @@ from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import LARGEST_NUMBER
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel, Output
 from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
 from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
@@ -165,6 +165,18 @@ class ALDNetwork(ParametricNetwork):
             return super().member_distribution(raw, extras, member, X)
         columns = layout.columns(raw, np.array([MixtureExtras.of(extras).least_scale]))
         return MixedAsymmetricLaplace(**columns, support=self.support)
+
+    def describe_outputs(self) -> tuple[Output, ...]:
+        """θ, σ and κ; of a mixture what `MixtureOutputs` lists, in its order."""
+        if self.layout is None:
+            return super().describe_outputs()
+        numbers = range(1, self.components + 1)
+        shared: tuple[Output, ...] = ()
+        parts = {"theta": self.theta_link, "sigma": "exp", "kappa": "exp", "weight": "softmax"}
+        if self.layout.tied:
+            shared = (Output("location"), Output("scale", "exp"))
+            parts = {"weight": "softmax", "place": "identity", "scale": "exp", "kappa": "exp"}
+        return shared + tuple(Output(f"{name}_{k}", link) for name, link in parts.items() for k in numbers)
 
     def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:
         """One mixture of the components of all members."""

@@ -17,7 +17,7 @@ from aldsurv.distributions.numerics.ordered_quantiles import ordered_quantiles
 from aldsurv.errors import CensoringError, DataError, ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.quantile_stages import CENSORED_LEVEL, train_level_by_level
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PEARCE_TRAINING, NetworkModel, Strategy
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PEARCE_TRAINING, NetworkModel, Output, Strategy
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.parametric import LARGEST_LOG
 from aldsurv.models.search_space import SearchSpace
@@ -143,6 +143,13 @@ class QuantileNetwork(NetworkModel):
             at=levels,
             device=device,
         )
+
+    def describe_outputs(self) -> tuple[Output, ...]:
+        """The quantiles; where they cannot cross, the middle one and distances (`ordered_quantiles`)."""
+        if self.crossing == "sorted":
+            link = "exp" if self.support == "log" else "identity"
+            return tuple(Output(f"quantile {q:g}", link) for q in self.quantiles)
+        return Output("middle quantile"), *(Output(f"distance to {q:g}", "softplus") for q in self.quantiles[1:])
 
     def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """Quantiles joined by straight lines."""

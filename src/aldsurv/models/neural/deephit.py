@@ -17,7 +17,7 @@ from aldsurv.distributions.incidence import CumulativeIncidence, linear_survival
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel, Output
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.time_bins import bin_ends, marginal_chances, places, require_right_censored
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
@@ -114,6 +114,10 @@ class BinNetwork(NetworkModel):
             start=start,
             device=device,
         )
+
+    def describe_outputs(self) -> tuple[Output, ...]:
+        """Probabilities of the bins of time."""
+        return tuple(Output(f"bin {k + 1}", "softmax") for k in range(self.durations))
 
     def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """Survival at the ends of the bins."""

@@ -19,7 +19,7 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import POINTS
 from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel, Output
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.rows.strata import Stratum, covariates, strata_numbers, strata_of
 from aldsurv.models.rows.training_rows import thinned
@@ -145,6 +145,10 @@ class RiskNetwork(NetworkModel):
             baseline = baseline_hazard(data, risk, ties=cast("Ties", self.ties), strata=strata)
             log_hazard[k, baseline.levels] = baseline.log_cumulative_at(extras.times)
         return replace(extras, log_hazard=log_hazard, center=np.average(risks, axis=1, weights=data.weights))
+
+    def describe_outputs(self) -> tuple[Output, ...]:
+        """The log risk."""
+        return (Output("log risk"),)
 
     def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """Proportional hazards with the member's baseline."""

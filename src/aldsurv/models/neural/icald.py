@@ -16,7 +16,7 @@ from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmet
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel
+from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel, Output
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.neural.parametric import LARGEST_LOG
 from aldsurv.models.parameter_constraints import LEVEL_CONSTRAINTS
@@ -90,6 +90,10 @@ class ICALDNetwork(NetworkModel):
     def architecture(self, inputs: int, outputs: int, *, encoded: bool) -> Architecture:
         """A network that takes a level."""
         return replace(super().architecture(inputs, outputs, encoded=encoded), level_units=self.level_units)
+
+    def describe_outputs(self) -> tuple[Output, ...]:
+        """θ, σ and κ at a level."""
+        return Output("theta", self.theta_link), Output("sigma", "exp"), Output("kappa", "exp")
 
     @property
     def levels(self) -> FloatArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
-__all__ = ["NETWORK_ENTRIES", "PAPER_TRAINING", "PEARCE_TRAINING", "PYCOX_TRAINING", "NetworkModel", "Strategy"]
+__all__ = [
+    "NETWORK_ENTRIES",
+    "PAPER_TRAINING",
+    "PEARCE_TRAINING",
+    "PYCOX_TRAINING",
+    "NetworkModel",
+    "Output",
+    "Strategy",
+]
 
 FloatArray = NDArray[np.float64]
 # Trains several prepared fits of one model in one loop.
@@ -73,6 +81,13 @@ PEARCE_TRAINING: Mapping[str, Any] = {
 }
 # DeepSurv and DeepHit, as released with the paper, which has them from pycox.
 PYCOX_TRAINING: Mapping[str, Any] = {**PAPER_TRAINING, "batch_size": 256, "batch_norm": True}
+
+
+class Output(NamedTuple):
+    """What an output of a network stands for: a name, and the link that makes it that."""
+
+    name: str
+    link: str = "identity"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,6 +238,10 @@ class NetworkModel(ABC):
         return prepared.extras
 
     # ---- after training
+
+    def describe_outputs(self) -> tuple[Output, ...]:
+        """What each output of the network stands for, with one cause, for diagrams; empty if that is not described."""
+        return ()
 
     @property
     def levels(self) -> FloatArray | None:

@@ -16,7 +16,7 @@ from aldsurv.distributions.families.log_time import LogTime
 from aldsurv.distributions.links import linked_columns
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
-from aldsurv.models.neural.network_model import NetworkModel
+from aldsurv.models.neural.network_model import NetworkModel, Output
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.networks import Architecture
 from aldsurv.registry import FAMILIES
@@ -74,6 +74,10 @@ class ParametricNetwork(NetworkModel):
                 np.clip(numbers[:, k], -LARGEST_LOG, LARGEST_LOG, out=numbers[:, k])
         distribution: SurvivalDistribution = kind(**linked_columns(numbers, list(kind.parameters()), self.links))
         return distribution
+
+    def describe_outputs(self) -> tuple[Output, ...]:
+        """The parameters of the family."""
+        return tuple(map(Output, self.parameter_names, self.links))
 
     def parameter_columns(self, parts: list[SurvivalDistribution]) -> FloatArray:
         """Parameters (parameters, n) of each row, the mean over the members' distributions."""

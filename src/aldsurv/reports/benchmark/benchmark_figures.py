@@ -9,18 +9,17 @@ from typing import TypeVar
 import numpy as np
 
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
-from aldsurv.benchmark.figure_data import Spread, difference_grid, figure_curves, figure_values, published_figure_values
+from aldsurv.benchmark.figure_data import Spread, difference_grid, figure_values, published_figure_values
 from aldsurv.benchmark.ranking import rank_models
 from aldsurv.benchmark.results import PAPER_METRICS, Results
 from aldsurv.benchmark.statistics import FloatArray, distance_from
-from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
+from aldsurv.benchmark.view import View, sorted_models
 from aldsurv.datasets import load_split
 from aldsurv.errors import AldsurvError
 from aldsurv.plots import benchmark as plots
 from aldsurv.reports.page.page_figures import Picture, picture_of
 
 __all__ = [
-    "calibration_pictures",
     "difference_pictures",
     "metric_pictures",
     "ranking_pictures",
@@ -55,29 +54,6 @@ def metric_pictures(results: Results, view: View, folder: Path) -> tuple[Picture
         caption = f"{title}: mean and standard deviation over the runs{published}."
         alt = f"{title} of {_titles(values)} on {len(datasets)} datasets. {_describe_medians(values)}"
         pictures.append(picture_of(ax.figure, folder, f"metric_{metric}", caption=caption, alt=alt))
-    return tuple(pictures)
-
-
-def calibration_pictures(results: Results, view: View, folder: Path) -> tuple[Picture, ...]:
-    """Calibration curves and the lines through them, dataset by dataset."""
-    pictures = []
-    for dataset in sorted_datasets(name for name, _ in view.series(results)):
-        curves = {kind: figure_curves(results, dataset, kind, view=view) for kind in ("survival", "density")}
-        if not any(curves.values()):
-            continue
-        title = dataset_title(dataset)
-        figure = plots.calibration_fit_figure(_titled(curves["survival"]), _titled(curves["density"]), title=title)
-        alt = f"Observed against expected shares on {title} for {_titles(curves['survival'] or curves['density'])}; "
-        alt += "calibrated predictions lie on the diagonal."
-        pictures.append(
-            picture_of(
-                figure,
-                folder,
-                f"calibration_{dataset}",
-                caption=f"Observed against expected shares on {title}.",
-                alt=alt,
-            )
-        )
     return tuple(pictures)
 
 
@@ -130,9 +106,12 @@ def time_histograms(dataset: str, folder: Path) -> tuple[Picture, ...]:
         return ()
     parts = {name: (part.y.time, part.y.event) for name, part in (("training part", train), ("test part", test))}
     unit, title = train.info.unit, dataset_title(dataset)
-    figure = plots.time_histogram_figure(parts, unit=unit)
+    figure = plots.time_histogram_figure(parts, density=True, unit=unit)
     quartiles = np.quantile(train.y.time, [0.25, 0.5, 0.75])
-    caption = f"Times in {title} ({unit}), split of seed 0."
+    caption = (
+        f"Times in {title} ({unit}), split of seed 0. The line is a kernel density estimate of all times, events and "
+        "censored, in subjects per bin: Gaussian kernel, Scott's bandwidth, reflected at 0."
+    )
     alt = f"Histograms of times in {title}. Quartiles of the training part: "
     alt += ", ".join(f"{value:.0f}" for value in quartiles) + f" {unit}; longest {train.y.time.max():.0f}."
     return (picture_of(figure, folder, f"times_{dataset}", caption=caption, alt=alt),)

@@ -14,8 +14,11 @@ from aldsurv.benchmark.tables import BenchmarkTable
 from aldsurv.benchmark.view import View
 from aldsurv.files.writing import write_text
 from aldsurv.reports.benchmark import benchmark_figures as figures
+from aldsurv.reports.benchmark import calibration_figures
 from aldsurv.reports.benchmark.all_results_table import results_table
 from aldsurv.reports.benchmark.benchmark_summary import failure_blocks, finding_tiles, plan_facts, wins_table
+from aldsurv.reports.benchmark.merged_tables import DATASET_COLUMNS, VERDICT_COLUMNS, write_merged_table
+from aldsurv.reports.benchmark.network_figures import network_pictures
 from aldsurv.reports.benchmark.paper_notes import NOTES
 from aldsurv.reports.benchmark.table_files import write_table
 from aldsurv.reports.page.page import Block, Page, Section, Text, page_templates, render_page
@@ -55,6 +58,7 @@ def write_benchmark_report(store: Store, folder: Path | str | None = None) -> Pa
             "What was run",
             (plan_facts(plan, store.versions, done=len(done)), *failure_blocks(failed, missing)),
         ),
+        Section("datasets", "Datasets", (_datasets(plan, view, folder),)),
         Section("glance", "At a glance", _glance(results, plan, view, table, folder)),
         Section("results", "All results", (table,)),
         *_table_sections(store, results, plan, view, folder),
@@ -90,6 +94,11 @@ def _glance(results: Results, plan: Plan, view: View, table: PageTable, folder: 
     return tuple(blocks)
 
 
+def _datasets(plan: Plan, view: View, folder: Path) -> PageTable:
+    table = tables.datasets_table(plan.datasets, definition=view.definition, seeds=plan.seeds)
+    return write_merged_table(table, folder, DATASET_COLUMNS, reading="Two numbers are ours / published.")
+
+
 def _describe_view(view: View) -> str:
     return (
         "This section, the tables after that of all results, and the figures show, unless stated otherwise: recipe "
@@ -102,6 +111,7 @@ def _table_sections(store: Store, results: Results, plan: Plan, view: View, fold
         return tuple(write_table(table, folder) for table in given if table.rows)
 
     verdicts: list[Block] = []
+    reading = "Three numbers are better / worse / same."
     for recipe in plan.recipes:
         shown = View(recipe, view.definition)
         for corrected in (False, True):
@@ -109,7 +119,8 @@ def _table_sections(store: Store, results: Results, plan: Plan, view: View, fold
             if table.rows:
                 test = "corrected resampled" if corrected else "Student's"
                 title = f"{table.title}: {test} t test, recipe “{recipe}”"
-                verdicts.append(write_table(replace(table, name=f"{table.name}_{recipe}", title=title), folder))
+                named = replace(table, name=f"{table.name}_{recipe}", title=title)
+                verdicts.append(write_merged_table(named, folder, VERDICT_COLUMNS, reading=reading))
     summaries = (tables.summary_table(results, view=view), tables.mass_below_zero_table(results, view=view))
     compared = (
         tables.recipes_table(results, definition=view.definition),
@@ -132,11 +143,17 @@ def _figure_sections(results: Results, plan: Plan, view: View, folder: Path) -> 
     def gallery(pictures: tuple[Picture, ...], *, wide: bool = False) -> tuple[Block, ...]:
         return (Gallery(pictures, wide=wide),) if pictures else ()
 
+    calibration = (
+        *gallery(calibration_figures.extreme_calibration_pictures(results, view, folder)),
+        *gallery(calibration_figures.calibration_pictures(results, view, folder)),
+    )
+    networks = network_pictures(plan, folder)
     histograms = figures.time_histograms(_HISTOGRAM, folder) if _HISTOGRAM in plan.datasets else ()
     return (
         Section("metrics", "The nine metrics", gallery(figures.metric_pictures(results, view, folder), wide=True)),
         Section("differences", "Distance from the paper", gallery(figures.difference_pictures(results, view, folder))),
         Section("ranks", "Mean ranks", gallery(figures.ranking_pictures(results, view, folder))),
-        Section("calibration", "Calibration fits", gallery(figures.calibration_pictures(results, view, folder))),
+        Section("calibration", "Calibration fits", calibration),
         Section("times", "Times in SUPPORT", gallery(histograms, wide=True)),
+        Section("networks", "The networks", (*gallery(networks[:1], wide=True), *gallery(networks[1:]))),
     )
