@@ -5,10 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from lifelines import KaplanMeierFitter
-from scipy import stats
-from sksurv.metrics import concordance_index_censored
-from sksurv.nonparametric import kaplan_meier_estimator
 
 from aldsurv import SurvivalData, datasets, metrics
 from aldsurv.benchmark.paper.mixed_rows import mixed_rows
@@ -25,8 +21,7 @@ from aldsurv.benchmark.results import PAPER_METRICS
 from aldsurv.distributions import AsymmetricLaplace, LogNormal, QuantileKnots, Step
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.deephit import linear_survival
-
-LEVELS = [k / 10 for k in range(1, 10)]
+from benchmark.published_loops import LEVELS, nine
 
 
 def rows(n: int, seed: int) -> SurvivalData:
@@ -107,140 +102,29 @@ def test_exchanged_columns_are_the_other_column():
         assert one.value(metric, ["exchanged_columns"]) == one.value(exchanged_metric(metric), ())
 
 
-# ---- the Brier score
-
-
-def brier_by_loops(one, survival_at, *, of_events: bool) -> float:
-    """Row by row and time by time, the Kaplan-Meier curves by lifelines and scikit-survival."""
-    times = np.linspace(*np.percentile(one.train.time, [10, 90]), 100)
-    if of_events:
-        curve = KaplanMeierFitter().fit(one.test.time, one.test.event)
-        at_rows, at_times = curve.predict(one.test.time).to_numpy(), curve.predict(times).to_numpy()
-    else:
-        steps, heights = kaplan_meier_estimator(one.train.event, one.train.time, reverse=True)
-        at_rows, at_times = (
-            np.append(1.0, heights)[np.searchsorted(steps, t, side="right")] for t in (one.test.time, times)
-        )
-    scores = []
-    for t, at_time in zip(times, at_times, strict=True):
-        total = 0.0
-        for i in range(len(one.test)):
-            s = survival_at(i, t)
-            if one.test.time[i] <= t and one.test.event[i]:
-                total += s**2 / at_rows[i]
-            elif one.test.time[i] > t:
-                total += (1 - s) ** 2 / at_time
-        scores.append(total / len(one.test))
-    return float(np.trapezoid(scores, times) / (times[-1] - times[0]))
-
-
-@pytest.mark.parametrize(
-    ("model", "on"),
-    [
-        ("ald", {"events_as_censoring"}),
-        ("lognormal", {"failure_for_survival"}),
-        ("deepsurv", {"failure_for_survival", "events_as_censoring"}),
-    ],
-)
-def test_ibs_by_loops(model, on):
-    one = evaluation(model)
-
-    def survival_at(row, t):
-        value = float(one.predicted[row].survival(t)[0])
-        return 1 - value if "failure_for_survival" in on else value
-
-    expected = brier_by_loops(one, survival_at, of_events="events_as_censoring" in on)
-    assert one.value("ibs", on) == pytest.approx(expected, rel=1e-9)
-
-
-def test_ibs_of_cqrnn_by_loops():
-    one = evaluation("cqrnn")
-    quantiles = one.predicted.quantile(LEVELS)
-
-    def survival_at(row, t):
-        own = quantiles[row]
-        if t < own[0] or t >= own[-1]:
-            return 0.0
-        return 1 - LEVELS[min(range(9), key=lambda k: (abs(own[k] - t), k))]
-
-    expected = brier_by_loops(one, survival_at, of_events=True)
-    assert one.value("ibs", {"events_as_censoring", "nearest_level"}) == pytest.approx(expected, rel=1e-9)
-
-
-# ---- one predicted time for each row
+# ---- against loops
 
 
 @pytest.mark.parametrize("truth", [False, True])
-@pytest.mark.parametrize("model", ["deepsurv", "deephit"])
-def test_rows_that_do_not_reach_their_median_get_that_of_training(model, truth):
+@pytest.mark.parametrize("model", PAPER_MODELS)
+def test_the_published_way_by_loops(model, truth):
     one = evaluation(model, truth=truth)
-    last = {"deepsurv": np.unique(one.train.time), "deephit": np.linspace(0, one.train.time.max(), 26)[1:]}[model]
-    failure = one.predicted.cdf(last)
-    width = (one.train.time.max() - one.train.time.min()) / 25
-    times = []
-    for row in range(60):
-        place = next((k for k in range(len(last)) if failure[row, k] >= 0.5), None)
-        if place is None:
-            times.append(np.median(one.train.time))
-        else:
-            times.append(last[place] if model == "deepsurv" else one.train.time.min() + (place + 0.5) * width)
-    assert 0 < sum(time == np.median(one.train.time) for time in times) < 60
-    expected = concordance_index_censored(one.test.event, one.test.time, -np.array(times))[0]
-    assert one.value("harrell_c") == pytest.approx(expected, rel=1e-12)
-    gaps = [
-        abs(times[i] - (one.truth[i] if truth else one.test.time[i])) for i in range(60) if truth or one.test.event[i]
-    ]
-    assert one.value("mae") == pytest.approx(np.mean(gaps) / 2.5, rel=1e-12)
+    predicted = one.mixed if model == "lognormal" else one.predicted
+    expected = nine(model, predicted, one.train, one.test, published=True, truth=one.truth, unit=2.5)
+    for metric in PAPER_METRICS:
+        assert one.value(metric) == pytest.approx(expected[metric], rel=1e-9, abs=1e-12), metric
+    if model in ("deepsurv", "deephit"):
+        # Some rows reach their median, others do not.
+        shares = one.predicted.cdf(one.train.time.max())
+        assert 0 < (shares >= 0.5).sum() < 60
 
 
-# ---- calibration
-
-
-def shares_by_loops(one, quantiles, *, closed: bool) -> list[float]:
-    shares = []
-    for j in range(10):
-        total = 0.0
-        for i, (time, event) in enumerate(zip(one.test.time, one.test.event, strict=True)):
-            own = quantiles[i]
-            u = (min(range(9), key=lambda k: (abs(own[k] - time), k)) + 1) / 10
-            lower, upper = own[j - 1] if j else -np.inf, own[j] if j < 9 else np.inf
-            if event:
-                total += lower <= time <= upper
-                continue
-            if lower <= time and (time < upper or (closed and time <= upper)):
-                total += ((j + 1) / 10 - u) / (1 - u)
-            if time < lower or (closed and time <= lower):
-                total += 0.1 / (1 - u)
-        shares.append(total / len(one.test))
-    return shares
-
-
-@pytest.mark.parametrize("model", ["cqrnn", "deepsurv", "deephit"])
-def test_calibration_on_the_grid_of_each_model_by_loops(model):
+@pytest.mark.parametrize("model", PAPER_MODELS)
+def test_the_definition_by_loops(model):
     one = evaluation(model)
-    if model == "cqrnn":
-        quantiles = one.predicted.quantile(LEVELS)
-    else:
-        durations = np.unique(one.train.time) if model == "deepsurv" else np.linspace(0, one.train.time.max(), 26)[1:]
-        failure = one.predicted.cdf(durations)
-        quantiles = [
-            [next((t for t, f in zip(durations, row, strict=True) if f >= q), durations[-1]) for q in LEVELS]
-            for row in failure
-        ]
-    on = ["model_grids"]
-    half_open = shares_by_loops(one, quantiles, closed=False)
-    assert one.value("cens_dcal", on) == pytest.approx(100 * sum((0.1 - share) ** 2 for share in half_open), rel=1e-9)
-    closed = shares_by_loops(one, quantiles, closed=True)
-    cumulated = [sum(closed[: j + 1]) for j in range(9)] + [1.0]
-    line = stats.linregress(np.arange(1, 11) / 10, cumulated)
-    assert one.value("cal_s_slope", on) == pytest.approx(line.slope, rel=1e-9)
-    assert one.value("cal_s_intercept", on) == pytest.approx(line.intercept, abs=1e-9)
-    around = [sum(closed[5 - k : 5 + k]) for k in range(1, 5)]
-    line = stats.linregress([0.2, 0.4, 0.6, 0.8], around)
-    assert one.value("cal_f_slope", on) == pytest.approx(line.slope, rel=1e-9)
-    assert one.value("cal_f_intercept", on) == pytest.approx(line.intercept, abs=1e-9)
-    # With the columns exchanged it is the other one.
-    assert one.value("cal_s_slope") == one.value("cal_f_slope", on)
+    expected = nine(model, one.predicted, one.train, one.test, published=False, unit=2.5)
+    for metric in PAPER_METRICS:
+        assert one.value(metric, ()) == pytest.approx(expected[metric], rel=1e-9, abs=1e-12), metric
 
 
 # ---- LogNorm's loss

@@ -13,7 +13,6 @@ import pytest
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
 from aldsurv.benchmark.figure_data import (
     calibration_extremes,
-    difference_grid,
     figure_curves,
     figure_values,
     published_figure_values,
@@ -33,7 +32,6 @@ from aldsurv.benchmark.tables import (
     grouping_table,
     infinite_time_table,
     mass_below_zero_table,
-    published_table,
     ranking_table,
     recipes_table,
     seconds_table,
@@ -43,14 +41,13 @@ from aldsurv.benchmark.tables import (
     to_markdown,
     verdict_table,
 )
-from aldsurv.benchmark.view import View
 from aldsurv.datasets import describe, load, names
 from aldsurv.errors import ParameterError
 
 NAN, INF = math.nan, math.inf
 OF_RESULTS = [
     full_table, recipes_table, definitions_table, grouping_table, summary_table, mass_below_zero_table,
-    infinite_time_table, verdict_table, published_table, calibration_columns_table, ranking_table,
+    infinite_time_table, verdict_table, calibration_columns_table, ranking_table,
 ]  # fmt: skip
 # Every character that one of the formats gives a meaning to.
 NASTY = '50 % of |x| < 1_000 & #1 {a}~^\\$ *b* [c], "q"'
@@ -198,24 +195,6 @@ def test_the_best_is_nearest_to_the_ideal():
     assert not any(best["DeepSurv"])
 
 
-def test_published_table(results):
-    table = published_table(results)
-    assert len(table.rows) == 945
-    gaps = {row[:3]: row[3:] for row in table.rows}
-    printed, ours, runs, gap, in_sds = gaps["SUPPORT", "LogNorm", "MAE"]
-    assert (printed.value, printed.sd) == published_results()["support", "lognormal", "mae"]
-    assert (runs.value, ours.value) == (3, pytest.approx(printed.value + printed.sd / 2))
-    assert (gap.value, in_sds.value) == pytest.approx((printed.sd / 2, 0.5))
-    shown = [row[-1].value for row in table.rows if row[5].value]
-    assert len(shown) == 3 * 5 * 9
-    np.testing.assert_allclose(shown, 0.5)
-    assert math.isnan(gaps["GBSG", "ALD", "MAE"][-1].value)
-    assert "artefact" in table.note
-    np.testing.assert_allclose(
-        [row[-1].value for row in published_table(results, view=View(recipe="best")).rows if row[5].value], -0.5
-    )
-
-
 def test_verdict_table(results):
     table = verdict_table(results)
     assert len(table.rows) == (9 + 2) * 4
@@ -351,9 +330,6 @@ def test_figure_data(results):
     assert expected.shape == (3,)
     np.testing.assert_allclose(observed, expected + np.array([[0.0], [0.01], [0.02]]))
     assert figure_curves(results, "whas", "density") == {}
-    rows, cells, grid = difference_grid(results, "deepsurv")
-    assert (rows, cells, grid.shape) == (datasets, list(PAPER_METRICS), (3, 9))
-    np.testing.assert_allclose(grid, 0.5)
 
 
 def test_datasets_are_counted_and_stand_beside_the_paper(monkeypatch, tmp_path):

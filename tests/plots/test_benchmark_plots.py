@@ -18,8 +18,8 @@ from aldsurv.plots.benchmark import (
     calibration_fit_figure,
     plot_calibration_fit,
     plot_critical_difference,
-    plot_differences,
     plot_metric,
+    plot_squares,
     plot_time_histogram,
     time_histogram_figure,
 )
@@ -117,20 +117,30 @@ def test_looks_differ_beyond_the_colours():
     assert len(looks) == 20
 
 
-def test_differences():
-    values = np.array([[0.5, -30.0, NAN], [-0.04, 123.4, math.inf]])
-    ax = plot_differences(["r", "s"], ["a", "b", "c"], values, limit=4.0)
-    image = ax.images[0]
-    assert image.get_clim() == (-4, 4)
-    np.testing.assert_allclose(image.get_array().filled(9), [[0.5, -4, 9], [-0.04, 4, 4]])
-    assert [text.get_text() for text in ax.texts] == ["0.5", "−30", "0.0", "123", "∞"]
-    with pytest.raises(ParameterError, match=r"2 rows and 2 columns as named, but has shape \(2, 3\)"):
-        plot_differences(["r", "s"], ["a", "b"], values)
+def test_squares():
+    marks = [["", "G", "FG"], ["?", "", "F"]]
+    meanings = {"": "fine", "F": "one", "G": "two", "?": "open"}
+    ax = plot_squares(["r", "s"], [("A", ["a", "b"]), ("B", ["c"])], marks, meanings)
+    squares = [patch for patch in ax.patches if (patch.get_gid() or "").startswith("square")]
+    assert [patch.get_gid().removeprefix("square-") for patch in squares] == [mark for row in marks for mark in row]
+    colours = {patch.get_gid(): patch.get_facecolor() for patch in squares}
+    assert colours["square-F"] == colours["square-FG"]
+    assert len(set(colours.values())) == 4
+    # Groups are apart, columns of one group are not.
+    places = [patch.get_x() for patch in squares[:3]]
+    assert np.diff(places) == pytest.approx([1.0, 1.5])
+    assert [text.get_text() for text in ax.texts if text.get_text() in "FG?"] == ["G", "FG", "?", "F"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["fine", "F: one", "G: two", "open"]
+    with pytest.raises(ParameterError, match="marks must have 2 rows of 3 columns"):
+        plot_squares(["r", "s"], [("A", ["a", "b", "c"])], [["", "", ""]], meanings)
 
 
-def test_numbers_in_the_table_fit():
-    values = np.random.default_rng(0).normal(0, 40, (21, 9))
-    ax = plot_differences(NAMES, [f"Cal[S] intercept {k}" for k in range(9)], values)
+def test_squares_of_all_numbers_fit():
+    columns = [f"Cal[S] intercept {k}" for k in range(9)]
+    groups = [(name, columns) for name in ("ALD", "CQRNN", "LogNorm", "DeepSurv", "DeepHit")]
+    ax = plot_squares(
+        NAMES, groups, [["FGR"] * 45 for _ in NAMES], {"": "fine", "F": "F", "G": "G", "R": "R", "?": "?"}
+    )
     assert overlaps(boxes(ax.figure, ax.texts)) == 0
     assert overlaps(boxes(ax.figure, ax.get_yticklabels())) == 0
 
@@ -332,7 +342,7 @@ def test_given_axes_are_given_back(tmp_path):
         plot_calibration_fit({"ALD": (shares, shares)}, ax=axes[1]),
         plot_time_histogram([1.0, 2.0], [True, False], ax=axes[2]),
         plot_critical_difference({"ALD": 1.0, "CQRNN": 2.0}, 0.5, ax=axes[3]),
-        plot_differences(["r"], ["c"], [[1.0]], ax=axes[4]),
+        plot_squares(["r"], [("A", ["c"])], [["?"]], {"?": "open"}, ax=axes[4]),
     ]
     assert all(one is ax for one, ax in zip(found, axes, strict=True))
     assert save_figure(figure, tmp_path / "all.svg").stat().st_size > 1000

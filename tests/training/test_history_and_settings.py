@@ -143,7 +143,7 @@ def test_decay_by_rows():
         ("optimizer", "Adam"),
         ("optimizer", None),
         ("optimizer", ["adam"]),
-        ("schedule", "step"),
+        ("schedule", "steps"),
         ("learning_rate", 0),
         ("learning_rate", -0.1),
         ("learning_rate", math.nan),

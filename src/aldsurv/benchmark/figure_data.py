@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import PAPER_METRICS, REFERENCE_MODEL, Results
+from aldsurv.benchmark.results import REFERENCE_MODEL, Results
 from aldsurv.benchmark.statistics import FloatArray, as_loss, distance_from, run_summary
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 from aldsurv.datasets import describe
@@ -20,7 +20,6 @@ __all__ = [
     "CalibrationExample",
     "Spread",
     "calibration_extremes",
-    "difference_grid",
     "figure_curves",
     "figure_values",
     "published_figure_values",
@@ -121,23 +120,6 @@ def calibration_extremes(
         return None
     ordered = sorted(examples, key=lambda example: example.distance)
     return ordered[0], ordered[-1]
-
-
-def difference_grid(
-    results: Results, model: str, *, view: View | None = None
-) -> tuple[list[str], list[str], FloatArray]:
-    """Datasets, metrics, and how far our means are from the published ones in published standard deviations."""
-    chosen = (view or View()).series(results)
-    datasets = sorted_datasets(dataset for dataset, other in chosen if other == model)
-    printed = published_results()
-    grid = np.full((len(datasets), len(PAPER_METRICS)), np.nan)
-    for i, dataset in enumerate(datasets):
-        for j, metric in enumerate(PAPER_METRICS):
-            published = printed.get((dataset, model, metric))
-            if published is not None and published.sd > 0:
-                mean = results.summary(chosen[dataset, model], metric).mean
-                grid[i, j] = (mean - published.mean) / published.sd
-    return datasets, list(PAPER_METRICS), grid
 
 
 def _as_drawn(metric: str, values: ArrayLike) -> FloatArray:

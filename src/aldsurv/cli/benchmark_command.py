@@ -26,6 +26,7 @@ from aldsurv.registry import METRICS, MODELS, PEERS
 if TYPE_CHECKING:
     from aldsurv.benchmark.plan import Plan
     from aldsurv.benchmark.store import CellOutcome, Store
+    from aldsurv.reports.benchmark.benchmark_page import Evaluation
 
 __all__ = ["benchmark"]
 
@@ -110,25 +111,42 @@ def run(
 
 @benchmark.command()
 @click.argument("folder", metavar="DIR")
+@click.option(
+    "--evaluation",
+    type=click.Choice(["definition", "published"]),
+    default="definition",
+    show_default=True,
+    help="Metrics by their definitions, or as the code released with the paper computes them.",
+)
+@click.option("--without", default="", help="Deviations of the published evaluation to leave out.", metavar="NAMES")
 @click.option("--out", default=None, help="Folder to write to  [default: DIR/report]", metavar="DIR")
 @force_option()
 @json_option()
-def report(folder: str, out: str | None, force: bool, as_json: bool) -> None:
+def report(folder: str, evaluation: Evaluation, without: str, out: str | None, force: bool, as_json: bool) -> None:
     """Write tables (CSV, Markdown, LaTeX), figures and one HTML page.
+
+    The published evaluation deviates from the definitions in seven ways,
+    which --without leaves out: failure_for_survival, events_as_censoring,
+    nearest_level, training_median, model_grids, mixed_rows and
+    exchanged_columns. The page explains them; its ledger has both ways.
 
     \b
     Examples:
       aldsurv benchmark report results
+      aldsurv benchmark report results --evaluation published
+      aldsurv benchmark report results --evaluation published --without training_median
     """  # noqa: D301
+    from aldsurv.benchmark.paper.published_values import checked_switches
     from aldsurv.benchmark.store import Store
     from aldsurv.reports import write_benchmark_report
 
+    left_out = checked_switches(split_names(without)) if without else ()
     store = Store(folder)
     target = store.folder / "report" if out is None else Path(out)
     for inner in ("tables", "figures"):
         checked_folder(target / inner)
     checked_output(target / "index.html", PAGE, inputs=[store.path], force=force, makes_folder=True)
-    page = write_benchmark_report(store, target)
+    page = write_benchmark_report(store, target, evaluation=evaluation, without=left_out)
     click.echo(json_text({"page": str(page)}) if as_json else str(page))
 
 

@@ -48,6 +48,8 @@ class Deviation(NamedTuple):
     ----------
     name
         Name of its switch.
+    mark
+        Letter that stands for it in pictures.
     title
         A few words.
     meaning
@@ -57,6 +59,7 @@ class Deviation(NamedTuple):
     """
 
     name: str
+    mark: str
     title: str
     meaning: str
     affected: dict[str, tuple[str, ...]]
@@ -65,12 +68,14 @@ class Deviation(NamedTuple):
 DEVIATIONS = (
     Deviation(
         "failure_for_survival",
+        "F",
         "F in place of S",
         "The Brier score takes F(t|x) for the survival of LogNorm, DeepSurv and DeepHit.",
         dict.fromkeys(("lognormal", *_STEPPED), ("ibs",)),
     ),
     Deviation(
         "events_as_censoring",
+        "G",
         "G of the events",
         "The Brier score is weighted by the Kaplan-Meier curve of the events on the test rows, not by that of the "
         "censoring on the training rows.",
@@ -78,6 +83,7 @@ DEVIATIONS = (
     ),
     Deviation(
         "nearest_level",
+        "N",
         "CQRNN's nearest level",
         "The Brier score takes for CQRNN's curve 0 before its first quantile, and after it the level of the nearest of "
         "its nine quantiles.",
@@ -85,6 +91,7 @@ DEVIATIONS = (
     ),
     Deviation(
         "training_median",
+        "M",
         "median not reached",
         "A row whose curve does not reach one half (DeepSurv, DeepHit) is predicted to have its event at the median of "
         "the training times.",
@@ -92,6 +99,7 @@ DEVIATIONS = (
     ),
     Deviation(
         "model_grids",
+        "B",
         "grid of each model",
         "CQRNN, DeepSurv and DeepHit: F at a censoring time is the level of the nearest of nine quantiles, quantiles "
         "that are not reached lie at the last training time, and Cal[f] has four widths, not nine. DeepHit's median "
@@ -104,6 +112,7 @@ DEVIATIONS = (
     ),
     Deviation(
         "mixed_rows",
+        "R",
         "LogNorm's mixed rows",
         "The loss of LogNorm multiplies a column by a row, so that every row of a batch counts as an event and as "
         "censored, in the proportion of the batch.",
@@ -111,6 +120,7 @@ DEVIATIONS = (
     ),
     Deviation(
         "exchanged_columns",
+        "X",
         "exchanged columns",
         "Cal[S] is printed as Cal[f], and Cal[f] as Cal[S].",
         dict.fromkeys(PAPER_MODELS, _CALIBRATION),

@@ -2,10 +2,10 @@
 
 from aldsurv.benchmark.tables.benchmark_table import BenchmarkTable, NumberCell, TableCell, format_cell
 from aldsurv.benchmark.tables.dataset_table import datasets_table
+from aldsurv.benchmark.tables.ledger_tables import agreement_table, deviations_table, switches_table
 from aldsurv.benchmark.tables.published_tables import (
     calibration_columns_table,
     mass_below_zero_table,
-    published_table,
     summary_table,
     verdict_table,
 )
@@ -24,19 +24,21 @@ __all__ = [
     "BenchmarkTable",
     "NumberCell",
     "TableCell",
+    "agreement_table",
     "calibration_columns_table",
     "datasets_table",
     "definitions_table",
+    "deviations_table",
     "format_cell",
     "full_table",
     "grouping_table",
     "infinite_time_table",
     "mass_below_zero_table",
-    "published_table",
     "ranking_table",
     "recipes_table",
     "seconds_table",
     "summary_table",
+    "switches_table",
     "to_csv",
     "to_latex",
     "to_markdown",

@@ -27,46 +27,17 @@ from aldsurv.benchmark.view import View, sorted_models
 __all__ = [
     "calibration_columns_table",
     "mass_below_zero_table",
-    "published_table",
     "summary_table",
     "verdict_table",
 ]
 
 _IBS_NOTE = (
     "The published IBS is an artefact: for LogNorm, DeepSurv and DeepHit it was computed with F in place of S, for "
-    "CQRNN from the median only, and with the Kaplan-Meier curve of events in place of that of censoring. Ours is "
-    "Graf's, so the two are not comparable."
+    "CQRNN from the nearest of nine quantiles, and with the Kaplan-Meier curve of events in place of that of censoring."
 )
 _COUNT_COLUMNS = ("better", "worse", "same")
 _EXCHANGED = {"cal_s": "cal_f", "cal_f": "cal_s"}
 _BY_SUMMARY = tuple(metric for metric in PAPER_METRICS if metric in POINT_METRICS)
-
-
-def published_table(results: Results, *, view: View | None = None) -> BenchmarkTable:
-    """Each of the 945 published numbers beside ours."""
-    chosen = (view or View()).series(results)
-    rows: list[tuple[TableCell, ...]] = []
-    for (dataset, model, metric), printed in published_results().items():
-        ours = results.summary(chosen.get((dataset, model)), metric)
-        gap = ours.mean - printed.mean
-        rows.append(
-            (
-                dataset_title(dataset),
-                model_title(model),
-                metric_title(metric),
-                NumberCell(*printed),
-                NumberCell(ours.mean, ours.sd),
-                NumberCell(ours.runs, digits=0),
-                NumberCell(gap),
-                NumberCell(gap / printed.sd if printed.sd > 0 else np.nan, digits=1),
-            )
-        )
-    columns = ("Dataset", "Model", "Metric", "Published", "Ours", "Runs", "Difference", "Difference in published sds")
-    note = (
-        "Published numbers are over ten runs. Cal[S] and Cal[f] are compared as labelled in the paper's full table. "
-        f"{_IBS_NOTE}"
-    )
-    return BenchmarkTable("published", "Each published number beside ours", columns, tuple(rows), note, groups=2)
 
 
 def verdict_table(

@@ -6,7 +6,8 @@ from aldsurv.plots.benchmark.calibration_fit import (
     plot_calibration_fit,
 )
 from aldsurv.plots.benchmark.critical_difference import plot_critical_difference
-from aldsurv.plots.benchmark.metric_by_dataset import Spread, plot_differences, plot_metric
+from aldsurv.plots.benchmark.marked_squares import plot_squares
+from aldsurv.plots.benchmark.metric_by_dataset import Spread, plot_metric
 from aldsurv.plots.time_histogram import plot_time_histogram, time_histogram_figure
 
 __all__ = [
@@ -15,8 +16,8 @@ __all__ = [
     "calibration_fit_figure",
     "plot_calibration_fit",
     "plot_critical_difference",
-    "plot_differences",
     "plot_metric",
+    "plot_squares",
     "plot_time_histogram",
     "time_histogram_figure",
 ]

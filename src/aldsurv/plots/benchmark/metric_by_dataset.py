@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike
 
-from aldsurv.errors import ParameterError
 from aldsurv.plots.drawing.appearance import draw_grid, marker_look, new_axes
 from aldsurv.plots.drawing.time_grid import FloatArray
 
-__all__ = ["Spread", "plot_differences", "plot_metric"]
+__all__ = ["Spread", "plot_metric"]
 
 # Means and standard deviations, one of each per dataset; NaN where there is none.
 Spread = tuple[Sequence[float], Sequence[float]]
@@ -114,53 +112,6 @@ def _write_values_beyond(ax: Axes, places: FloatArray, means: FloatArray, ceilin
             ax.text(place, ceiling, text, color=colour, rotation=90, ha="right", va="top", fontsize="x-small")
 
 
-def plot_differences(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    differences: ArrayLike,
-    *,
-    limit: float = 5.0,
-    label: str = "difference in published standard deviations",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw a table of differences as colours with the numbers in them.
-
-    Parameters
-    ----------
-    rows, columns
-        Their names.
-    differences
-        Numbers (rows, columns); NaN is left grey.
-    limit
-        Beyond this and its negative, colours do not grow stronger.
-    label
-        What the numbers are.
-    ax
-        Where to draw; None: in a new figure.
-    """
-    values = np.asarray(differences, np.float64)
-    if values.shape != (len(rows), len(columns)):
-        named = f"{len(rows)} rows and {len(columns)} columns as named"
-        raise ParameterError(f"differences must have {named}, but has shape {values.shape}.", argument="differences")
-    if ax is None:
-        ax = new_axes(1.8 + 0.72 * len(columns), 1.5 + 0.27 * len(rows))
-    ax.set_facecolor("0.88")
-    shown = np.ma.masked_invalid(np.clip(values, -limit, limit))
-    image = ax.imshow(shown, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
-    for (i, j), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            colour = "white" if abs(value) > 0.65 * limit else "black"
-            ax.text(j, i, _short(float(value)), ha="center", va="center", fontsize="x-small", color=colour)
-    ax.set_xticks(range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor", fontsize="small")
-    ax.set_yticks(range(len(rows)), rows, fontsize="small")
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    bar = ax.figure.colorbar(image, ax=ax, extend="both", shrink=0.6, pad=0.02)
-    bar.set_label(label, fontsize="small")
-    bar.outline.set_visible(False)
-    return ax
-
-
 def _bars(ax: Axes, x: FloatArray, spread: Spread, look: Mapping[str, Any], log: bool, floor: float | None) -> None:
     """Markers with bars of one standard deviation that do not go below the floor."""
     means, sds = (np.asarray(values, np.float64) for values in spread)
@@ -191,10 +142,3 @@ def _name_models(ax: Axes, *, hollow: bool) -> None:
     if names:
         look = {"frameon": False, "fontsize": "small", "handletextpad": 0.4, "columnspacing": 1.4}
         ax.legend(handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(names), **look)
-
-
-def _short(value: float) -> str:
-    if np.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    text = f"{value:.1f}" if abs(value) < _SMALL else f"{value:.0f}" if abs(value) < 1e4 else f"{value:.0e}"
-    return text.replace("-", "−") if float(text) else text.removeprefix("-")

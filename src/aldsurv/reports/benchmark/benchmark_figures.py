@@ -9,18 +9,17 @@ from typing import TypeVar
 import numpy as np
 
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
-from aldsurv.benchmark.figure_data import Spread, difference_grid, figure_values, published_figure_values
+from aldsurv.benchmark.figure_data import Spread, figure_values, published_figure_values
 from aldsurv.benchmark.ranking import rank_models
 from aldsurv.benchmark.results import PAPER_METRICS, Results
 from aldsurv.benchmark.statistics import FloatArray, distance_from
-from aldsurv.benchmark.view import View, sorted_models
+from aldsurv.benchmark.view import View
 from aldsurv.datasets import load_split
 from aldsurv.errors import AldsurvError
 from aldsurv.plots import benchmark as plots
 from aldsurv.reports.page.page_figures import Picture, picture_of
 
 __all__ = [
-    "difference_pictures",
     "metric_pictures",
     "ranking_pictures",
     "time_histograms",
@@ -74,27 +73,6 @@ def ranking_pictures(results: Results, view: View, folder: Path) -> tuple[Pictur
         )
         alt = f"Mean ranks by {title}: " + ", ".join(f"{model} {rank:.2f}" for model, rank in ranks.items()) + "."
         pictures.append(picture_of(ax.figure, folder, f"ranks_{metric}", caption=caption, alt=alt))
-    return tuple(pictures)
-
-
-def difference_pictures(results: Results, view: View, folder: Path) -> tuple[Picture, ...]:
-    """Differences of each model's means from the published ones, where both are of the same data."""
-    if view.definition != "released":
-        results = results.where(definition="real")
-    pictures = []
-    for model in sorted_models(name for _, name in view.series(results)):
-        datasets, metrics, grid = difference_grid(results, model, view=view)
-        compared = ~np.isnan(grid)
-        if not compared.any():
-            continue
-        title = model_title(model)
-        ax = plots.plot_differences(
-            [dataset_title(name) for name in datasets], [metric_title(name) for name in metrics], grid
-        )
-        near = int((np.abs(grid[compared]) <= 2).sum())
-        caption = f"{title}: ours minus published, in published standard deviations."
-        alt = f"{near} of {int(compared.sum())} means of {title} lie within two published standard deviations."
-        pictures.append(picture_of(ax.figure, folder, f"differences_{model}", caption=caption, alt=alt))
     return tuple(pictures)
 
 

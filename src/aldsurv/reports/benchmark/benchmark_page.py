@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from aldsurv.benchmark import tables
+from aldsurv.benchmark.paper.published_evaluation import DEVIATIONS, SWITCHES
+from aldsurv.benchmark.paper.published_values import as_published, checked_switches
 from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.results import Results
 from aldsurv.benchmark.store import Store
 from aldsurv.benchmark.tables import BenchmarkTable
 from aldsurv.benchmark.view import View
+from aldsurv.checks import Choice, check
 from aldsurv.files.writing import write_text
 from aldsurv.reports.benchmark import benchmark_figures as figures
 from aldsurv.reports.benchmark import calibration_figures
 from aldsurv.reports.benchmark.all_results_table import results_table
 from aldsurv.reports.benchmark.benchmark_summary import failure_blocks, finding_tiles, plan_facts, wins_table
+from aldsurv.reports.benchmark.ledger_section import ledger_section
 from aldsurv.reports.benchmark.merged_tables import DATASET_COLUMNS, VERDICT_COLUMNS, write_merged_table
 from aldsurv.reports.benchmark.network_figures import network_pictures
 from aldsurv.reports.benchmark.paper_notes import NOTES
@@ -25,13 +30,22 @@ from aldsurv.reports.page.page import Block, Page, Section, Text, page_templates
 from aldsurv.reports.page.page_figures import Gallery, Picture
 from aldsurv.reports.page.page_tables import PageTable, csv_text
 
-__all__ = ["write_benchmark_report"]
+__all__ = ["EVALUATIONS", "write_benchmark_report"]
+
+Evaluation = Literal["definition", "published"]
+EVALUATIONS = ("definition", "published")
 
 # The dataset whose times are shown as histograms.
 _HISTOGRAM = "support"
 
 
-def write_benchmark_report(store: Store, folder: Path | str | None = None) -> Path:
+def write_benchmark_report(
+    store: Store,
+    folder: Path | str | None = None,
+    *,
+    evaluation: Evaluation = "definition",
+    without: Iterable[str] = (),
+) -> Path:
     """Write the page of a benchmark, finished or not, and its tables and figures; returns the path of the page.
 
     Parameters
@@ -41,10 +55,19 @@ def write_benchmark_report(store: Store, folder: Path | str | None = None) -> Pa
     folder
         Where to write ``index.html``, which needs no other file, ``tables`` (CSV, Markdown, LaTeX) and ``figures``
         (PNG, SVG); created if it does not exist. None for ``report`` beside the results.
+    evaluation
+        ``"definition"``: metrics by their definitions. ``"published"``: those of the paper's models and recipe as the
+        code released with the paper computes them, which is evidence and not a way to judge a model.
+    without
+        Deviations of the published evaluation to leave out: names of `aldsurv.benchmark.paper.published_evaluation`.
     """
+    check("evaluation", evaluation, Choice(EVALUATIONS))
+    left_out = checked_switches(without)
+    switches = tuple(name for name in SWITCHES if name not in left_out)
     page_templates()
     folder = store.folder / "report" if folder is None else Path(folder)
-    plan, results = store.plan, store.results()
+    plan, by_definition = store.plan, store.results()
+    results = by_definition if evaluation == "definition" else as_published(by_definition, switches)
     for inner in ("tables", "figures"):
         (folder / inner).mkdir(parents=True, exist_ok=True)
     view = _main_view(plan)
@@ -56,10 +79,15 @@ def write_benchmark_report(store: Store, folder: Path | str | None = None) -> Pa
         Section(
             "run",
             "What was run",
-            (plan_facts(plan, store.versions, done=len(done)), *failure_blocks(failed, missing)),
+            (
+                plan_facts(plan, store.versions, done=len(done)),
+                *_evaluation_note(evaluation, switches),
+                *failure_blocks(failed, missing),
+            ),
         ),
         Section("datasets", "Datasets", (_datasets(plan, view, folder),)),
         Section("glance", "At a glance", _glance(results, plan, view, table, folder)),
+        ledger_section(by_definition, switches, folder),
         Section("results", "All results", (table,)),
         *_table_sections(store, results, plan, view, folder),
         *_figure_sections(results, plan, view, folder / "figures"),
@@ -68,6 +96,17 @@ def write_benchmark_report(store: Store, folder: Path | str | None = None) -> Pa
     lead = f"{len(plan.datasets)} datasets, {len(plan.models)} models, {plan.seeds} runs each, nine metrics."
     page = Page("Benchmark of survival models", lead, tuple(section for section in sections if section.blocks))
     return write_text(folder / "index.html", render_page(page))
+
+
+def _evaluation_note(evaluation: Evaluation, switches: Sequence[str]) -> tuple[Block, ...]:
+    if evaluation == "definition":
+        return ()
+    titles = ", ".join(one.title for one in DEVIATIONS if one.name in switches) or "none"
+    text = (
+        "The nine metrics of the paper's models are computed as the code released with the paper does, which is wrong "
+        f"on purpose. Deviations from the definitions: {titles}. The ledger shows both ways."
+    )
+    return (Text(text, warning=True),)
 
 
 def _main_view(plan: Plan) -> View:
@@ -127,8 +166,6 @@ def _table_sections(store: Store, results: Results, plan: Plan, view: View, fold
         tables.definitions_table(results, recipe=view.recipe),
         tables.grouping_table(results, recipe=view.recipe),
     )
-    # As a file only: the page has these numbers in the table of all results.
-    write_table(tables.published_table(results, view=view), folder)
     return (
         Section("full", "Metrics side by side", written([tables.full_table(results, view=view)])),
         Section("verdicts", "Better, worse, same", tuple(verdicts)),
@@ -151,7 +188,6 @@ def _figure_sections(results: Results, plan: Plan, view: View, folder: Path) -> 
     histograms = figures.time_histograms(_HISTOGRAM, folder) if _HISTOGRAM in plan.datasets else ()
     return (
         Section("metrics", "The nine metrics", gallery(figures.metric_pictures(results, view, folder), wide=True)),
-        Section("differences", "Distance from the paper", gallery(figures.difference_pictures(results, view, folder))),
         Section("ranks", "Mean ranks", gallery(figures.ranking_pictures(results, view, folder))),
         Section("calibration", "Calibration fits", calibration),
         Section("times", "Times in SUPPORT", gallery(histograms, wide=True)),

@@ -14,6 +14,8 @@ __all__ = ["page_table", "write_table"]
 _WRITERS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
 # Shorter tables need no filters.
 _ROWS_TO_FILTER = 30
+# Characters of a cell that breaks into lines.
+_LONG_TEXT = 60
 
 
 def write_table(table: BenchmarkTable, folder: Path) -> PageTable:
@@ -46,7 +48,7 @@ def page_table(table: BenchmarkTable, *, files: tuple[str, ...] = ()) -> PageTab
 def _cell(cell: TableCell) -> PageCell:
     if isinstance(cell, NumberCell):
         return PageCell(format_cell(cell), cell.value, "best" if cell.best else "")
-    return PageCell(cell)
+    return PageCell(cell, tone="wraps" if len(cell) > _LONG_TEXT else "")
 
 
 def _key(title: str, taken: set[str]) -> str:
