@@ -7,6 +7,7 @@ import sys
 
 from bench.pages.listing import ROOT, changed, write
 from bench.pages.markers import MarkerError
+from bench.pages.results import ResultsError
 
 
 def main(arguments: list[str]) -> int:
@@ -15,7 +16,7 @@ def main(arguments: list[str]) -> int:
     check = parser.parse_args(arguments).check
     try:
         paths = list(changed()) if check else write()
-    except MarkerError as error:
+    except (MarkerError, ResultsError) as error:
         print(error, file=sys.stderr)
         return 1
     for path in paths:

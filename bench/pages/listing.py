@@ -30,7 +30,9 @@ class Page(NamedTuple):
         return dict(import_module(self.module).values())
 
 
-PAGES: list[Page] = []
+PAGES: list[Page] = [
+    Page("docs/ald.md", "bench.pages.ald"),
+]
 
 
 def changed(pages: Sequence[Page] = PAGES) -> dict[Path, str]:

@@ -19,6 +19,7 @@ from bench.pages.fingerprints import fingerprints
 __all__ = [
     "RESULTS",
     "Origin",
+    "ResultsError",
     "comment_lines",
     "origins",
     "outdated",
@@ -30,6 +31,10 @@ __all__ = [
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 _COMMENT = "# "
+
+
+class ResultsError(ValueError):
+    """A results file that is not there, or does not hold what it should."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +77,15 @@ def store_section(file: str, section: str, values: Any, origin: Origin) -> None:
 
 def read_section(file: str, section: str) -> Any:
     """The numbers of a section."""
-    return _sections(file)[section]["values"]
+    sections = _sections(file)
+    if section not in sections:
+        raise ResultsError(f"docs/results/{file} has no section {section!r}; there are {', '.join(sections)}.")
+    return sections[section]["values"]
 
 
 def read_rows(file: str) -> list[dict[str, str]]:
     """The rows of a CSV file by column."""
-    lines = (RESULTS / file).read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith(_COMMENT)))
+    return list(csv.DictReader(line for line in _text(file).splitlines() if not line.startswith(_COMMENT)))
 
 
 def comment_lines(origin: Origin) -> str:
@@ -96,13 +103,13 @@ def origins(file: str) -> dict[str, Origin]:
             name: Origin(*(section[field] for field in Origin.__dataclass_fields__))
             for name, section in _sections(file).items()
         }
-    lines = (RESULTS / file).read_text(encoding="utf-8").splitlines()
+    lines = _text(file).splitlines()
     entries = dict(
         line.removeprefix(_COMMENT).split(": ", 1) for line in lines if line.startswith(_COMMENT) and ": " in line
     )
     missing = [name for name in Origin.__dataclass_fields__ if name not in entries]
     if missing:
-        raise ValueError(f"docs/results/{file} does not say its {' and '.join(missing)} in comment lines at its top.")
+        raise ResultsError(f"docs/results/{file} does not say its {' and '.join(missing)} in comment lines at its top.")
     return {
         "": Origin(entries["command"], entries["date"], _pairs(entries["versions"]), _pairs(entries["fingerprints"]))
     }
@@ -123,7 +130,14 @@ def outdated(file: str) -> list[str]:
 
 
 def _sections(file: str) -> dict[str, Any]:
-    return dict(json.loads((RESULTS / file).read_text(encoding="utf-8")))
+    return dict(json.loads(_text(file)))
+
+
+def _text(file: str) -> str:
+    path = RESULTS / file
+    if not path.exists():
+        raise ResultsError(f"there is no results file docs/results/{file}.")
+    return path.read_text(encoding="utf-8")
 
 
 def _pairs(text: str) -> dict[str, str]:
