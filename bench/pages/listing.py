@@ -35,10 +35,10 @@ PAGES: list[Page] = [
 ]
 
 
-def changed(pages: Sequence[Page] = PAGES) -> dict[Path, str]:
-    """Of each page that differs from its results files the text that it should have."""
+def changed(pages: Sequence[Page] | None = None) -> dict[Path, str]:
+    """Of each page (None: all) that differs from its results files the text that it should have."""
     differing = {}
-    for page in pages:
+    for page in PAGES if pages is None else pages:
         text = page.path.read_text(encoding="utf-8")
         try:
             expected = filled(text, page.values())
@@ -49,7 +49,7 @@ def changed(pages: Sequence[Page] = PAGES) -> dict[Path, str]:
     return differing
 
 
-def write(pages: Sequence[Page] = PAGES) -> list[Path]:
+def write(pages: Sequence[Page] | None = None) -> list[Path]:
     """Write the pages that differ; which these were."""
     differing = changed(pages)
     for path, text in differing.items():

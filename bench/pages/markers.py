@@ -8,8 +8,8 @@ from collections.abc import Mapping
 __all__ = ["MarkerError", "filled", "marked_names", "without_marked"]
 
 # A comment on a line of its own: <!-- name --> or <!-- end name -->.
-_LINE = re.compile(r"^<!-- (?!= |/ )(?P<end>end )?(?P<name>[^\n]+?) -->[ \t]*$", re.MULTILINE)
-_INLINE = re.compile(r"<!-- = (?P<name>[^\n]+?) -->(?P<value>(?:(?!<!--)[^\n])*)<!-- / -->")
+_LINE = re.compile(r"^<!-- (?!= |/ )(?P<end>end )?(?P<name>(?:(?!-->)[^\n])+?) -->[ \t]*$", re.MULTILINE)
+_INLINE = re.compile(r"<!-- = (?P<name>(?:(?!-->)[^\n])+?) -->(?P<value>(?:(?!<!--)[^\n])*)<!-- / -->")
 _LOOSE = re.compile(r"<!-- (= [^\n]*?|/) ?-->")
 # Markdown takes a line that begins with a comment for the end of the paragraph.
 _FIRST = re.compile(r"^ {0,3}<!-- = (?P<name>[^\n]+?) -->", re.MULTILINE)
