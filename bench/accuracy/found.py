@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, final
@@ -17,6 +17,7 @@ from bench.accuracy.running import Lines
 __all__ = ["Found", "loss"]
 
 FloatArray = NDArray[np.float64]
+_TEXT = ("model", "dataset", "seed")
 
 
 def loss(metric: str, values: Any) -> FloatArray:
@@ -51,6 +52,16 @@ class Found:
                 continue
             self.failures.pop(key, None)
             self.cells.setdefault(key[:2], {})[line["seed"]] = line
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Mapping[str, str]]) -> Found:
+        """The same of the rows of docs/results/accuracy.csv; what a cell does not have is empty there."""
+        found = cls.__new__(cls)
+        found.cells, found.failures = {}, {}
+        for row in rows:
+            scores = {name: float(text) for name, text in row.items() if name not in _TEXT and text}
+            found.cells.setdefault((row["model"], row["dataset"]), {})[int(row["seed"])] = scores
+        return found
 
     def first(self, seeds: int) -> Found:
         """The same of the first seeds only: what is compared must be of the same splits."""

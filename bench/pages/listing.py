@@ -31,7 +31,10 @@ class Page(NamedTuple):
 
 
 PAGES: list[Page] = [
+    Page("README.md", "bench.pages.readme"),
+    Page("docs/accuracy.md", "bench.pages.accuracy"),
     Page("docs/ald.md", "bench.pages.ald"),
+    Page("docs/tutorial.md", "bench.pages.tutorial"),
 ]
 
 

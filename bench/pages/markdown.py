@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
-__all__ = ["in_words", "number", "table"]
+__all__ = ["Table", "in_words", "number", "parsed_table", "table"]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """A table whose first columns are set to the left and the others to the right."""
     lines = [head, ["---"] * left + ["--:"] * (len(head) - left), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+class Table(TypedDict):
+    """A table as results files hold it: texts, the first of each row its name."""
+
+    head: list[str]
+    rows: list[list[str]]
+
+
+def parsed_table(text: str) -> Table:
+    """The inverse of `table`."""
+    head, _, *rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines()]
+    return {"head": head, "rows": rows}
 
 
 def number(value: float, digits: int = 2) -> str:

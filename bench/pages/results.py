@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -31,6 +32,7 @@ __all__ = [
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 _COMMENT = "# "
+_SHORT_LIST = re.compile(r"\[\n[^\[\]{}]*\]")
 
 
 class ResultsError(ValueError):
@@ -70,6 +72,8 @@ def store_section(file: str, section: str, values: Any, origin: Origin) -> None:
     sections = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     sections[section] = {**asdict(origin), "values": values}
     text = json.dumps(dict(sorted(sections.items())), indent=1, ensure_ascii=False)
+    # A list of numbers or texts on one line, so that a table has a line per row.
+    text = _SHORT_LIST.sub(lambda match: re.sub(r"\n\s*", " ", match[0]).replace("[ ", "[").replace(" ]", "]"), text)
     part = path.with_suffix(".part")
     part.write_text(text + "\n", encoding="utf-8", newline="\n")
     part.replace(path)
@@ -93,7 +97,7 @@ def comment_lines(origin: Origin) -> str:
     lists = (("versions", origin.versions), ("fingerprints", origin.fingerprints))
     lines = [f"command: {origin.command}", f"date: {origin.date}"]
     lines += [f"{name}: {', '.join(' '.join(pair) for pair in entries.items())}" for name, entries in lists]
-    return "".join(f"{_COMMENT}{line}\n" for line in lines)
+    return "".join(f"{_COMMENT}{line.strip()}\n" for line in lines)
 
 
 def origins(file: str) -> dict[str, Origin]:
@@ -104,9 +108,8 @@ def origins(file: str) -> dict[str, Origin]:
             for name, section in _sections(file).items()
         }
     lines = _text(file).splitlines()
-    entries = dict(
-        line.removeprefix(_COMMENT).split(": ", 1) for line in lines if line.startswith(_COMMENT) and ": " in line
-    )
+    comments = [line.removeprefix(_COMMENT).partition(":") for line in lines if line.startswith(_COMMENT)]
+    entries = {name: text.strip() for name, _, text in comments}
     missing = [name for name in Origin.__dataclass_fields__ if name not in entries]
     if missing:
         raise ResultsError(f"docs/results/{file} does not say its {' and '.join(missing)} in comment lines at its top.")
