@@ -18,6 +18,7 @@ from aldsurv.benchmark.running import versions
 from bench.pages.fingerprints import fingerprints
 
 __all__ = [
+    "PERFORMANCE",
     "RESULTS",
     "Origin",
     "ResultsError",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
+PERFORMANCE = "performance.json"
 _COMMENT = "# "
 _SHORT_LIST = re.compile(r"\[\n[^\[\]{}]*\]")
 
