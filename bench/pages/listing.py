@@ -34,6 +34,7 @@ PAGES: list[Page] = [
     Page("README.md", "bench.pages.readme"),
     Page("docs/accuracy.md", "bench.pages.accuracy"),
     Page("docs/ald.md", "bench.pages.ald"),
+    Page("docs/performance.md", "bench.pages.performance"),
     Page("docs/tutorial.md", "bench.pages.tutorial"),
 ]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bench.accuracy.tables import short_table
-from bench.pages import accuracy
+from bench.pages import accuracy, performance
 
 __all__ = ["values"]
 
 
 def values() -> dict[str, str]:
     """By name."""
-    cells = accuracy.study_cells()
-    return {"compared": short_table(cells), "models compared": accuracy.values()["models compared"]}
+    texts = accuracy.values() | performance.values()
+    names = ("models compared", "seconds of the benchmark", "seconds of a default fit")
+    return {"compared": short_table(accuracy.study_cells()), **{name: texts[name] for name in names}}

@@ -23,6 +23,7 @@ __all__ = [
     "Origin",
     "ResultsError",
     "comment_lines",
+    "described_origins",
     "origins",
     "outdated",
     "read_rows",
@@ -118,6 +119,21 @@ def origins(file: str) -> dict[str, Origin]:
     return {
         "": Origin(entries["command"], entries["date"], _pairs(entries["versions"]), _pairs(entries["fingerprints"]))
     }
+
+
+def described_origins() -> str:
+    """A line for each section of each results file: date, place and command."""
+    lines = []
+    for path in sorted(RESULTS.iterdir()):
+        try:
+            sections = origins(path.name)
+        except ResultsError as error:
+            lines.append(f"no date     {error}")
+            continue
+        for section, origin in sections.items():
+            place = f"{path.name} {section}".strip()
+            lines.append(f"{origin.date}  {place}: {origin.command}")
+    return "\n".join(lines)
 
 
 def outdated(file: str) -> list[str]:
