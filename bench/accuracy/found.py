@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
+from statistics import fmean
 from typing import Any, final
 
 import numpy as np
@@ -84,11 +85,11 @@ class Found:
     def mean(self, model: str, dataset: str, metric: str) -> float:
         """Over the seeds."""
         values = list(self.values(model, dataset, metric).values())
-        return float(np.mean(values)) if values else float("nan")
+        return fmean(values) if values else float("nan")
 
     def over(self, model: str, datasets: Sequence[str], metric: str) -> float:
         """The mean over datasets of the mean over seeds."""
-        return float(np.mean([self.mean(model, dataset, metric) for dataset in datasets]))
+        return fmean(self.mean(model, dataset, metric) for dataset in datasets)
 
     def count(self, model: str, datasets: Sequence[str]) -> int:
         """How many cells there are."""

@@ -19,7 +19,7 @@ from bench.pages import results
 from bench.pages.markdown import Table, in_words, parsed_table, table
 from bench.pages.results import origins, read_rows, read_section
 
-__all__ = ["study_cells", "values"]
+__all__ = ["compared_models", "study_cells", "values"]
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 # Variants of the default among which the page calls it flat.
@@ -51,6 +51,11 @@ def values() -> dict[str, str]:
     return blocks | by_cell | beside | dates | _comparisons(cells, speed) | _of_steps(steps["steps, real"])
 
 
+def compared_models(cells: Found) -> list[str]:
+    """Those compared that have results on all real sets."""
+    return [model for model in cells.models(REAL) if model in COMPARED]
+
+
 def study_cells() -> Found:
     """The cells of the test stage."""
     file = results.RESULTS / CSV
@@ -74,7 +79,7 @@ def _comparisons(cells: Found, speed: dict[str, Any]) -> dict[str, str]:
     """Sentences about the default among the models compared."""
     missed = [bar for bar in bars(cells, speed) if bar.met is False]
     scores = {
-        metric: {model: cells.over(model, REAL, metric) for model in cells.models(REAL) if model in COMPARED}
+        metric: {model: cells.over(model, REAL, metric) for model in compared_models(cells)}
         for metric in ("ibs", "harrell_c")
     }
     ibs, c = scores["ibs"], scores["harrell_c"]
@@ -87,7 +92,7 @@ def _comparisons(cells: Found, speed: dict[str, Any]) -> dict[str, str]:
     by_set = {name: [cell.metric for cell in worse if cell.dataset == name] for name in REAL}
     return {
         "bars missed": str(len(missed)),
-        "models compared": str(len(ibs)),
+        "models compared": str(len(compared_models(cells))),
         "gap to the first in IBS and C": f"{_rounded_up(gap, 3):.3f}",
         "place by rank, kept out": _ORDINALS[place],
         "ahead by rank, kept out": in_words(order[:place]),
@@ -125,4 +130,4 @@ def _pieces(means: dict[str, dict[str, float]]) -> str:
 
 
 def _rounded_up(value: float, decimals: int) -> float:
-    return math.ceil(value * 10**decimals) / 10**decimals
+    return math.ceil(value * 10.0**decimals) / 10.0**decimals

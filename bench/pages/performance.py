@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bench.pages.markdown import in_words, number, table
@@ -195,7 +195,7 @@ def _imports(seconds: Mapping[str, float]) -> dict[str, str]:
     return {"imports": table(["command", "seconds"], rows)}
 
 
-_SECTIONS = {
+_SECTIONS: dict[str, Callable[[Any], dict[str, str]]] = {
     "epochs": _epochs,
     "closed_forms": _closed_forms,
     "peers": _peers,

@@ -10,6 +10,6 @@ __all__ = ["values"]
 
 def values() -> dict[str, str]:
     """By name."""
-    texts = accuracy.values() | performance.values()
-    names = ("models compared", "seconds of the benchmark", "seconds of a default fit")
-    return {"compared": short_table(accuracy.study_cells()), **{name: texts[name] for name in names}}
+    cells = accuracy.study_cells()
+    count = str(len(accuracy.compared_models(cells)))
+    return performance.values() | {"compared": short_table(cells), "models compared": count}

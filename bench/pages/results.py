@@ -70,10 +70,10 @@ def today(command: str, recipes: Iterable[str] = ()) -> Origin:
 
 
 def store_section(file: str, section: str, values: Any, origin: Origin) -> None:
-    """Put the numbers of one command into a JSON file; the other sections stay."""
+    """Put the numbers of one command, with six digits, into a JSON file; the other sections stay."""
     path = RESULTS / file
     sections = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    sections[section] = {**asdict(origin), "values": values}
+    sections[section] = {**asdict(origin), "values": _rounded(values)}
     text = json.dumps(dict(sorted(sections.items())), indent=1, ensure_ascii=False)
     # A list of numbers or texts on one line, so that a table has a line per row.
     text = _SHORT_LIST.sub(lambda match: re.sub(r"\n\s*", " ", match[0]).replace("[ ", "[").replace(" ]", "]"), text)
@@ -159,6 +159,14 @@ def _text(file: str) -> str:
     if not path.exists():
         raise ResultsError(f"there is no results file docs/results/{file}.")
     return path.read_text(encoding="utf-8")
+
+
+def _rounded(values: Any) -> Any:
+    if isinstance(values, Mapping):
+        return {name: _rounded(value) for name, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return [_rounded(value) for value in values]
+    return float(f"{values:.6g}") if isinstance(values, float) else values
 
 
 def _pairs(text: str) -> dict[str, str]:

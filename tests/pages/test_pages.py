@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.pages import __main__ as command
-from bench.pages import listing, results
+from bench.pages import listing, results, tutorial, tutorial_run
 from bench.pages.listing import PAGES, ROOT, Page, changed
 from bench.pages.markers import marked_names, without_marked
 
@@ -84,21 +84,51 @@ def copied(tmp_path, monkeypatch):
     [
         ("own_choices.json", r'"survival": 0\.\d', "docs/ald.md"),
         ("paper.csv", r"norm_heavy,released,row,ald,paper,cens_dcal,,0\.\d", "docs/ald.md"),
+        ("accuracy.csv", r"support,default,3,\d", "docs/accuracy.md"),
+        ("accuracy.csv", r"support,default,3,\d", "README.md"),
+        ("accuracy_study.json", r'"paper, 5 components", "0\.\d', "docs/accuracy.md"),
+        ("performance.json", r'"aldsurv --help": 0\.\d', "docs/performance.md"),
+        ("performance.json", r'"jobs": 2,\s+"clock": \d', "README.md"),
+        ("tutorial.json", r"Harrell's C +0\.\d", "docs/tutorial.md"),
     ],
 )
-def test_another_digit_in_a_results_file_is_seen(copied, capsys, file, digits, page):
-    assert command.main(["--check"]) == 0
-    assert capsys.readouterr().out == ""
-    text = (copied / file).read_text(encoding="utf-8")
+def test_another_digit_in_a_results_file_is_seen(copied, file, digits, page):
+    change_digit(copied / file, digits)
+    (one,) = (one for one in PAGES if one.file == page)
+    assert list(changed([one])) == [ROOT / page]
+
+
+def change_digit(file: Path, digits: str) -> None:
+    """The last digit of the first place that a pattern fits."""
+    text = file.read_text(encoding="utf-8")
     place = re.search(digits, text)
     assert place is not None
     digit = text[place.end() - 1]
-    text = f"{text[: place.end() - 1]}{(int(digit) + 1) % 10}{text[place.end() :]}"
-    (copied / file).write_text(text, encoding="utf-8")
-    before = (ROOT / page).read_text(encoding="utf-8")
+    file.write_text(f"{text[: place.end() - 1]}{(int(digit) + 1) % 10}{text[place.end() :]}", encoding="utf-8")
+
+
+def test_the_check_names_pages_that_differ_and_writes_nothing(copied, capsys, monkeypatch):
+    page = Page("docs/tutorial.md", "bench.pages.tutorial")
+    monkeypatch.setattr(listing, "PAGES", [page])
+    before = page.path.read_text(encoding="utf-8")
+    assert command.main(["--check"]) == 0
+    assert capsys.readouterr().out == ""
+    change_digit(copied / "tutorial.json", r"Harrell's C +0\.\d")
     assert command.main(["--check"]) == 1
-    assert f"{page} differs from its results: run python -m bench.pages" in capsys.readouterr().out
-    assert (ROOT / page).read_text(encoding="utf-8") == before
+    assert capsys.readouterr().out == "docs/tutorial.md differs from its results: run python -m bench.pages\n"
+    assert page.path.read_text(encoding="utf-8") == before
+
+
+def test_the_tutorial_shows_what_its_commands_print():
+    assert set(tutorial_run.commands()) == set(results.read_section(tutorial.FILE, tutorial.SECTION))
+    assert "people.csv" in tutorial_run.script()
+
+
+def test_origins_are_listed(capsys):
+    assert command.main(["--origins"]) == 0
+    printed = capsys.readouterr().out
+    assert "tutorial.json output: python -m bench.pages.tutorial_run" in printed
+    assert all(path.name in printed for path in results.RESULTS.iterdir())
 
 
 def test_pages_are_written_and_named(tmp_path, monkeypatch, capsys):
