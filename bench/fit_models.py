@@ -24,8 +24,8 @@ Action = Callable[[], object]
 def our_fit(name: str, table: Table, **settings: Any) -> Action:
     kind = MODELS.load(name)
     known = kind.parameter_defaults()
-    fixed = {"max_epochs": EPOCHS, "patience": 0, "batch_size": BATCH, "random_state": 0, **settings}
-    chosen = {setting: value for setting, value in fixed.items() if setting in known}
+    fixed = {"max_epochs": EPOCHS, "patience": 0, "batch_size": BATCH} if "batch_size" in known else {}
+    chosen = {setting: value for setting, value in {**fixed, "random_state": 0, **settings}.items() if setting in known}
     return lambda: kind(**chosen).fit(table.x, (table.time, table.event))
 
 

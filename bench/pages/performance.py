@@ -112,7 +112,7 @@ def _predict(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {
         "predict": table(head, rows, left=2),
         "quantiles over curves": f"{per_row(members, 'quantiles') / per_row(members, 'survival'):.1f}",
-        "Cox over lifelines": f"{per_row('Cox', 'survival') / per_row('lifelines Cox', 'survival'):.0f}",
+        "Cox over lifelines": f"{per_row('Cox', 'survival') / per_row('lifelines Cox', 'survival'):.1f}",
     }
 
 
@@ -170,7 +170,7 @@ def _distributions(values: Mapping[str, Any]) -> dict[str, str]:
         "MB all at once": f"{memory['all at once']:.0f}",
         "MB in blocks": f"{memory['blocks of 10,000']:.0f}",
         "families": in_words([*families, f"`Mixture` of five {mixed:.1f}"]),
-        "mixture": in_words([f"{name.partition(' by ')[0]} {spent:.0f}" for name, spent in mixture.items()]),
+        "mixture": in_words([f"{name} {spent:.0f}" for name, spent in mixture.items()]),
     }
 
 

@@ -88,7 +88,7 @@ def copied(tmp_path, monkeypatch):
         ("accuracy.csv", r"support,default,3,\d", "README.md"),
         ("accuracy_study.json", r'"paper, 5 components", "0\.\d', "docs/accuracy.md"),
         ("performance.json", r'"aldsurv --help": 0\.\d', "docs/performance.md"),
-        ("performance.json", r'"jobs": 2,\s+"clock": \d', "README.md"),
+        ("performance.json", r'"jobs": 2,\s+"clock": \d+,\s+"processor": \d', "README.md"),
         ("tutorial.json", r"Harrell's C +0\.\d", "docs/tutorial.md"),
     ],
 )
