@@ -13,7 +13,7 @@ CONSTRAINTS ?= constraints.txt
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
 DEMO ?= demo
 # Where `make results` runs the benchmark of the paper, and what is in docs/results/paper.csv.
-RESULTS ?= .results
+RESULTS := .results
 PAPER_PLAN := --models ald,cqrnn,lognormal,deepsurv,deephit,cox,weibull_aft --definition released,printed
 
 .PHONY: help setup demo browser test suite portable newest coverage lint style types bench results docs wheel clean

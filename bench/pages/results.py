@@ -9,7 +9,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -107,13 +107,13 @@ def origins(file: str) -> dict[str, Origin]:
     """The origin of each section of a JSON file; of a CSV file, which has one, under an empty name."""
     if file.endswith(".json"):
         return {
-            name: Origin(*(section[field] for field in Origin.__dataclass_fields__))
+            name: Origin(**{field.name: section[field.name] for field in fields(Origin)})
             for name, section in _sections(file).items()
         }
     lines = _text(file).splitlines()
     comments = [line.removeprefix(_COMMENT).partition(":") for line in lines if line.startswith(_COMMENT)]
     entries = {name: text.strip() for name, _, text in comments}
-    missing = [name for name in Origin.__dataclass_fields__ if name not in entries]
+    missing = [field.name for field in fields(Origin) if field.name not in entries]
     if missing:
         raise ResultsError(f"docs/results/{file} does not say its {' and '.join(missing)} in comment lines at its top.")
     return {
