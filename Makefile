@@ -12,8 +12,11 @@ WHEEL_BIN := $(WHEEL_VENV)/$(COMMANDS)
 CONSTRAINTS ?= constraints.txt
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
 DEMO ?= demo
+# Where `make results` runs the benchmark of the paper, and what is in docs/results/paper.csv.
+RESULTS := .results
+PAPER_PLAN := --models ald,cqrnn,lognormal,deepsurv,deephit,cox,weibull_aft --definition released,printed
 
-.PHONY: help setup demo browser test suite portable newest coverage lint style types bench docs wheel clean
+.PHONY: help setup demo browser test suite portable newest coverage lint style types bench results docs wheel clean
 
 help:
 	@echo "make demo      set up, predict for people held out, compare models: tables, pictures and a page in $(DEMO)/"
@@ -24,6 +27,7 @@ help:
 	@echo "make coverage  the tests with branch coverage, which takes them nearly twice as long"
 	@echo "make lint      ruff and mypy only; make style is ruff alone, make types mypy"
 	@echo "make bench     speed and memory, side by side with peers"
+	@echo "make results   what takes minutes of docs/results once more, then the pages; names what takes longer"
 	@echo "make docs      build the documentation into site/"
 	@echo "make wheel     build the distributions into dist/, install the wheel in an empty venv and try it"
 	@echo "make clean     remove everything that was built"
@@ -73,6 +77,17 @@ bench: $(READY)
 	$(BIN)/python $(PIP_INSTALL) --editable ".[bench]"
 	$(BIN)/python -m bench
 
+# The folder of the benchmark is new each time: one with other recipes would not be run again.
+results: $(READY)
+	rm -rf $(RESULTS)
+	$(BIN)/aldsurv benchmark run $(PAPER_PLAN) --out $(RESULTS)
+	$(BIN)/python -m bench.export_results $(RESULTS) docs/results/paper.csv
+	$(BIN)/python -m bench.own_choices bands
+	$(BIN)/python -m bench.own_choices time_scales
+	$(BIN)/python -m bench.pages.tutorial_run
+	$(BIN)/python -m bench.pages
+	$(BIN)/python -m bench.pages --origins
+
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
@@ -88,5 +103,5 @@ wheel:
 	$(WHEEL_BIN)/python -c "import aldsurv; print(aldsurv.__version__, aldsurv.ALDSurvival())"
 
 clean:
-	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) $(RESULTS) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-ALL = ["distributions", "kaplan_meier", "imports", "fit", "tables", "metrics", "predict"]
+ALL = ["distributions", "kaplan_meier", "imports", "fit", "tables", "metrics", "predict", "whole_benchmark"]
 
 
 def main(names: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 ``python -m bench.closed_forms`` fits each model as it is, with the network differentiated by torch, with the loss
 differentiated by torch, and with both; by turns in one process and on one thread. It prints seconds of the processor
-and ratios to them; ``--write`` puts the table into docs/performance.md. What pays less than 1.5 should go.
+and ratios to them, and stores them in docs/results/performance.json. What pays less than 1.5 should go.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -25,10 +24,18 @@ from aldsurv import models
 from aldsurv.losses import cox_loss, deephit_loss, quantile_objective
 from aldsurv.losses.likelihood import ald_slopes, family_likelihood, mixture_likelihood, mixture_slopes
 from aldsurv.training import member_network
+from bench.pages.results import PERFORMANCE, store_section, today
 
 ROWS, COLUMNS, ROUNDS = 1000, 10, 5
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
-BEGIN, END = "<!-- closed forms -->", "<!-- end closed forms -->"
+SECTION = "closed_forms"
+# Names of the models in the registry.
+REGISTERED = {
+    "ALDSurvival": "ald",
+    "LogNormalSurvival": "lognormal",
+    "CQRNN": "cqrnn",
+    "DeepSurv": "deepsurv",
+    "DeepHit": "deephit",
+}
 
 
 def _ald(raw: Tensor, time: Tensor, event: Tensor, since: Tensor | None = None, *, exp_theta: bool) -> Tensor:
@@ -160,43 +167,34 @@ def seconds(case: Case, recipe: str, x: Any, y: Any, rounds: int) -> tuple[dict[
     return spent, apart
 
 
-def table(rounds: int) -> str:
+def measured(rounds: int) -> list[dict[str, Any]]:
     """Medians of the seconds, and of their ratios to the way it is, round by round."""
     x, y = rows()
-    lines = [
-        "| model | slopes | seconds | network by torch | loss by torch | both by torch | largest difference |",
-        "| --- | --- | --: | --: | --: | --: | --: |",
-    ]
+    lines = []
     for (name, recipe), case in CASES.items():
         spent, apart = seconds(case, recipe, x, y, rounds)
         base = np.array(spent["as it is"])
-        ratios = [float(np.median(np.array(spent[way]) / base)) for way in WAYS if way != "as it is"]
-        cells = " | ".join(f"{ratio:.2f}" for ratio in ratios)
-        lines.append(f"| {name}, {recipe} | `{case.slopes}` | {np.median(base):.2f} | {cells} | {apart:.0e} |")
+        ratios = {way: round(float(np.median(np.array(spent[way]) / base)), 3) for way in WAYS if way != "as it is"}
+        used = round(float(np.median(base)), 3)
+        lines.append(
+            {"model": name, "recipe": recipe, "slopes": case.slopes, "seconds": used, **ratios, "apart": apart}
+        )
         print(lines[-1], flush=True)
-    return "\n".join(lines)
+    return lines
 
 
-def write(text: str) -> None:
-    """Put the table between its markers."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
-
-
-def run(rounds: int = ROUNDS) -> str:
-    """Measure on one thread, without warnings of models that have learned little."""
+def run(rounds: int = ROUNDS) -> None:
+    """Measure on one thread, without warnings of models that have learned little, and store it."""
     torch.set_num_threads(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return table(rounds)
+        lines = measured(rounds)
+    command = f"python -m bench.closed_forms --rounds {rounds}"
+    origin = today(command, [f"{REGISTERED[name]}/{recipe}" for name, recipe in CASES])
+    store_section(PERFORMANCE, SECTION, {"rounds": rounds, "fits": lines}, origin)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
-    options = parser.parse_args()
-    found = run(options.rounds)
-    if options.write:
-        write(found)
+    run(parser.parse_args().rounds)

@@ -1,4 +1,8 @@
-"""Training: time beside a plain PyTorch loop, time and likelihood beside peers, memory on a million rows."""
+"""Training: time beside a plain PyTorch loop, time and likelihood beside peers, memory on a million rows.
+
+``python -m bench fit`` runs all, ``python -m bench.fit epochs peers models censoring memory`` those named. Seconds are
+those of the processor on one thread: what else runs on the machine counts little.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -19,6 +23,7 @@ from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import LogNormal, ProportionalHazards, Step
 from aldsurv.models import ALDSurvival
 from bench.fit_models import models
+from bench.pages.results import PERFORMANCE, store_section, today
 from bench.paper_data import Table, available, split
 
 EPOCHS, BATCH, REPEATS = 30, 128, 5
@@ -85,11 +90,10 @@ def our_fit(table: Table, members: int, recipe: str = "paper") -> None:
 
 
 def epochs() -> None:
-    print(
-        f"milliseconds an epoch, batch {BATCH}, one thread, best of {REPEATS} taken in turn; whole fits, all included"
-    )
+    print(f"milliseconds of the processor per epoch, batch {BATCH}, best of {REPEATS} taken in turn; whole fits")
     print(f"{'rows':>6} {'columns':>8} {'plain loop':>11} {'1 member':>9} {'ratio':>6}", end=" ")
     print(f"{f'{MEMBERS} members':>11} {'a member':>9} {'ratio':>6}")
+    lines: list[dict[str, float]] = []
     for name in ("exponential", "norm_med", "lognorm_med"):
         table, _ = split(name, 0)
         n = len(table.time)
@@ -101,15 +105,17 @@ def epochs() -> None:
         best = dict.fromkeys(actions, math.inf)
         for _ in range(REPEATS):
             for key, action in actions.items():
-                start = time.perf_counter()
+                start = time.process_time()
                 action()
-                best[key] = min(best[key], (time.perf_counter() - start) / EPOCHS * 1000)
+                best[key] = min(best[key], (time.process_time() - start) / EPOCHS * 1000)
         each = best["ten"] / MEMBERS
+        lines.append({"rows": n, "columns": table.x.shape[1], **{key: round(value, 3) for key, value in best.items()}})
         ratios = best["plain"] / best["one"], best["plain"] / each
         print(
             f"{n:>6} {table.x.shape[1]:>8} {best['plain']:>11.2f} {best['one']:>9.2f} {ratios[0]:>6.1f}"
             f" {best['ten']:>11.2f} {each:>9.2f} {ratios[1]:>6.1f}"
         )
+    store_section(PERFORMANCE, "epochs", lines, today("python -m bench.fit epochs", ["ald/paper"]))
 
 
 def pycox_cox(train: Table, test: Table) -> Step:
@@ -163,24 +169,25 @@ def ours(recipe: str) -> Callable[[Table, Table], object]:
 
 
 def peers() -> None:
-    print("\nseconds to fit and predict at default settings, one thread, and what it gives on held-out rows")
+    print("\nseconds of the processor to fit and predict at default settings, and what it gives on held-out rows")
     print("(a step function gives an event after the last training event no density: log-likelihood -inf)")
     print(f"{'dataset':>14} {'model':>22} {'seconds':>8} {'log-likelihood':>15} {'IBS':>6} {'C':>6}")
     models: dict[str, Callable[[Table, Table], object]] = {
         "ALDSurvival()": ours("default"),
-        "ALDSurvival('paper')": ours("paper"),
+        'ALDSurvival("paper")': ours("paper"),
         "pycox CoxPH": pycox_cox,
         "XGBoost survival:aft": xgboost_aft,
     }
     names = ["lognorm_light", "norm_med"] + (["metabric", "gbsg", "support"] if available() else ["gbsg"])
+    lines: list[dict[str, object]] = []
     for name in names:
         train, test = split(name, 0)
         train, test = (table.rows(np.flatnonzero(table.time > 0)) for table in (train, test))
         data = SurvivalData.right(test.time, test.event)
         for title, model in models.items():
-            start = time.perf_counter()
+            start = time.process_time()
             predicted = model(train, test)
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             # A step function has no density: its linear interpolation has, up to the last event.
             smooth = predicted.smoothed() if isinstance(predicted, (ProportionalHazards, Step)) else predicted
             likelihood = metrics.log_likelihood(smooth, data)
@@ -189,6 +196,11 @@ def peers() -> None:
                 predicted, data, train=(train.time, train.event), ties="scikit-survival"
             )
             print(f"{name:>14} {title:>22} {seconds:>8.2f} {likelihood:>15.3f} {ibs:>6.3f} {c:>6.3f}")
+            scores = {"seconds": seconds, "log-likelihood": likelihood, "IBS": ibs, "C": c}
+            # JSON has no infinite numbers.
+            rounded = {key: round(value, 4) if math.isfinite(value) else str(value) for key, value in scores.items()}
+            lines.append({"dataset": name, "model": title, **rounded})
+    store_section(PERFORMANCE, "peers", lines, today("python -m bench.fit peers", ["ald/default", "ald/paper"]))
 
 
 def censoring() -> None:
@@ -237,6 +249,7 @@ def memory() -> None:
     )
     print(f"\nmemory of a fit on {BIG_ROWS} rows x {BIG_COLUMNS} columns, MB (2 epochs)")
     print(f"{'recipe':>9} {'members':>8} {'the data':>9} {'with data, before':>18} {'peak':>7} {'fit / data':>11}")
+    lines = []
     for recipe, members in (("paper", 1), ("default", 1), ("default", 5)):
         done = subprocess.run(
             [sys.executable, "-c", code, recipe, str(members)],
@@ -247,22 +260,31 @@ def memory() -> None:
         )
         before, peak, data = map(float, done.stdout.split())
         print(f"{recipe:>9} {members:>8} {data:>9.0f} {before:>18.0f} {peak:>7.0f} {(peak - before) / data:>11.2f}")
+        lines.append({"recipe": recipe, "members": members, "data MB": round(data), "MB": round(peak - before)})
+    values = {"rows": BIG_ROWS, "columns": BIG_COLUMNS, "fits": lines}
+    store_section(PERFORMANCE, "memory", values, today("python -m bench.fit memory", ["ald/default", "ald/paper"]))
 
 
-def run() -> None:
+PARTS: dict[str, Callable[[], None]] = {
+    "epochs": epochs,
+    "peers": peers,
+    "models": models,
+    "censoring": censoring,
+    "memory": memory,
+}
+
+
+def run(parts: Sequence[str] = tuple(PARTS)) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            epochs()
-            peers()
-            models()
-            censoring()
-        memory()
+            for part in parts:
+                PARTS[part]()
     finally:
         torch.set_num_threads(threads)
 
 
 if __name__ == "__main__":
-    run()
+    run(sys.argv[1:] or tuple(PARTS))

@@ -1,13 +1,12 @@
 """Every model of the registry: seconds of a fit, beside pycox's network of the same kind for as many epochs.
 
-``python -m bench.fit_models``; METABRIC needs ALDSURV_DATA, without it GBSG stands in.
+``python -m bench.fit models``; METABRIC needs ALDSURV_DATA, without it GBSG stands in.
 """
 
 from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import torch
 
 from aldsurv.registry import MODELS
+from bench.pages.results import PERFORMANCE, store_section, today
 from bench.paper_data import Table, available, split
 
 EPOCHS, BATCH, REPEATS = 30, 128, 3
@@ -24,8 +24,8 @@ Action = Callable[[], object]
 def our_fit(name: str, table: Table, **settings: Any) -> Action:
     kind = MODELS.load(name)
     known = kind.parameter_defaults()
-    fixed = {"max_epochs": EPOCHS, "patience": 0, "batch_size": BATCH, "random_state": 0, **settings}
-    chosen = {setting: value for setting, value in fixed.items() if setting in known}
+    fixed = {"max_epochs": EPOCHS, "patience": 0, "batch_size": BATCH} if "batch_size" in known else {}
+    chosen = {setting: value for setting, value in {**fixed, "random_state": 0, **settings}.items() if setting in known}
     return lambda: kind(**chosen).fit(table.x, (table.time, table.event))
 
 
@@ -58,8 +58,9 @@ def models() -> None:
     name = "metabric" if available() else "gbsg"
     table, _ = split(name, 0)
     table = table.rows(np.flatnonzero(table.time > 0))
-    print(f"\nseconds of a fit on {name}, networks for {EPOCHS} epochs, batch {BATCH}, one thread, best of {REPEATS}")
+    print(f"\nprocessor seconds of a fit on {name}, networks for {EPOCHS} epochs, batch {BATCH}, best of {REPEATS}")
     print(f"{'model':>14} {'paper':>8} {'default':>8} {'pycox':>8} {'paper / pycox':>14}")
+    seconds: dict[str, dict[str, float]] = {}
     for model in MODELS:
         actions: dict[str, Action] = {"default": our_fit(model, table)}
         if "recipe" in MODELS.load(model).parameter_defaults():
@@ -69,16 +70,13 @@ def models() -> None:
         best = dict.fromkeys(actions, math.inf)
         for _ in range(REPEATS):
             for key, action in actions.items():
-                start = time.perf_counter()
+                start = time.process_time()
                 action()
-                best[key] = min(best[key], time.perf_counter() - start)
+                best[key] = min(best[key], time.process_time() - start)
+        seconds[model] = {key: round(value, 3) for key, value in best.items()}
         cells = [f"{best[key]:>8.2f}" if key in best else f"{'-':>8}" for key in ("paper", "default", "pycox")]
         ratio = f"{best['paper'] / best['pycox']:>14.2f}" if "pycox" in best else f"{'-':>14}"
         print(f"{model:>14} {' '.join(cells)} {ratio}")
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        models()
+    recipes = [f"{model}/{recipe}" for model, best in seconds.items() for recipe in best if recipe != "pycox"]
+    values = {"dataset": name, "epochs": EPOCHS, "batch": BATCH, "seconds": seconds}
+    store_section(PERFORMANCE, "models", values, today("python -m bench.fit models", recipes))

@@ -5,7 +5,6 @@ Seconds are those of the processor, in one thread with ``OMP_NUM_THREADS=1``: wh
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -16,9 +15,12 @@ from sksurv.metrics import concordance_index_censored, concordance_index_ipcw, i
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import AsymmetricLaplace
+from bench.pages.results import PERFORMANCE, RESULTS, store_section, today
 
 ROWS = (1_000, 10_000, 100_000, 1_000_000)
 REPEATS = 5
+FEW_ROWS, DRAWS = (300, 1_000, 3_000), 200
+PICTURE = RESULTS.parent / "images" / "metrics_growth.png"
 # What scikit-survival does in reasonable time and memory: its concordances compare all pairs.
 THEIR_LARGEST = {"Harrell's C": 10_000, "Uno's C": 10_000, "IBS": 100_000}
 OUR_LARGEST = {"IBS": 100_000}
@@ -76,6 +78,32 @@ def measured() -> dict[tuple[str, str], dict[int, float]]:
     return found
 
 
+def bootstraps() -> dict[str, dict[int, float]]:
+    """Milliseconds of the processor for 200 draws, best of all repeats."""
+    milliseconds: dict[str, dict[int, float]] = {}
+    for n in FEW_ROWS:
+        rng = np.random.default_rng(n)
+        event_time, censoring = rng.exponential(1000, n), rng.uniform(0, 3000, n)
+        data = SurvivalData.right(np.minimum(event_time, censoring), event_time <= censoring)
+        estimate = event_time * rng.lognormal(0, 1, n)
+        predicted = AsymmetricLaplace(estimate, estimate / 2, 0.8)
+        actions: dict[str, Callable[[], object]] = {
+            'bootstrap("harrell_c")': lambda predicted=predicted, data=data: metrics.bootstrap(
+                "harrell_c", predicted, data, samples=DRAWS, random_state=0
+            ),
+            "evaluate(..., bootstrap=200)": lambda predicted=predicted, data=data: metrics.evaluate(
+                predicted, data, train=data, bootstrap=DRAWS
+            ),
+        }
+        for name, action in actions.items():
+            for _ in range(REPEATS):
+                start = time.process_time()
+                action()
+                best = milliseconds.setdefault(name, {})
+                best[n] = min(best.get(n, np.inf), 1000 * (time.process_time() - start))
+    return milliseconds
+
+
 def picture(found: dict[tuple[str, str], dict[int, float]], path: Path) -> None:
     from matplotlib.figure import Figure
 
@@ -96,19 +124,27 @@ def picture(found: dict[tuple[str, str], dict[int, float]], path: Path) -> None:
     save_figure(figure, path)
 
 
-def run(path: Path | None = None) -> None:
+def run() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = measured()
+        draws = bootstraps()
     print(f"processor seconds, best of {REPEATS}; in brackets the ratio to numpy.argsort of as many times")
     print(f"{'metric':>14} {'library':>16}" + "".join(f"{n:>20,}" for n in ROWS))
     yardstick = found["numpy.argsort", "aldsurv"]
     for (metric, side), seconds in found.items():
         cells = [f"{seconds[n]:.3g} ({seconds[n] / yardstick[n]:.1f})" if n in seconds else "-" for n in ROWS]
         print(f"{metric:>14} {side:>16}" + "".join(f"{cell:>20}" for cell in cells))
-    if path is not None:
-        picture(found, path)
+    print(f"milliseconds of the processor for {DRAWS} draws")
+    for name, milliseconds in draws.items():
+        print(f"{name:>31}" + "".join(f"{milliseconds[n]:>20.0f}" for n in FEW_ROWS))
+    picture(found, PICTURE)
+    by_metric: dict[str, dict[str, dict[int, float]]] = {}
+    for (metric, side), seconds in found.items():
+        by_metric.setdefault(metric, {})[side] = seconds
+    values = {"seconds": by_metric, "milliseconds of draws": draws}
+    store_section(PERFORMANCE, "metrics", values, today("python -m bench metrics"))
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    run()

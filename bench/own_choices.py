@@ -1,6 +1,7 @@
 """What an ensemble says of itself, on data whose truth is known: limits between members, and what "auto" chooses.
 
-``python -m bench.own_choices bands | supports | points | criteria``. Test rows; the fits take some minutes.
+``python -m bench.own_choices bands | supports | points | criteria | time_scales``. Test rows; the fits take some
+minutes. What docs/ald.md shows, bands and time_scales, is stored in docs/results/own_choices.json.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from aldsurv.distributions import Exponential, LogNormal
 from aldsurv.models import fit_together
 from aldsurv.models.base import POINTS, summarised
 from aldsurv.models.neural.fitting.point_choice import HeldRows, chosen_points
+from bench.pages.results import store_section, today
 from bench.paper_data import SYNTHETIC
 
-SEEDS = {"bands": range(5), "supports": range(3), "points": range(3)}
+RESULTS_FILE = "own_choices.json"
+SEEDS = {"bands": range(5), "supports": range(3), "points": range(3), "time_scales": range(10)}
 DATASETS = SYNTHETIC
 # Of those that the study of accuracy decides on, some of each kind; all three supports take their time.
 COMPARED = ("norm_linear", "norm_nonlinear", "exponential", "lognorm", "norm_med", "lognorm_med", "metabric", "gbsg")
@@ -40,17 +43,40 @@ def bands() -> None:
     print(f"| {100 * LEVEL:g} % limits | rows | survival | median |")
     print("| --- | --: | --: | --: |")
     levels = np.linspace(0.1, 0.9, 9)
+    shares: dict[str, dict[str, float]] = {}
     for name in DATASETS:
-        held = []
+        inside = []
         models = fitted(name, SEEDS["bands"])
         for model, _, test in models:
             x, truth = test.x[:ROWS], test.truth[:ROWS]
             lower, upper = model.predict_survival_band(x, truth.quantile(levels), level=LEVEL)
             times, median = model.predict_time_band(x, point="median", level=LEVEL), truth.median()
-            inside = (lower <= 1 - levels) & (1 - levels <= upper), (times.lower <= median) & (median <= times.upper)
-            held.append([own.mean() for own in inside])
-        shares = " | ".join(f"{share:.2f}" for share in np.mean(held, axis=0))
-        print(f"| {name} | {len(models[0][1].y)} | {shares} |", flush=True)
+            survival = (lower <= 1 - levels) & (1 - levels <= upper)
+            inside.append([survival.mean(), ((times.lower <= median) & (median <= times.upper)).mean()])
+        survival, median = (float(share) for share in np.mean(inside, axis=0))
+        shares[name] = {"rows": len(models[0][1].y), "survival": round(survival, 4), "median": round(median, 4)}
+        print(f"| {name} | {shares[name]['rows']} | {survival:.2f} | {median:.2f} |", flush=True)
+    store_section(RESULTS_FILE, "bands", shares, today("python -m bench.own_choices bands", ["ald/default"]))
+
+
+def time_scales() -> None:
+    """CensDcal of the paper's recipe with times in standard deviations in place of medians inside the network."""
+    scores: dict[str, dict[str, float]] = {}
+    for name in ("norm_linear", "norm_nonlinear"):
+        pairs = [datasets.load_split(name, seed=seed, definition="released") for seed in SEEDS["time_scales"]]
+        for scale in ("median", "std"):
+            models = [
+                ALDSurvival("paper", time_scale=scale, random_state=seed, progress=False)
+                for seed in SEEDS["time_scales"]
+            ]
+            fit_together(models, [(train.x, train.y) for train, _ in pairs])
+            values = [
+                metrics.censored_d_calibration(model.predict_distribution(test.x), test.y)
+                for model, (_, test) in zip(models, pairs, strict=True)
+            ]
+            scores.setdefault(name, {})[scale] = round(float(np.mean(values)), 4)
+        print(name, scores[name], flush=True)
+    store_section(RESULTS_FILE, "time_scales", scores, today("python -m bench.own_choices time_scales", ["ald/paper"]))
 
 
 def supports() -> None:
@@ -133,4 +159,11 @@ def _drawn(family: str, share: float, seed: int) -> tuple[Any, Any, SurvivalData
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    {"bands": bands, "supports": supports, "points": points, "criteria": criteria}[sys.argv[1]]()
+    studies = {
+        "bands": bands,
+        "supports": supports,
+        "points": points,
+        "criteria": criteria,
+        "time_scales": time_scales,
+    }
+    studies[sys.argv[1]]()

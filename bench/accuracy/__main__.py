@@ -1,8 +1,8 @@
 """The study on the command line.
 
-``python -m bench.accuracy validation|test FOLDER`` runs what is left of a stage, ``report FOLDER`` writes the tables,
-``speed FOLDER`` compares seconds in one run, and ``chance FOLDER`` tells what perfect predictions would score. The real
-datasets must be in the data folder: ``aldsurv datasets fetch --all``.
+``python -m bench.accuracy validation|test FOLDER`` runs what is left of a stage, ``speed FOLDER`` compares seconds in
+one run, ``chance FOLDER`` computes what perfect predictions would score, and ``report FOLDER`` prints all tables and
+writes docs/results and the pages. The real datasets must be in the data folder: ``aldsurv datasets fetch --all``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from bench.accuracy.cells import Cell
 from bench.accuracy.chance import chance
 from bench.accuracy.data import DATASETS, DECISION, DISTINCT, SEEDS, STAGES
 from bench.accuracy.models import ALL, COMPARED, STEPS
-from bench.accuracy.report import CSV, PAGE, PICTURE, README, report
+from bench.accuracy.report import PICTURE, report
 from bench.accuracy.running import run
 from bench.accuracy.speed import speed
+from bench.pages import listing
 from bench.paper_data import available
 
 
@@ -33,7 +34,8 @@ def main(arguments: list[str]) -> int:
         print("the real datasets are not in the data folder: aldsurv datasets fetch --all", file=sys.stderr)
         return 2
     if given.command == "report":
-        print(report(given.folder, csv=given.csv, page=given.page, readme=given.readme, picture=given.picture))
+        print(report(given.folder, store=True, picture=PICTURE))
+        listing.write()
         return 0
     if given.command == "speed":
         print(speed(given.folder, given.dataset, given.repetitions))
@@ -68,12 +70,8 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--datasets", help="names separated by semicolons; all that the stage may see by default")
         one.add_argument("--seeds", type=int, help=f"number of seeds from 0 on ({len(SEEDS[stage])})")
         one.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
-    one = commands.add_parser("report", help="tables of all results as Markdown")
+    one = commands.add_parser("report", help="tables as Markdown; writes docs/results, picture and pages")
     one.add_argument("folder", type=Path)
-    one.add_argument("--csv", type=Path, default=CSV, help=f"where all cells of the test stage go ({CSV})")
-    one.add_argument("--page", type=Path, default=PAGE, help=f"the page whose tables are replaced ({PAGE})")
-    one.add_argument("--readme", type=Path, default=README, help=f"and that with the short table ({README})")
-    one.add_argument("--picture", type=Path, default=PICTURE, help=f"where the picture goes ({PICTURE})")
     one = commands.add_parser("speed", help="seconds of the default and of boosting, in turns")
     one.add_argument("folder", type=Path)
     one.add_argument("--dataset", default="metabric")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
+from statistics import fmean
 from typing import Any, final
 
 import numpy as np
@@ -17,6 +18,7 @@ from bench.accuracy.running import Lines
 __all__ = ["Found", "loss"]
 
 FloatArray = NDArray[np.float64]
+_TEXT = ("model", "dataset", "seed")
 
 
 def loss(metric: str, values: Any) -> FloatArray:
@@ -52,6 +54,16 @@ class Found:
             self.failures.pop(key, None)
             self.cells.setdefault(key[:2], {})[line["seed"]] = line
 
+    @classmethod
+    def of_rows(cls, rows: Iterable[Mapping[str, str]]) -> Found:
+        """The same of the rows of docs/results/accuracy.csv; what a cell does not have is empty there."""
+        found = cls.__new__(cls)
+        found.cells, found.failures = {}, {}
+        for row in rows:
+            scores = {name: float(text) for name, text in row.items() if name not in _TEXT and text}
+            found.cells.setdefault((row["model"], row["dataset"]), {})[int(row["seed"])] = scores
+        return found
+
     def first(self, seeds: int) -> Found:
         """The same of the first seeds only: what is compared must be of the same splits."""
         fewer = copy(self)
@@ -73,11 +85,11 @@ class Found:
     def mean(self, model: str, dataset: str, metric: str) -> float:
         """Over the seeds."""
         values = list(self.values(model, dataset, metric).values())
-        return float(np.mean(values)) if values else float("nan")
+        return fmean(values) if values else float("nan")
 
     def over(self, model: str, datasets: Sequence[str], metric: str) -> float:
         """The mean over datasets of the mean over seeds."""
-        return float(np.mean([self.mean(model, dataset, metric) for dataset in datasets]))
+        return fmean(self.mean(model, dataset, metric) for dataset in datasets)
 
     def count(self, model: str, datasets: Sequence[str]) -> int:
         """How many cells there are."""

@@ -82,7 +82,9 @@ def is_table(predicted: SurvivalDistribution) -> bool:
     return isinstance(predicted, (ProportionalHazards, QuantileKnots, Step))
 
 
-def pieces_of(predicted: SurvivalDistribution, learn: SurvivalData) -> PiecewiseExponential:
+def pieces_of(
+    predicted: SurvivalDistribution, learn: SurvivalData, *, pieces: int | None = None
+) -> PiecewiseExponential:
     """A prediction made piecewise exponential at quantiles of the event times in the rows learned from.
 
     Steps are joined by straight lines first, so that a model with fewer steps than there are pieces has none without
@@ -90,7 +92,8 @@ def pieces_of(predicted: SurvivalDistribution, learn: SurvivalData) -> Piecewise
     the rows learned from, and the hazard at least half an event over all the time for which these were watched.
     """
     events = learn.time[learn.event]
-    pieces = int(np.clip(len(events) // EVENTS_A_PIECE, 1, MOST_PIECES))
+    if pieces is None:
+        pieces = int(np.clip(len(events) // EVENTS_A_PIECE, 1, MOST_PIECES))
     knots = np.unique(np.append(0.0, np.quantile(events, np.arange(1, pieces + 1) / pieces)))
     survival = np.asarray(_joined(predicted).survival(knots[1:]), np.float64).reshape(len(predicted), -1)
     survival = np.clip(survival, 0.5 / len(learn), 1.0)

@@ -24,9 +24,13 @@ from bench.accuracy.crps import grid_of, restricted_survival_crps, score_against
 from bench.accuracy.found import Found
 from bench.accuracy.picture import draw
 from bench.accuracy.pieces import EVENTS_A_PIECE, MOST_PIECES, PiecewiseExponential, is_table, pieces_of
-from bench.accuracy.report import PAGE, README, filled, page_tables, report
+from bench.accuracy.report import CSV, STUDY, page_tables, report, store_study, write_csv
 from bench.accuracy.scores import log_loss
 from bench.accuracy.tables import true_ratios
+from bench.pages import results
+from bench.pages.listing import ROOT
+from bench.pages.markers import marked_names
+from bench.pages.results import Origin, origins, read_rows, read_section
 
 
 def rows(n: int, seed: int = 0) -> SurvivalData:
@@ -359,10 +363,11 @@ def test_models_are_compared_on_the_draws_that_both_have(tmp_path):
 
 def test_the_report_has_every_cell_once(tmp_path):
     found = made_up(tmp_path)
-    text = report(tmp_path, csv=tmp_path / "cells.csv")
+    text = report(tmp_path)
     assert "| paper | 0.700 |" in text
+    write_csv(found, tmp_path / "cells.csv", Origin("the study", "2026-01-01", {}, {}))
     with (tmp_path / "cells.csv").open() as file:
-        cells = list(csv.DictReader(file))
+        cells = list(csv.DictReader(line for line in file if not line.startswith("#")))
     assert len(cells) == 2 * 21 * 10
     assert len({(cell["model"], cell["dataset"], cell["seed"]) for cell in cells}) == len(cells)
     one = next(cell for cell in cells if cell["model"] == "paper" and cell["dataset"] == "gbsg" and cell["seed"] == "3")
@@ -372,29 +377,28 @@ def test_the_report_has_every_cell_once(tmp_path):
 
 def test_the_page_has_a_place_for_every_table(tmp_path):
     tables = page_tables(made_up(tmp_path), Found(tmp_path, "validation"), {"table": "a", "ratio": 1.0}, {"table": "b"})
-    text = PAGE.read_text(encoding="utf-8")
-    for name in tables:
-        assert text.count(f"<!-- {name} -->") == text.count(f"<!-- end {name} -->") == 1
-    assert len(tables) == text.count("<!-- end ")
-    assert README.read_text(encoding="utf-8").count("<!-- end compared -->") == 1
+    assert set(tables) <= marked_names((ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8"))
 
 
-def test_a_page_is_filled_between_its_marks(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(
-        "before\n<!-- cells -->\nold\n<!-- end cells -->\nbetween\n<!-- seconds -->\nkept\n<!-- end seconds -->\n"
-    )
-    made_up(tmp_path)
-    (tmp_path / "readme.md").write_text("<!-- compared -->\n<!-- end compared -->")
-    report(tmp_path, page=page, readme=tmp_path / "readme.md")
-    assert "\n| **`ALDSurvival()`** | 1.0 | 0.600 |" in (tmp_path / "readme.md").read_text()
-    text = page.read_text()
-    assert text.startswith("before\n<!-- cells -->\n\n| default against paper |")
-    assert text.endswith("|\n\n<!-- end cells -->\nbetween\n<!-- seconds -->\nkept\n<!-- end seconds -->\n")
-    assert "old" not in text
-    assert filled(text, {"cells": "a table\nwithout a\nmark", "another": "| a |\n| - |\n| 1 |"}).count("mark") == 1
-    # A table without a row is none.
-    assert filled(text, {"cells": "| a |\n| - |"}) == text
+def test_results_files_hold_what_the_study_found(tmp_path, monkeypatch):
+    found = made_up(tmp_path / "study")
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    table = "| default | seconds |\n| --- | --: |\n| a | 1.5 |"
+    running.keep(tmp_path / "study", "speed", {"ratio": 2.5, "table": table})
+    report(tmp_path / "study", store=True)
+    again = Found.of_rows(read_rows(CSV))
+    assert again.cells.keys() == found.cells.keys()
+    for metric in ("mae", "uno_c", "log_loss"):
+        for name in data.REAL:
+            assert again.mean("paper", name, metric) == pytest.approx(found.mean("paper", name, metric), rel=1e-5)
+    assert "true_crps" not in again.cells["paper", "gbsg"][0]
+    assert {"ald/paper", "icald/paper", "cox/default"} <= set(origins(CSV)[""].fingerprints)
+    # What was not measured, here the steps, is not stored, and what was stays when something else is.
+    speed = {"ratio": 2.5, "table": {"head": ["default", "seconds"], "rows": [["a", "1.5"]]}}
+    assert read_section(STUDY, "speed") == speed
+    store_study(Found(tmp_path / "study", "validation"), None, {"table": table})
+    assert list(origins(STUDY)) == ["chance", "speed"]
+    assert read_section(STUDY, "speed") == speed
 
 
 def test_a_picture_of_what_is_there(tmp_path):

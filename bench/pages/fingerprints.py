@@ -1,0 +1,54 @@
+"""Which recipe a result is of: a short digest of its settings, kept in results files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from aldsurv.datasets import names
+from aldsurv.models.file_entries import portable
+from aldsurv.models.neural.network_model import NetworkModel
+from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.paper_settings import paper_settings
+from aldsurv.registry import MODELS
+
+__all__ = ["fingerprints", "recipe_fingerprint"]
+
+_LENGTH = 12
+
+
+def recipe_fingerprint(model: str, recipe: str = "default") -> str:
+    """12 hexadecimal digits that change with any setting of a recipe.
+
+    Parameters
+    ----------
+    model
+        Registered name, such as ``"ald"``.
+    recipe
+        ``"default"`` or ``"paper"``; models without recipes have one only.
+
+    Notes
+    -----
+    A setting that models did not always have, and whose value is that of the files without it, counts as absent: a
+    setting that is added and is off changes no result.
+    """
+    kind = MODELS.load(model)
+    if issubclass(kind, NeuralSurvival):
+        settings: dict[str, Any] = {"recipe": _network_settings(kind.RECIPES[recipe])}
+    else:
+        settings = {"recipe": {name: portable(value) for name, value in kind.parameter_defaults().items()}}
+    if recipe == "paper":
+        settings["datasets"] = {name: paper_settings(model, name) for name in names(paper=True)}
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:_LENGTH]
+
+
+def fingerprints(recipes: Iterable[str]) -> dict[str, str]:
+    """By name, such as ``"ald/paper"``: the digests of today's recipes."""
+    return {name: recipe_fingerprint(*name.split("/")) for name in sorted(recipes)}
+
+
+def _network_settings(recipe: NetworkModel) -> Mapping[str, Any]:
+    absent = {name: portable(value) for group in recipe.ADDED_LATER for name, value in group.items()}
+    return {name: value for name, value in recipe.to_dict().items() if name not in absent or value != absent[name]}
