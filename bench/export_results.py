@@ -1,7 +1,7 @@
 """Results of a benchmark as one small CSV: ``python -m bench.export_results FOLDER FILE.csv``.
 
-Mean, standard deviation and number of the seeds, of every series and metric; the first lines say plan, command, date,
-versions and recipes.
+A line per series, metric and summary with the values of all seeds, so that every table can be made of it again; the
+first lines say plan, command, date, versions and recipes.
 """
 
 from __future__ import annotations
@@ -12,31 +12,30 @@ from collections import defaultdict
 from datetime import datetime, timezone
 from pathlib import Path
 
-import numpy as np
-
 from aldsurv.benchmark import Plan, Series, Store
 from aldsurv.datasets import names
 from aldsurv.registry import MODELS
 from bench.pages.fingerprints import fingerprints
 from bench.pages.results import Origin, comment_lines
 
-LEFT_OUT = ("f0_p50", "f0_p75", "f0_p95", "epochs")
+LEFT_OUT = ("f0_p75", "f0_p95", "epochs")
 
 
 def main(folder: str, path: str) -> None:
     store = Store(folder)
-    values: dict[tuple[Series, str, str], list[float]] = defaultdict(list)
-    for row in store.results():
+    values: dict[tuple[Series, str, str], dict[int, float]] = defaultdict(dict)
+    results = store.results()
+    for row in results:
         if row.metric not in LEFT_OUT:
-            values[row.series, row.metric, row.point].append(row.value)
+            values[row.series, row.metric, row.point][row.seed] = row.value
     part = Path(path).with_suffix(".part")
     with part.open("w", encoding="utf-8", newline="") as file:
         file.write(f"# plan: {store.plan.hash}\n{comment_lines(origin(store, path))}")
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*Series._fields, "metric", "point", "mean", "sd", "seeds"])
+        writer.writerow([*Series._fields, "metric", "point", *(f"seed {seed}" for seed in results.seeds)])
         for (series, metric, point), scores in sorted(values.items()):
-            sd = np.std(scores, ddof=1) if len(scores) > 1 else float("nan")
-            writer.writerow([*series, metric, point, f"{np.mean(scores):.5g}", f"{sd:.3g}", len(scores)])
+            texts = (f"{scores[seed]:.6g}" if seed in scores else "" for seed in results.seeds)
+            writer.writerow([*series, metric, point, *texts])
     part.replace(path)
 
 

@@ -10,6 +10,7 @@ import sys
 
 from bench.pages.listing import ROOT, changed, write
 from bench.pages.markers import MarkerError
+from bench.pages.pictures import write_pictures
 from bench.pages.results import ResultsError, described_origins
 
 
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> int:
         print(described_origins())
         return 0
     try:
-        paths = list(changed()) if check else write()
+        paths = list(changed()) if check else [*write(), *write_pictures()]
     except (MarkerError, ResultsError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from aldsurv.benchmark.paper.ledger import AGREES_WITHIN, LedgerRow, ledger
+from aldsurv.benchmark.statistics import as_loss
 from bench.pages.markdown import in_words, table
-from bench.pages.paper_results import PaperResult, ald_beside_published
+from bench.pages.paper_results import PAPER_FILE, benchmark_results
 from bench.pages.results import read_section
 
 __all__ = ["values"]
@@ -16,12 +18,12 @@ def values() -> dict[str, str]:
     scales = read_section(_FILE, "time_scales")
     texts = {"bands": _bands(read_section(_FILE, "bands"))}
     texts |= {f"CensDcal by standard deviations, {name}": f"{scores['std']:.1f}" for name, scores in scales.items()}
-    concordance = ald_beside_published("harrell_c", "mean")
-    calibration = ald_beside_published("cens_dcal", "")
+    rows = [row for row in ledger(benchmark_results(PAPER_FILE)) if row.model == "ald"]
+    concordance, calibration = ([row for row in rows if row.metric == name] for name in ("harrell_c", "cens_dcal"))
     texts["paper"] = _paper(concordance, calibration)
-    for name, results in (("C", concordance), ("CensDcal", calibration)):
-        worse = [f"`{dataset}`" for dataset, result in results.items() if result.worse]
-        texts[f"{name} as published"] = str(len(results) - len(worse))
+    for name, own in (("C", concordance), ("CensDcal", calibration)):
+        worse = [f"`{row.dataset}`" for row in own if _is_worse(row)]
+        texts[f"{name} as published"] = str(len(own) - len(worse))
         texts[f"{name} worse than published"] = in_words(worse)
     texts["datasets"] = str(len(concordance))
     return texts
@@ -35,14 +37,20 @@ def _bands(shares: dict[str, dict[str, float]]) -> str:
     return table(["90 % limits", "rows", "survival", "median"], rows)
 
 
-def _paper(concordance: dict[str, PaperResult], calibration: dict[str, PaperResult]) -> str:
+def _paper(concordance: list[LedgerRow], calibration: list[LedgerRow]) -> str:
     rows = [
-        [name, *(text for results in (concordance, calibration) for text in _three(results[name]))]
-        for name in concordance
+        [first.dataset, *(text for row in (first, second) for text in _three(row))]
+        for first, second in zip(concordance, calibration, strict=True)
     ]
     return table(["dataset", "C", "sd", "published", "CensDcal", "sd", "published"], rows)
 
 
-def _three(result: PaperResult) -> list[str]:
-    published = result.published
-    return [f"{result.mean:.3f}", f"{result.sd:.3f}", f"{published.mean:.3f} ±{published.sd:.3f}"]
+def _three(row: LedgerRow) -> list[str]:
+    ours, published = row.definition, row.published
+    return [f"{ours.mean:.3f}", f"{ours.sd:.3f}", f"{published.mean:.3f} ±{published.sd:.3f}"]
+
+
+def _is_worse(row: LedgerRow) -> bool:
+    """Whether our mean is beyond two published standard deviations on the wrong side."""
+    ours, published = (float(as_loss(row.metric, one.mean)) for one in (row.definition, row.published))
+    return ours > published + AGREES_WITHIN * row.published.sd

@@ -34,7 +34,9 @@ PAGES: list[Page] = [
     Page("README.md", "bench.pages.readme"),
     Page("docs/accuracy.md", "bench.pages.accuracy"),
     Page("docs/ald.md", "bench.pages.ald"),
+    Page("docs/claims.md", "bench.pages.reproduction"),
     Page("docs/performance.md", "bench.pages.performance"),
+    Page("docs/reproduction.md", "bench.pages.reproduction"),
     Page("docs/tutorial.md", "bench.pages.tutorial"),
 ]
 

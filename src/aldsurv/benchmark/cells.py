@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -34,13 +34,21 @@ _BINS = 10
 _PERCENTILES = tuple(int(name.removeprefix("f0_p")) for name in MASS_BELOW_ZERO)
 
 
-def run_cell(cell: Cell) -> CellOutcome:
-    """Results of all seeds of a cell; an error becomes part of the outcome, so that it does not stop other cells."""
+def run_cell(cell: Cell, **changes: Any) -> CellOutcome:
+    """Results of all seeds of a cell; an error becomes part of the outcome, so that it does not stop other cells.
+
+    Parameters
+    ----------
+    cell
+        Which model, recipe, dataset and seeds.
+    changes
+        To the settings of the recipe.
+    """
     try:
         with _one_thread(), warnings.catch_warnings():
             # What cannot be computed is recorded as NaN; the warnings of a thousand fits would go unread.
             warnings.simplefilter("ignore")
-            return _run(cell)
+            return _run(cell, changes)
     except Exception as error:
         message = " ".join(str(error).split())
         return CellOutcome(cell, error=f"{type(error).__name__}: {message}"[:500])
@@ -58,11 +66,11 @@ def split_of(series: Series, seed: int) -> tuple[Dataset, Dataset]:
     return data.split(seed, by=by)
 
 
-def _run(cell: Cell) -> CellOutcome:
+def _run(cell: Cell, changes: Mapping[str, Any]) -> CellOutcome:
     splits = [split_of(cell.series, seed) for seed in cell.seeds]
     start = time.perf_counter()
-    models = fit_seeds(cell, [train for train, _ in splits])
-    mixed = _fit_mixed(cell, [train for train, _ in splits])
+    models = fit_seeds(cell, [train for train, _ in splits], **changes)
+    mixed = _fit_mixed(cell, [train for train, _ in splits], changes)
     trained = time.perf_counter()
     results: list[Result] = []
     curves: list[Curve] = []
@@ -112,13 +120,13 @@ def fit_seeds(cell: Cell, trains: list[Dataset], **changes: Any) -> list[Surviva
     return [model.fit(train.x, train.y) for model, train in zip(models, trains, strict=True)]
 
 
-def _fit_mixed(cell: Cell, trains: list[Dataset]) -> dict[int, SurvivalEstimator]:
+def _fit_mixed(cell: Cell, trains: list[Dataset], changes: Mapping[str, Any]) -> dict[int, SurvivalEstimator]:
     """LogNorm by seed, trained on the rows that its published loss amounts to; other models have none."""
     if not comparable(cell.series) or "mixed_rows" not in switches_of(cell.series.model, "ibs"):
         return {}
     # Twice the rows of a batch: an epoch then has as many steps as with the rows themselves.
     batch_size = 2 * MODELS.load(cell.series.model).RECIPES["paper"].batch_size
-    models = fit_seeds(cell, [mixed_rows(train) for train in trains], batch_size=batch_size)
+    models = fit_seeds(cell, [mixed_rows(train) for train in trains], **{"batch_size": batch_size, **changes})
     return dict(zip(cell.seeds, models, strict=True))
 
 

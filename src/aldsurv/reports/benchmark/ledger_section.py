@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aldsurv.benchmark import tables
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
@@ -19,7 +20,10 @@ from aldsurv.reports.page.page import Block, Section, Text, Tile, Tiles
 from aldsurv.reports.page.page_figures import Gallery, Picture, picture_of
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable, csv_text
 
-__all__ = ["ledger_section", "ledger_table"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ledger_section", "ledger_squares", "ledger_table", "square_mark"]
 
 _TITLES = {one.name: one.title for one in DEVIATIONS}
 _MARKS = {one.name: one.mark for one in DEVIATIONS}
@@ -64,7 +68,7 @@ def ledger_section(results: Results, switches: Collection[str], folder: Path) ->
             "does. The published evaluation deviates from the definitions in the ways listed below; each is a switch."
         ),
         _tiles(rows),
-        Gallery((_squares(rows, folder / "figures"),), wide=True),
+        Gallery((_picture(rows, folder / "figures"),), wide=True),
         write_table(tables.deviations_table(results), folder),
         table,
         write_table(tables.agreement_table(rows), folder),
@@ -112,22 +116,20 @@ def _tiles(rows: Sequence[LedgerRow]) -> Tiles:
     return Tiles(tuple(tiles))
 
 
-def _squares(rows: Sequence[LedgerRow], folder: Path) -> Picture:
+def ledger_squares(rows: Sequence[LedgerRow]) -> Axes:
+    """The ledger as a picture: a square per published number, with the marks of the switches that explain it."""
     datasets = sorted_datasets(row.dataset for row in rows)
     models = sorted_models(row.model for row in rows)
-    marks = {(row.dataset, row.model, row.metric): _mark(row) for row in rows}
-    table = [[marks.get((d, model, metric), "") for model in models for metric in PAPER_METRICS] for d in datasets]
-    meanings = {
-        "": "agrees by the definition",
-        **{one.mark: one.title for one in DEVIATIONS},
-        "?": "agrees neither way",
-    }
-    ax = plots.plot_squares(
+    marks = {(row.dataset, row.model, row.metric): square_mark(row) for row in rows}
+    return plots.plot_squares(
         [dataset_title(name) for name in datasets],
         [(model_title(model), [metric_title(metric) for metric in PAPER_METRICS]) for model in models],
-        table,
-        meanings,
+        [[marks.get((d, model, metric), "") for model in models for metric in PAPER_METRICS] for d in datasets],
+        {"": "agrees by the definition", **{one.mark: one.title for one in DEVIATIONS}, "?": "agrees neither way"},
     )
+
+
+def _picture(rows: Sequence[LedgerRow], folder: Path) -> Picture:
     counts = count_agreeing(rows)
     caption = (
         "Every published number: pale if our mean agrees by the definition, coloured by the switches with which it "
@@ -137,10 +139,11 @@ def _squares(rows: Sequence[LedgerRow], folder: Path) -> Picture:
         f"{len(rows)} squares, one per published number: {counts['definition']} agree by the definition, "
         f"{counts['published way']} the published way, {counts['unexplained']} neither way."
     )
-    return picture_of(ax.figure, folder, "ledger", caption=caption, alt=alt)
+    return picture_of(ledger_squares(rows).figure, folder, "ledger", caption=caption, alt=alt)
 
 
-def _mark(row: LedgerRow) -> str:
+def square_mark(row: LedgerRow) -> str:
+    """Letters of the switches that explain a number; empty if it agrees by the definition, ``"?"`` if not at all."""
     if row.status == "published way":
         return "".join(_MARKS[name] for name in row.because)
     return "" if row.status == "definition" else "?"
