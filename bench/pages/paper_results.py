@@ -5,9 +5,9 @@ from __future__ import annotations
 from aldsurv.benchmark.results import Result, Results, Series
 from bench.pages.results import read_rows
 
-__all__ = ["BEST_FILE", "PAPER_FILE", "benchmark_results"]
+__all__ = ["PAPER_FILE", "benchmark_results"]
 
-PAPER_FILE, BEST_FILE = "paper.csv", "best.csv"
+PAPER_FILE = "paper.csv"
 _SEED = "seed "
 
 

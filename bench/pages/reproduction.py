@@ -9,7 +9,14 @@ import numpy as np
 
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
 from aldsurv.benchmark.paper.calibration_bounds import calibration_bounds
-from aldsurv.benchmark.paper.ledger import LedgerRow, count_agreeing, ledger, switch_effects
+from aldsurv.benchmark.paper.ledger import (
+    AGREES_WITHIN,
+    LedgerRow,
+    count_agreeing,
+    ledger,
+    published_distance,
+    switch_effects,
+)
 from aldsurv.benchmark.paper.published import (
     count_agreement,
     published_counts,
@@ -24,7 +31,7 @@ from aldsurv.benchmark.results import PAPER_METRICS, Result, Results, Series, pu
 from aldsurv.benchmark.verdicts import Counts, count_verdicts, verdicts
 from aldsurv.datasets import describe, names
 from bench.pages.markdown import table
-from bench.pages.paper_results import BEST_FILE, PAPER_FILE, benchmark_results
+from bench.pages.paper_results import PAPER_FILE, benchmark_results
 from bench.pages.results import origins, read_section
 
 __all__ = ["values"]
@@ -32,7 +39,6 @@ __all__ = ["values"]
 _EVIDENCE = "paper_evidence.json"
 _OTHERS = tuple(model for model in PAPER_MODELS if model != "ald")
 _REAL = tuple(name for name in names(paper=True) if describe(name).kind != "synthetic")
-_SYNTHETIC = tuple(name for name in names(paper=True) if name not in _REAL)
 # What the paper says ALD excels on, with much censoring.
 _HEAVY = ("norm_heavy", "norm_med", "lognorm_heavy", "lognorm_med")
 _CLASSICAL = ("cox", "weibull_aft")
@@ -60,9 +66,7 @@ def values() -> dict[str, str]:
         "deviations": _deviations(results),
         "remaining": _remaining(rows),
         "whas": _whas(results),
-        **_best(results, benchmark_results(BEST_FILE)),
         "date": origins(PAPER_FILE)[""].date,
-        "best, date": origins(BEST_FILE)[""].date,
     }
 
 
@@ -159,7 +163,7 @@ def _deviations(results: Results) -> str:
     lines = [
         [
             f"`{one.name}`",
-            one.meaning,
+            one.meaning.replace("|", "\\|"),
             str(total[one.name,] - total[()]),
             str(total[SWITCHES] - total[tuple(name for name in SWITCHES if name != one.name)]),
         ]
@@ -194,25 +198,15 @@ def _schedule(results: Results) -> dict[str, str]:
     constant = read_section(_EVIDENCE, "schedule")
     printed = published_results()
     lines: list[list[str]] = []
-    gaps: dict[str, list[float]] = {"constant": [], "steps": []}
-    shown = (
-        "norm_linear",
-        "norm_nonlinear",
-        "weibull",
-        "norm_light",
-        "lognorm_light",
-        "metabric",
-        "support",
-        "breastmsk",
-    )
+    agreeing = {"constant": 0, "steps": 0}
     for dataset in names(paper=True):
         steps = results.summary(_series(dataset, "cqrnn"), "cens_dcal").mean
         means = {"constant": float(np.mean(constant[dataset]["cens_dcal"])), "steps": steps}
-        published = printed[dataset, "cqrnn", "cens_dcal"].mean
+        published = printed[dataset, "cqrnn", "cens_dcal"]
         for name, mean in means.items():
-            gaps[name].append(abs(mean - published))
-        if dataset in shown:
-            lines.append([dataset_title(dataset), *(f"{mean:.3f}" for mean in means.values()), f"{published:.3f}"])
+            agreeing[name] += published_distance(mean, published) <= AGREES_WITHIN
+        texts = [*(f"{mean:.3f}" for mean in means.values()), f"{published.mean:.3f} ± {published.sd:.3f}"]
+        lines.append([dataset_title(dataset), *texts])
     rows = [row for row in results if row.series.model != "cqrnn"]
     point = published_point("cqrnn")
     for dataset, by_metric in constant.items():
@@ -223,8 +217,7 @@ def _schedule(results: Results) -> dict[str, str]:
     return {
         "schedule": table(["CQRNN's CensDcal", "constant", "steps", "published"], lines),
         "constant, cqrnn": _better_worse(totals["cqrnn"]),
-        "median distance, constant": f"{np.median(gaps['constant']):.3f}",
-        "median distance, steps": f"{np.median(gaps['steps']):.3f}",
+        **{f"CensDcal agreeing, {name}": str(count) for name, count in agreeing.items()},
     }
 
 
@@ -357,35 +350,5 @@ def _whas(results: Results) -> str:
     return table(["WHAS", *head], lines)
 
 
-def _best(paper: Results, best: Results) -> dict[str, str]:
-    """The paper's recipe beside each model's default: means over real and over synthetic datasets."""
-    texts = {}
-    printed = published_results()
-    for kind, datasets in (("real", _REAL), ("synthetic", _SYNTHETIC)):
-        lines = []
-        for model in (*PAPER_MODELS, *_CLASSICAL):
-            line = [model_title(model)]
-            for metric, digits in (("harrell_c", 3), ("ibs", 3), ("cens_dcal", 2)):
-                if kind == "real" and metric != "ibs":
-                    published = [printed[d, model, metric].mean for d in datasets if (d, model, metric) in printed]
-                    line.append(f"{np.mean(published):.{digits}f}" if published else "–")
-                classical = model in _CLASSICAL
-                point = "median" if metric == "harrell_c" else None
-                for results, recipe in ((paper, "paper"), (best, "best")):
-                    if classical and recipe == "best":
-                        line.append("–")
-                        continue
-                    series = [_series(d, model, "-" if classical else recipe) for d in datasets]
-                    means = [results.summary(one, metric, point=point).mean for one in series]
-                    line.append(f"{np.mean(means):.{digits}f}")
-            lines.append(line)
-        head = [""]
-        for title in ("C", "IBS", "CensDcal"):
-            head += [f"{title}, published"] if kind == "real" and title != "IBS" else []
-            head += [title, f"{title}, best"]
-        texts[f"best, {kind}"] = table([kind, *head[1:]], lines)
-    return texts
-
-
-def _series(dataset: str, model: str, recipe: str = "paper") -> Series:
-    return Series(dataset, "real" if dataset in _REAL else "released", "row", model, recipe)
+def _series(dataset: str, model: str) -> Series:
+    return Series(dataset, "real" if dataset in _REAL else "released", "row", model, "paper")

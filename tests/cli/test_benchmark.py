@@ -106,6 +106,20 @@ def test_report(folder, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["page"] == str(folder / "report" / "index.html")
 
 
+def test_report_the_published_way(folder, tmp_path, capsys):
+    words = ["benchmark", "report", str(folder), "--out", str(tmp_path / "page")]
+    assert main([*words, "--evaluation", "published", "--without", "training_median, mixed_rows"]) == 0
+    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    assert "wrong on purpose" in page
+    capsys.readouterr()
+    assert main([*words, "--without", "median"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "'training_median'" in error
+    assert main([*words, "--evaluation", "paper"]) == 2
+    assert "'definition', 'published'" in capsys.readouterr().err
+
+
 def test_report_of_nothing(tmp_path, capsys):
     assert main(["benchmark", "report", str(tmp_path / "nothing")]) == 2
     assert "holds no benchmark" in capsys.readouterr().err

@@ -25,8 +25,6 @@ from bench.pages.results import (
 )
 
 FILES = sorted(path.name for path in RESULTS.iterdir())
-# Exported before results files had an origin; their next export has one.
-WITHOUT_ORIGIN = {"paper.csv", "best.csv"}
 
 
 @pytest.fixture
@@ -43,9 +41,7 @@ def another_recipe(monkeypatch):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_results_are_of_the_recipes_of_the_code(file, request):
-    if file in WITHOUT_ORIGIN:
-        request.applymarker(pytest.mark.xfail(raises=ResultsError, strict=True))
+def test_results_are_of_the_recipes_of_the_code(file):
     assert outdated(file) == []
     for origin in origins(file).values():
         assert origin.command

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aldsurv.benchmark.paper.published_values import all_switches, comparable
 from aldsurv.benchmark.plan import Cell, Plan
 from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Curve, Result
 from aldsurv.benchmark.store import CellOutcome, Store
@@ -39,6 +40,12 @@ def made_up_outcome(cell: Cell, rng: np.random.Generator) -> CellOutcome:
             for point in POINTS if metric in POINT_METRICS else ("",):
                 value = float(rng.normal(mean, spread))
                 results.append(Result(cell.series, seed, point, metric, abs(value) if mean > 0 else value))
+        results += [
+            Result(cell.series, seed, "", f"{metric}@{'+'.join(on)}", float(rng.normal(*SIZES[metric])))
+            for metric in PAPER_METRICS
+            for on in (all_switches(cell.series.model, metric) if comparable(cell.series) else ())
+            if on and "exchanged_columns" not in on
+        ]
         for kind, levels in (("survival", np.arange(1, 11) / 10), ("density", np.arange(1, 10) / 10)):
             observed = np.clip(levels + rng.normal(0, 0.03, levels.size), 0, 1)
             curves.append(Curve(cell.series, seed, kind, tuple(levels.tolist()), tuple(observed.tolist())))

@@ -7,11 +7,15 @@ import statistics
 import numpy as np
 import pytest
 
+from aldsurv.benchmark.paper.ledger import count_agreeing, ledger
 from aldsurv.benchmark.paper.published import published_results
+from aldsurv.benchmark.paper.published_evaluation import SWITCHES
+from aldsurv.benchmark.paper.published_values import as_published
 from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Result, Series
 from aldsurv.benchmark.store import CellOutcome, Store
 from aldsurv.benchmark.view import View
+from aldsurv.errors import ParameterError
 from aldsurv.reports import write_benchmark_report
 from aldsurv.reports.benchmark.all_results_table import results_table
 from aldsurv.reports.benchmark.benchmark_summary import wins
@@ -127,7 +131,8 @@ def test_every_table_and_figure_is_there(parsed, partial_page):
     folder = partial_page.parent
     names = {
         "all_results", "failed", "missing", "wins", "ranks", "results", "verdicts_paper", "verdicts_corrected_paper",
-        "summaries", "at_zero", "definitions", "grouping", "calibration_columns", "seconds", "datasets",
+        "summaries", "at_zero", "definitions", "grouping", "calibration_columns", "seconds", "datasets", "ledger",
+        "deviations", "switches", "agreement",
     }  # fmt: skip
     assert names <= set(parsed.tables)
     for name, table in parsed.tables.items():
@@ -135,14 +140,14 @@ def test_every_table_and_figure_is_there(parsed, partial_page):
         assert table.caption.strip()
         assert {len(row) for row in table.rows} == {len(table.heads)}
         assert len(set(table.keys)) == len(table.keys)
-    for name in names - {"all_results", "failed", "missing", "wins"}:
+    for name in names - {"all_results", "failed", "missing", "wins", "ledger"}:
         for ending in ("csv", "md", "tex"):
             assert (folder / "tables" / f"{name}.{ending}").stat().st_size > 0
     figures = {found.removeprefix("figure-") for found in parsed.values("id") if found.startswith("figure-")}
     wanted = {f"{kind}_{metric}" for kind in ("metric", "ranks") for metric in PAPER_METRICS}
     wanted |= {f"calibration_{dataset}" for dataset in PLAN.datasets}
-    wanted |= {f"{kind}_{model}" for kind in ("differences", "network") for model in PLAN.models}
-    assert figures == wanted | {"calibration_best_and_worst"}
+    wanted |= {f"network_{model}" for model in PLAN.models}
+    assert figures == wanted | {"calibration_best_and_worst", "ledger"}
     for name in figures:
         assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "</svg>" in (folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
@@ -160,6 +165,51 @@ def test_the_page_needs_nothing_from_elsewhere_and_leaves_nothing_unfinished(par
         ".html", ".csv", ".md", ".tex", ".png", ".svg",
     }  # fmt: skip
     assert not [path for path in folder.rglob("*") if path.name.startswith(".")]
+
+
+def test_the_ledger_has_a_row_per_published_number(parsed, partial_store, partial_page):
+    rows = ledger(partial_store.results())
+    records = parsed.tables["ledger"].records()
+    assert [tuple(record[name].name for name in ("dataset", "model", "metric")) for record in records] == [
+        row[:3] for row in rows
+    ]
+    assert rows
+    for record, row in zip(records, rows, strict=True):
+        assert record["published"].value == row.published.mean
+        assert record["published_way"].value == pytest.approx(row.published_way.mean, rel=1e-8)
+        assert record["published_way_distance"].value == pytest.approx(row.published_way_distance, rel=1e-8)
+        assert record["status"].name == row.status
+        assert record["because"].name == ("+".join(row.because) or "-")
+        assert record["reason"].text == row.reason
+    counts = count_agreeing(rows)
+    assert f"{counts['agrees']} of {len(rows)}" in " ".join(parsed.texts)
+    with (partial_page.parent / "tables" / "ledger.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["status"] for row in csv.DictReader(file)] == [row.status for row in rows]
+
+
+def test_a_report_the_published_way(tmp_path):
+    store = made_up_store(tmp_path, Plan(("weibull",), ("ald", "deepsurv"), seeds=2))
+    with pytest.raises(ParameterError, match="evaluation must be 'definition' or 'published'"):
+        write_benchmark_report(store, tmp_path / "x", evaluation="paper")
+    with pytest.raises(ParameterError, match="switches must be"):
+        write_benchmark_report(store, tmp_path / "x", without=["median"])
+    assert not (tmp_path / "x").exists()
+    path = write_benchmark_report(store, evaluation="published", without=["exchanged_columns"])
+    page = ParsedPage(path.read_text(encoding="utf-8"))
+    switches = [one for one in SWITCHES if one != "exchanged_columns"]
+    shown = as_published(store.results(), switches)
+    for record in page.tables["all_results"].records():
+        mean = shown.summary(series_of(record), record["metric"].name).mean
+        assert record["mean"].value == pytest.approx(mean, rel=1e-8)
+    text = " ".join(page.texts)
+    assert "wrong on purpose" in text
+    assert "grid of each model, LogNorm's mixed rows." in text
+    # What is left out is left out of the ledger, too.
+    rows = ledger(store.results(), switches)
+    assert len(rows) == 18
+    assert [record["published_way"].value for record in page.tables["ledger"].records()] == pytest.approx(
+        [row.published_way.mean for row in rows], rel=1e-8
+    )
 
 
 def test_the_file_of_all_results_has_all_digits(partial_page, partial_store):

@@ -52,7 +52,7 @@ _REASONS = (
     ),
     _Reason(
         "Other units of time, mixed rows, dropout and smaller layers were tried for CQRNN, and give it back no better; "
-        "ours is nearer to the truth, except on norm_heavy.",
+        "ours is nearer to the truth, except on Norm heavy.",
         models=("cqrnn",),
         metrics=("mae", "cens_dcal"),
     ),
