@@ -269,7 +269,8 @@ def _totals(counts: Mapping[tuple[str, str], Counts]) -> dict[str, Counts]:
 
 
 def _better_worse(counts: Counts) -> str:
-    return f"{counts.better} : {counts.worse}"
+    # Spaces that do not break: the two numbers stay on one line.
+    return f"{counts.better}\u00a0:\u00a0{counts.worse}"
 
 
 def _ranks(results: Results) -> dict[str, str]:

@@ -84,6 +84,11 @@ def copied(tmp_path, monkeypatch):
     [
         ("own_choices.json", r'"survival": 0\.\d', "docs/ald.md"),
         ("paper.csv", r"norm_heavy,released,row,ald,paper,cens_dcal,,0\.\d", "docs/ald.md"),
+        (
+            "paper.csv",
+            r"norm_heavy,released,row,deepsurv,paper,harrell_c@training_median,,0\.\d",
+            "docs/reproduction.md",
+        ),
         ("accuracy.csv", r"support,default,3,\d", "docs/accuracy.md"),
         ("accuracy.csv", r"support,default,3,\d", "README.md"),
         ("accuracy_study.json", r'"paper, 5 components", "0\.\d', "docs/accuracy.md"),
