@@ -35,10 +35,10 @@ def deviations_table(results: Results) -> BenchmarkTable:
         )
     note = (
         f"Numbers that agree: within two published standard deviations. By the definition {none} do, with all switches "
-        f"on {every}. Gained: how many more agree with this switch alone than with none; last: with all than with "
-        "all except this one."
+        f"on {every}. Alone: how many more agree with this switch than with none; last: with all than with all except "
+        "this one."
     )
-    columns = ("Switch", "In place of the definition", "Columns", "Gained alone", "Gained last")
+    columns = ("Switch", "In place of the definition", "Columns", "Alone", "Last")
     return BenchmarkTable("deviations", "Deviations of the published evaluation", columns, tuple(rows), note)
 
 

@@ -27,18 +27,18 @@ __all__ = ["ledger_section", "ledger_squares", "ledger_table", "square_mark"]
 
 _TITLES = {one.name: one.title for one in DEVIATIONS}
 _MARKS = {one.name: one.mark for one in DEVIATIONS}
-_STATUSES = {"definition": "by the definition", "published way": "the published way", "unexplained": "no"}
+_STATUSES = {"definition": "by definition", "published way": "published way", "unexplained": "no"}
 _STATUS_TONES = {"definition": "", "published way": "good", "unexplained": "bad"}
 _COLUMNS = (
     PageColumn("dataset", "Dataset", filtered=True),
     PageColumn("model", "Model", filtered=True),
     PageColumn("metric", "Metric", filtered=True),
     PageColumn("definition", "Definition", numeric=True, meaning="our mean by the definition"),
+    PageColumn("definition_distance", "sds", numeric=True, meaning="its distance in published standard deviations"),
     PageColumn("published_way", "Published way", numeric=True, meaning="our mean with the switches on"),
+    PageColumn("published_way_distance", "sds", numeric=True, meaning="its distance in published standard deviations"),
     PageColumn("published", "Published", numeric=True, meaning="mean as printed in the paper"),
     PageColumn("published_sd", "± sd", numeric=True, meaning="standard deviation as printed in the paper"),
-    PageColumn("definition_distance", "Distance", numeric=True, meaning="by the definition, in published sds"),
-    PageColumn("published_way_distance", "Distance, published way", numeric=True, meaning="in published sds"),
     PageColumn("status", "Agrees", filtered=True, meaning=f"within {AGREES_WITHIN:g} published sds"),
     PageColumn("because", "Because of", filtered=True, meaning="the fewest switches with which it agrees"),
     PageColumn("reason", "If not, why"),
@@ -89,8 +89,11 @@ def ledger_table(rows: Sequence[LedgerRow]) -> PageTable:
             PageCell(dataset_title(row.dataset), name=row.dataset),
             PageCell(model_title(row.model), name=row.model),
             PageCell(metric_title(row.metric), name=row.metric),
-            *(_number(value) for value in (row.definition.mean, row.published_way.mean, *row.published)),
-            *(_number(value, digits=1) for value in (row.definition_distance, row.published_way_distance)),
+            _number(row.definition.mean),
+            _number(row.definition_distance, digits=1),
+            _number(row.published_way.mean),
+            _number(row.published_way_distance, digits=1),
+            *(_number(value) for value in row.published),
             PageCell(_STATUSES[row.status], tone=_STATUS_TONES[row.status], name=row.status),
             PageCell(_because(row), name="+".join(row.because) or "-"),
             PageCell(row.reason, tone="wraps"),
@@ -132,8 +135,8 @@ def ledger_squares(rows: Sequence[LedgerRow]) -> Axes:
 def _picture(rows: Sequence[LedgerRow], folder: Path) -> Picture:
     counts = count_agreeing(rows)
     caption = (
-        "Every published number: pale if our mean agrees by the definition, coloured by the switches with which it "
-        "agrees otherwise, black if it agrees neither way."
+        "Every published number: no letter if our mean agrees by the definition, else the letters of the fewest "
+        "switches with which it agrees, or a question mark if it agrees neither way."
     )
     alt = (
         f"{len(rows)} squares, one per published number: {counts['definition']} agree by the definition, "

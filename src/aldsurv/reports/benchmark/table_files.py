@@ -15,7 +15,7 @@ _WRITERS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
 # Shorter tables need no filters.
 _ROWS_TO_FILTER = 30
 # Characters of a cell that breaks into lines.
-_LONG_TEXT = 60
+_LONG_TEXT = 45
 
 
 def write_table(table: BenchmarkTable, folder: Path) -> PageTable:
