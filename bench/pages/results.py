@@ -53,7 +53,7 @@ class Origin:
     date
         Of the run, as ``"2026-11-17"``.
     versions
-        Of the packages it ran with, by name; empty if nobody wrote them down.
+        Of the packages it ran with, by name; empty if they were not recorded.
     fingerprints
         Of the recipes that the numbers are of, by names such as ``"ald/paper"``.
     """

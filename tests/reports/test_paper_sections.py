@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from aldsurv.benchmark.plan import PAPER_MODELS, Plan
-from aldsurv.benchmark.results import PAPER_METRICS
 from aldsurv.benchmark.view import View
 from aldsurv.datasets import describe, load
 from aldsurv.datasets.data_folder import raw_file
@@ -17,8 +16,6 @@ from aldsurv.errors import AldsurvError
 from aldsurv.models.paper_settings import paper_settings
 from aldsurv.registry import MODELS
 from aldsurv.reports import write_benchmark_report
-from aldsurv.reports.benchmark.all_results_table import results_table
-from aldsurv.reports.benchmark.benchmark_summary import finding_tiles
 from aldsurv.reports.benchmark.calibration_figures import calibration_pictures, extreme_calibration_pictures
 from aldsurv.reports.benchmark.network_figures import network_pictures, paper_network
 from aldsurv.reports.benchmark.paper_notes import NOTES
@@ -69,27 +66,6 @@ def test_datasets_stand_beside_the_papers(parsed, partial_page):
     assert (rows["GBSG"]["Unit"], rows["GBSG"]["Training rows"], rows["GBSG"]["Test rows, published"]) == (
         "months", "1785", "447",
     )  # fmt: skip
-
-
-def test_the_first_tile_counts_agreement_and_leaves_out_ibs(tmp_path):
-    plan = Plan(("gbsg", "support", "weibull"), ("ald", "cqrnn"), seeds=3)
-    results = made_up_store(tmp_path, plan).results()
-    table = results_table(plan, results)
-    tile = finding_tiles(results, table, View()).tiles[0]
-    keys = [column.key for column in table.columns]
-    rows = [dict(zip(keys, row, strict=True)) for row in table.cells]
-    near = {metric: [] for metric in PAPER_METRICS}
-    for row in rows:
-        if row["metric"].name in near:
-            near[row["metric"].name].append(abs(row["difference"].value) <= 2)
-    assert len(near["ibs"]) == 6
-    counted = [one for metric, ones in near.items() if metric != "ibs" for one in ones]
-    assert tile.value == f"{sum(counted)} of {len(counted)}"
-    assert len(counted) == 8 * 6
-    ranking = near["harrell_c"] + near["uno_c"]
-    assert f"C {sum(ranking)} of {len(ranking)}" in tile.detail
-    assert not re.search("better|worse", f"{tile.label} {tile.value} {tile.detail}")
-    assert not [row for row in rows if row["metric"].name == "ibs" and row["against"].text in ("better", "worse")]
 
 
 def lines_of(store, dataset, kind, model):

@@ -86,7 +86,7 @@ def write_benchmark_report(
             ),
         ),
         Section("datasets", "Datasets", (_datasets(plan, view, folder),)),
-        Section("glance", "At a glance", _glance(results, plan, view, table, folder)),
+        Section("glance", "At a glance", _glance(results, plan, view, folder)),
         ledger_section(by_definition, switches, folder),
         Section("results", "All results", (table,)),
         *_table_sections(store, results, plan, view, folder),
@@ -118,7 +118,7 @@ def _main_view(plan: Plan) -> View:
     )
 
 
-def _glance(results: Results, plan: Plan, view: View, table: PageTable, folder: Path) -> tuple[Block, ...]:
+def _glance(results: Results, plan: Plan, view: View, folder: Path) -> tuple[Block, ...]:
     """The main view first, then the other recipes."""
     blocks: list[Block] = [Text(_describe_view(view))]
     for recipe in dict.fromkeys((view.recipe, *plan.recipes)):
@@ -129,7 +129,7 @@ def _glance(results: Results, plan: Plan, view: View, table: PageTable, folder: 
             blocks.append(Text(f"The same with recipe “{recipe}”:"))
             ranks = replace(ranks, name=f"{ranks.name}_{recipe}", title=f"{ranks.title}, recipe “{recipe}”")
             won = replace(won, name=f"{won.name}_{recipe}", caption=f"{won.caption}, recipe “{recipe}”")
-        blocks += [finding_tiles(results, table, shown), won, write_table(ranks, folder)]
+        blocks += [finding_tiles(results, shown), won, write_table(ranks, folder)]
     return tuple(blocks)
 
 

@@ -11,20 +11,12 @@ from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.ranking import rank_models
 from aldsurv.benchmark.results import PAPER_METRICS, Results
 from aldsurv.benchmark.statistics import as_loss, run_summary
-from aldsurv.benchmark.tables.benchmark_table import NO_VALUE
 from aldsurv.benchmark.verdicts import count_verdicts, verdicts
 from aldsurv.benchmark.view import View, sorted_models
 from aldsurv.reports.page.page import Block, Facts, Text, Tile, Tiles
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
 __all__ = ["failure_blocks", "finding_tiles", "plan_facts", "wins", "wins_table"]
-
-# Of the metrics that are comparable with the published ones.
-_FAMILIES = {
-    "mae": "MAE",
-    **dict.fromkeys(("harrell_c", "uno_c"), "C"),
-    **dict.fromkeys((metric for metric in PAPER_METRICS if metric.startswith(("cens_dcal", "cal_"))), "calibration"),
-}
 
 
 def plan_facts(plan: Plan, versions: Mapping[str, str], *, done: int) -> Facts:
@@ -77,17 +69,9 @@ def wins_table(results: Results, view: View) -> PageTable:
     return PageTable("wins", "Wins by metric", columns, tuple(rows), about=about)
 
 
-def finding_tiles(results: Results, table: PageTable, view: View) -> Tiles:
-    """The main results.
-
-    Parameters
-    ----------
-    results, view
-        The results, and which series.
-    table
-        All results, from `results_table`, of which those that agree with the paper are counted.
-    """
-    tiles = [*_agreement(table, view.recipe), *_verdict_tiles(results, view)]
+def finding_tiles(results: Results, view: View) -> Tiles:
+    """The main results: comparisons with ALD, and the first model by each metric."""
+    tiles = _verdict_tiles(results, view)
     for metric in PAPER_METRICS:
         ranking = rank_models(results, metric, view=view)
         if not ranking.models or np.isnan(ranking.mean_ranks[0]) or len(ranking.models) < 2:
@@ -100,22 +84,6 @@ def finding_tiles(results: Results, table: PageTable, view: View) -> Tiles:
         )
         tiles.append(Tile(metric_title(metric), model_title(first), detail))
     return Tiles(tuple(tiles))
-
-
-def _agreement(table: PageTable, recipe: str) -> list[Tile]:
-    """How many means are near the published ones, by family of metrics; not IBS, which the paper computed otherwise."""
-    place = {column.key: k for k, column in enumerate(table.columns)}
-    near: dict[str, list[bool]] = {}
-    for row in table.cells:
-        family = _FAMILIES.get(row[place["metric"]].name)
-        against = row[place["against"]].text
-        if family is not None and against != NO_VALUE and row[place["recipe"]].text == recipe:
-            near.setdefault(family, []).append(against == "same")
-    if not near:
-        return []
-    every = [one for by_family in near.values() for one in by_family]
-    families = ", ".join(f"{family} {sum(ones)} of {len(ones)}" for family, ones in near.items())
-    return [Tile("Within two sds of the published mean", f"{sum(every)} of {len(every)}", f"{families}; without IBS")]
 
 
 def _verdict_tiles(results: Results, view: View) -> list[Tile]:
