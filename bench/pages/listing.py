@@ -35,6 +35,8 @@ PAGES: list[Page] = [
     Page("docs/accuracy.md", "bench.pages.accuracy"),
     Page("docs/ald.md", "bench.pages.ald"),
     Page("docs/claims.md", "bench.pages.reproduction"),
+    Page("docs/cqrnn.md", "bench.pages.cqrnn"),
+    Page("docs/log_normal.md", "bench.pages.log_normal"),
     Page("docs/performance.md", "bench.pages.performance"),
     Page("docs/reproduction.md", "bench.pages.reproduction"),
     Page("docs/tutorial.md", "bench.pages.tutorial"),
