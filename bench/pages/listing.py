@@ -36,6 +36,7 @@ PAGES: list[Page] = [
     Page("docs/ald.md", "bench.pages.ald"),
     Page("docs/claims.md", "bench.pages.reproduction"),
     Page("docs/cqrnn.md", "bench.pages.cqrnn"),
+    Page("docs/deephit.md", "bench.pages.deephit"),
     Page("docs/deepsurv.md", "bench.pages.deepsurv"),
     Page("docs/log_normal.md", "bench.pages.log_normal"),
     Page("docs/performance.md", "bench.pages.performance"),

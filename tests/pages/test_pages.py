@@ -88,6 +88,7 @@ def copied(tmp_path, monkeypatch):
         ("accuracy.csv", r"support,default,3,\d", "README.md"),
         ("accuracy_study.json", r'"paper, 5 components", "0\.\d', "docs/accuracy.md"),
         ("models.json", r'"y\* 1.5": \{\s+"norm_linear": \{\s+"C": 0\.\d', "docs/cqrnn.md"),
+        ("models.json", r'"metabric": \{\s+"pycox": \{\s+"harrell_c": \[0\.\d', "docs/deephit.md"),
         ("models.json", r'"seconds": \{\s+"pycox": 0\.\d', "docs/deepsurv.md"),
         ("models.json", r'"default, 1 member": \{\s+"log_loss": 0\.\d', "docs/log_normal.md"),
         ("performance.json", r'"aldsurv --help": 0\.\d', "docs/performance.md"),
