@@ -1,7 +1,8 @@
 """Which recipe of DeepHit is best: compared on rows held out of the training part, never on test rows.
 
 Needs the publishers' files of METABRIC, WHAS and SUPPORT (``aldsurv datasets fetch --all``). Each result is appended
-to a file, from which an interrupted study goes on: ``python -m bench.deephit_recipes FILE [recipe ...]``.
+to a file, from which an interrupted study goes on: ``python -m bench.deephit_recipes FILE [recipe ...]``. The means are
+stored in docs/results/models.json, those of the paper's recipe and the others apart, each when all of them are there.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from aldsurv import SurvivalData, metrics
 from aldsurv.models import fit_together
 from aldsurv.models.neural.deephit import DeepHit
 from bench.journal import complete_journal
+from bench.pages.results import MODELS, store_section, today
 from bench.paper_data import available
 from bench.recipes import parts
 
 SEEDS = range(3)
 NAMES = ("metabric", "whas", "support", "gbsg")
+KEYS = ("log_loss", "ibs", "c", "c_area", "cens_dcal")
 A: dict[str, Any] = {
     "recipe": "paper", "durations": 30, "scheme": "quantile", "censoring": "interpolated", "activation": "silu",
     "batch_norm": False, "members": 5, "optimizer": "adamw", "learning_rate": 3e-3, "batch_size": "auto",
@@ -92,21 +95,32 @@ def results(recipe: str, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def table(lines: list[dict[str, Any]]) -> str:
-    """Means over the datasets."""
-    text = ["| recipe | log-loss | IBS | C (median) | C (restricted mean) | CensDcal | s |", "| --- " * 7 + "|"]
+def means(lines: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Over the datasets, by recipe and metric, of each recipe that has all of them."""
+    found = {}
     for recipe in RECIPES:
         own = [line for line in lines if line["recipe"] == recipe]
         if len({line["dataset"] for line in own}) == len(NAMES):
-            keys = ("log_loss", "ibs", "c", "c_area", "cens_dcal", "seconds")
-            means = [np.mean([line[key] for line in own]) for key in keys]
-            text.append(f"| {recipe} | " + " | ".join(f"{mean:.3f}" for mean in means[:5]) + f" | {means[5]:.1f} |")
-    return "\n".join(text)
+            found[recipe] = {key: float(np.mean([line[key] for line in own])) for key in KEYS}
+    return found
+
+
+def store(scores: dict[str, dict[str, float]]) -> None:
+    """Put them into docs/results, if all are there."""
+    for recipe in ("paper", "default"):
+        shown = [name for name in RECIPES if name.startswith("paper") == (recipe == "paper")]
+        if set(shown) <= set(scores):
+            values = {name: scores[name] for name in shown}
+            origin = today("python -m bench.deephit_recipes FILE", [f"deephit/{recipe}"])
+            store_section(MODELS, f"deephit recipes, {recipe}", values, origin)
 
 
 def main(file: Path, chosen: list[str]) -> None:
     cells = [(recipe, name) for recipe in chosen or RECIPES for name in NAMES]
-    print(table(complete_journal(file, ("recipe", "dataset"), cells, results)))
+    scores = means(complete_journal(file, ("recipe", "dataset"), cells, results))
+    for recipe, values in scores.items():
+        print(recipe, values)
+    store(scores)
 
 
 if __name__ == "__main__":

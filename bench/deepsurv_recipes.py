@@ -1,7 +1,8 @@
 """Settings of DeepSurv compared on rows held out of the training part of the real datasets, never on test rows.
 
 Needs the publishers' files: ``python -m bench.deepsurv_recipes FILE [first seed] [last seed] [recipe ...]``. Results
-are appended to the file, from which an interrupted study goes on.
+are appended to the file, from which an interrupted study goes on; the means of the recipes that docs/deepsurv.md shows
+are stored in docs/results/models.json, those of the paper's recipe and the others apart.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.models import fit_together
 from aldsurv.models.neural.deepsurv import DeepSurv
 from bench.journal import complete_journal
+from bench.pages.results import MODELS, store_section, today
 from bench.paper_data import REAL, Table, available
 from bench.recipes import parts
 
@@ -50,6 +52,13 @@ RECIPES: dict[str, dict[str, Any]] = {
     "A, dropout 0.4, two layers of 64": {**A, "dropout": 0.4, "hidden": (64, 64)},
     "default: A, dropout 0.2": {"recipe": "default"},
 }
+# What the page shows: all on the first splits, some a second time on others.
+SHOWN: dict[range, tuple[str, ...]] = {
+    range(3): tuple(RECIPES),
+    range(3, 6): (
+        "paper", "paper, 5 members", "A", "A, dropout 0.4", "A, dropout 0.4, residual", "default: A, dropout 0.2",
+    ),
+}  # fmt: skip
 
 
 def measured(predicted: ProportionalHazards, risk: Any, learn: Table, held: Table) -> dict[str, float]:
@@ -79,22 +88,36 @@ def results(recipe: str, name: str, seeds: range) -> list[dict[str, Any]]:
     return found
 
 
-def table(lines: list[dict[str, Any]]) -> str:
-    """Means over datasets of each recipe that has all of them."""
-    text = ["| 7 real datasets | log-loss | IBS | C | CensDcal |", "| --- | --- | --- | --- | --- |"]
+def means(lines: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Over datasets, by recipe and metric, of each recipe that has all of them."""
+    found = {}
     for recipe in RECIPES:
         own = [line for line in lines if line["recipe"] == recipe]
         if {line["dataset"] for line in own} == set(REAL):
-            means = [np.mean([np.mean([o[key] for o in own if o["dataset"] == n]) for n in REAL]) for key in KEYS]
-            text.append(f"| {recipe} | " + " | ".join(f"{mean:.4f}" for mean in means) + " |")
-    return "\n".join(text)
+            found[recipe] = {
+                key: float(np.mean([np.mean([o[key] for o in own if o["dataset"] == n]) for n in REAL])) for key in KEYS
+            }
+    return found
+
+
+def store(scores: dict[str, dict[str, float]], seeds: range) -> None:
+    """Put the recipes that the page shows into docs/results, if all are there."""
+    for recipe in ("paper", "default"):
+        shown = [name for name in SHOWN.get(seeds, ()) if name.startswith("paper") == (recipe == "paper")]
+        if shown and set(shown) <= set(scores):
+            command = f"python -m bench.deepsurv_recipes FILE {seeds[0]} {seeds[-1]}"
+            section = f"deepsurv recipes, seeds {seeds[0]} to {seeds[-1]}, {recipe}"
+            values = {name: scores[name] for name in shown}
+            store_section(MODELS, section, values, today(command, [f"deepsurv/{recipe}"]))
 
 
 def main(file: Path, seeds: range, chosen: list[str]) -> None:
     cells = [(recipe, name) for recipe in chosen or RECIPES for name in REAL]
-    print(
-        table(complete_journal(file, ("recipe", "dataset"), cells, lambda recipe, name: results(recipe, name, seeds)))
-    )
+    lines = complete_journal(file, ("recipe", "dataset"), cells, lambda recipe, name: results(recipe, name, seeds))
+    scores = means(lines)
+    for recipe, values in scores.items():
+        print(recipe, values)
+    store(scores, seeds)
 
 
 if __name__ == "__main__":

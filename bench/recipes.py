@@ -67,27 +67,32 @@ def results(recipe: str, name: str) -> list[dict[str, Any]]:
     start = time.perf_counter()
     fit_together(models, [(learn.x, (learn.time, learn.event)) for learn, _ in pairs])
     seconds = (time.perf_counter() - start) / len(models)
-    found = []
-    for seed, model, (learn, held) in zip(SEEDS, models, pairs, strict=True):
-        predicted = model.predict_distribution(held.x)
-        data, train = SurvivalData.right(held.time, held.event), SurvivalData.right(learn.time, learn.event)
-        # An event at time 0 is taken as one before the first later time, by every recipe alike.
-        scaled = with_log_times(data)
-        log_loss = -metrics.log_likelihood(predicted, scaled) - scaled.exact.mean() * np.log(np.std(learn.time))
-        found.append(
-            {
-                "recipe": recipe,
-                "dataset": name,
-                "seed": seed,
-                "log_loss": float(log_loss),
-                "ibs": float(metrics.integrated_brier_score(predicted, data, train=train, ties="scikit-survival")),
-                "c": float(metrics.concordance_harrell(predicted, data, point=model.settings_.point)),
-                "cens_dcal": float(metrics.censored_d_calibration(predicted, data)),
-                "seconds": seconds,
-                "epochs": model.history_.epochs,
-            }
-        )
-    return found
+    return [
+        {
+            "recipe": recipe,
+            "dataset": name,
+            "seed": seed,
+            **held_out_scores(model, learn, held),
+            "seconds": seconds,
+            "epochs": model.history_.epochs,
+        }
+        for seed, model, (learn, held) in zip(SEEDS, models, pairs, strict=True)
+    ]
+
+
+def held_out_scores(model: Any, learn: Table, held: Table) -> dict[str, float]:
+    """Scores of a fitted network on the rows to compare on; the log-loss has time in standard deviations."""
+    predicted = model.predict_distribution(held.x)
+    data, train = SurvivalData.right(held.time, held.event), SurvivalData.right(learn.time, learn.event)
+    # An event at time 0 is taken as one before the first later time, by every recipe alike.
+    scaled = with_log_times(data)
+    log_loss = -metrics.log_likelihood(predicted, scaled) - scaled.exact.mean() * np.log(np.std(learn.time))
+    return {
+        "log_loss": float(log_loss),
+        "ibs": float(metrics.integrated_brier_score(predicted, data, train=train, ties="scikit-survival")),
+        "c": float(metrics.concordance_harrell(predicted, data, point=model.settings_.point)),
+        "cens_dcal": float(metrics.censored_d_calibration(predicted, data)),
+    }
 
 
 def table(lines: list[dict[str, Any]]) -> str:

@@ -18,6 +18,7 @@ from aldsurv.benchmark.running import versions
 from bench.pages.fingerprints import fingerprints
 
 __all__ = [
+    "MODELS",
     "PERFORMANCE",
     "RESULTS",
     "Origin",
@@ -34,6 +35,8 @@ __all__ = [
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 PERFORMANCE = "performance.json"
+# Studies of single models, which the pages of the models show.
+MODELS = "models.json"
 _COMMENT = "# "
 _SHORT_LIST = re.compile(r"\[\n[^\[\]{}]*\]")
 
