@@ -85,10 +85,6 @@ results: $(READY)
 	$(BIN)/python -m bench.paper_evidence truth schedule
 	$(BIN)/python -m bench.own_choices bands
 	$(BIN)/python -m bench.own_choices time_scales
-	$(BIN)/python -m bench.cqrnn_sensitivity
-	$(BIN)/python -m bench.baseline_recipes lognormal cqrnn
-	$(BIN)/python -m bench.deepsurv_against_pycox
-	$(BIN)/python -m bench.deephit_against_pycox
 	$(BIN)/python -m bench.pages.tutorial_run
 	$(BIN)/python -m bench.pages
 	$(BIN)/python -m bench.pages --origins

@@ -22,7 +22,7 @@ def write_pictures() -> list[Path]:
     rows = ledger(benchmark_results(PAPER_FILE))
     if LEDGER.exists() and drawn_digest(LEDGER) == digest(rows):
         return []
-    figure = whole_figure(ledger_squares(rows).figure)
+    figure = whole_figure(ledger_squares(rows))
     figure.savefig(LEDGER, dpi=_DPI, bbox_inches="tight", metadata={_KEY: digest(rows)})
     return [LEDGER]
 

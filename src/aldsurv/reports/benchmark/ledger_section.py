@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aldsurv.benchmark import tables
 from aldsurv.benchmark.display_names import dataset_title, metric_title, model_title
@@ -15,13 +14,11 @@ from aldsurv.benchmark.tables.benchmark_table import NumberCell, format_cell
 from aldsurv.benchmark.view import sorted_datasets, sorted_models
 from aldsurv.files.writing import write_text
 from aldsurv.plots import benchmark as plots
+from aldsurv.plots.drawing.figure_files import AnyFigure
 from aldsurv.reports.benchmark.table_files import write_table
 from aldsurv.reports.page.page import Block, Section, Text, Tile, Tiles
 from aldsurv.reports.page.page_figures import Gallery, Picture, picture_of
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable, csv_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["ledger_section", "ledger_squares", "ledger_table", "square_mark"]
 
@@ -119,17 +116,18 @@ def _tiles(rows: Sequence[LedgerRow]) -> Tiles:
     return Tiles(tuple(tiles))
 
 
-def ledger_squares(rows: Sequence[LedgerRow]) -> Axes:
+def ledger_squares(rows: Sequence[LedgerRow]) -> AnyFigure:
     """The ledger as a picture: a square per published number, with the marks of the switches that explain it."""
     datasets = sorted_datasets(row.dataset for row in rows)
     models = sorted_models(row.model for row in rows)
     marks = {(row.dataset, row.model, row.metric): square_mark(row) for row in rows}
-    return plots.plot_squares(
+    ax = plots.plot_squares(
         [dataset_title(name) for name in datasets],
         [(model_title(model), [metric_title(metric) for metric in PAPER_METRICS]) for model in models],
         [[marks.get((d, model, metric), "") for model in models for metric in PAPER_METRICS] for d in datasets],
         {"": "agrees by the definition", **{one.mark: one.title for one in DEVIATIONS}, "?": "agrees neither way"},
     )
+    return ax.figure
 
 
 def _picture(rows: Sequence[LedgerRow], folder: Path) -> Picture:
@@ -142,7 +140,7 @@ def _picture(rows: Sequence[LedgerRow], folder: Path) -> Picture:
         f"{len(rows)} squares, one per published number: {counts['definition']} agree by the definition, "
         f"{counts['published way']} the published way, {counts['unexplained']} neither way."
     )
-    return picture_of(ledger_squares(rows).figure, folder, "ledger", caption=caption, alt=alt)
+    return picture_of(ledger_squares(rows), folder, "ledger", caption=caption, alt=alt)
 
 
 def square_mark(row: LedgerRow) -> str:
