@@ -48,10 +48,14 @@ PAGES: list[Page] = [
 def changed(pages: Sequence[Page] | None = None) -> dict[Path, str]:
     """Of each page (None: all) that differs from its results files the text that it should have."""
     differing = {}
+    # Pages may share a module.
+    values: dict[str, dict[str, str]] = {}
     for page in PAGES if pages is None else pages:
         text = page.path.read_text(encoding="utf-8")
+        if page.module not in values:
+            values[page.module] = page.values()
         try:
-            expected = filled(text, page.values())
+            expected = filled(text, values[page.module])
         except MarkerError as error:
             raise MarkerError(f"{page.file}: {error}") from error
         if expected != text:

@@ -49,8 +49,8 @@ _WAYS = {"definition": "definition", "published_way": "published way"}
 def values() -> dict[str, str]:
     """By name."""
     results = benchmark_results(PAPER_FILE)
-    compared = results.where(model=PAPER_MODELS)
-    rows = ledger(results)
+    compared = results.where(model=PAPER_MODELS, definition=("released", "real"), variant="row")
+    rows = ledger(compared)
     return {
         **_counts(rows),
         **_agreement(rows),
@@ -61,9 +61,9 @@ def values() -> dict[str, str]:
         **_schedule(compared),
         **_ranks(compared),
         **_calibration_columns(rows),
-        **_support(results, rows),
+        **_support(compared, rows),
         **_baselines(rows),
-        "deviations": _deviations(results),
+        "deviations": _deviations(compared),
         "remaining": _remaining(rows),
         "whas": _whas(results),
         "date": origins(PAPER_FILE)[""].date,
@@ -225,9 +225,10 @@ def _schedule(results: Results) -> dict[str, str]:
 
 
 def _verdicts(results: Results) -> dict[str, str]:
+    by_definition = verdicts(results)
     sources: dict[str, Mapping[tuple[str, str], Counts]] = {
-        "by the definition": count_verdicts(verdicts(results)),
-        "by the definition, corrected test": count_verdicts(verdicts(results), corrected=True),
+        "by the definition": count_verdicts(by_definition),
+        "by the definition, corrected test": count_verdicts(by_definition, corrected=True),
         "the published way": count_verdicts(verdicts(as_published(results))),
         **{
             f"without `{name}`": count_verdicts(

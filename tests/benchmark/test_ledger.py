@@ -23,7 +23,7 @@ from aldsurv.errors import ParameterError
 from benchmark.published_loops import nine
 
 # Heavily censored, so that medians are not reached.
-DATASET, SEEDS = "norm_uniform", (0, 1, 2)
+DATASET, SEEDS = "norm_uniform", (0, 1)
 
 
 def series(model: str) -> Series:
@@ -74,7 +74,7 @@ def test_the_ledger_by_loops(results, by_loops):
             where = f"{row.model} {row.metric} {published}"
             assert ours.mean == pytest.approx(np.mean(expected), rel=1e-6, abs=1e-9), where
             assert ours.sd == pytest.approx(np.std(expected, ddof=1), rel=1e-4, abs=1e-9), where
-            assert ours.runs == 3
+            assert ours.runs == 2
             assert distance == pytest.approx(abs(np.mean(expected) - mean) / sd, rel=1e-4, abs=1e-6), where
 
 

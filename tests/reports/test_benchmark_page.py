@@ -17,6 +17,7 @@ from aldsurv.benchmark.store import CellOutcome, Store
 from aldsurv.benchmark.view import View
 from aldsurv.errors import ParameterError
 from aldsurv.reports import write_benchmark_report
+from aldsurv.reports.benchmark import benchmark_page
 from aldsurv.reports.benchmark.all_results_table import results_table
 from aldsurv.reports.benchmark.benchmark_summary import wins
 from aldsurv.reports.page.page_figures import Picture
@@ -178,7 +179,9 @@ def test_the_ledger_has_a_row_per_published_number(parsed, partial_store, partia
         assert [row["status"] for row in csv.DictReader(file)] == [row.status for row in rows]
 
 
-def test_a_report_the_published_way(tmp_path):
+def test_a_report_the_published_way(tmp_path, monkeypatch):
+    # Drawing takes most of the time, and other tests see it.
+    monkeypatch.setattr(benchmark_page, "_figure_sections", lambda *_: ())
     store = made_up_store(tmp_path, Plan(("weibull",), ("ald", "deepsurv"), seeds=2))
     with pytest.raises(ParameterError, match="evaluation must be 'definition' or 'published'"):
         write_benchmark_report(store, tmp_path / "x", evaluation="paper")
