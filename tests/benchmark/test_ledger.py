@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from aldsurv.benchmark import Cell, Results, Series
-from aldsurv.benchmark.cells import fit_seeds, run_cell, split_of
+from aldsurv.benchmark import Cell, Results, Series, cells
+from aldsurv.benchmark.cells import run_cell, split_of
 from aldsurv.benchmark.paper.ledger import count_agreeing, ledger, switch_effects
-from aldsurv.benchmark.paper.mixed_rows import mixed_rows
 from aldsurv.benchmark.paper.published import published_results
 from aldsurv.benchmark.paper.published_evaluation import SWITCHES, switches_of
 from aldsurv.benchmark.paper.published_values import as_published, by_seed_as_published, checked_switches
@@ -31,7 +31,25 @@ def series(model: str) -> Series:
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
+def fitted() -> Iterator[dict[tuple[str, bool], list]]:
+    """The estimators of each model that cells fit, and of LogNorm those of mixed rows as well."""
+    models: dict[tuple[str, bool], list] = {}
+    fit_seeds = cells.fit_seeds
+
+    def recorded(cell, trains, **changes):
+        mixed = "batch_size" in changes
+        assert [len(train) for train in trains] == [1000 if mixed else 500] * len(SEEDS)
+        assert not mixed or changes["batch_size"] == 256
+        models[cell.series.model, mixed] = fit_seeds(cell, trains, **changes)
+        return models[cell.series.model, mixed]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cells, "fit_seeds", recorded)
+        yield models
+
+
+@pytest.fixture(scope="module")
+def results(fitted) -> Results:
     rows = [row for model in PAPER_MODELS for row in run_cell(Cell(series(model), SEEDS)).results]
     # What the ledger leaves alone: another recipe.
     other = [row._replace(series=row.series._replace(recipe="best"), value=row.value + 1) for row in rows]
@@ -39,18 +57,15 @@ def results() -> Results:
 
 
 @pytest.fixture(scope="module")
-def by_loops() -> dict[tuple[str, str, bool], list[float]]:
+def by_loops(results, fitted) -> dict[tuple[str, str, bool], list[float]]:
     """Values of each seed by model, metric and whether the published way."""
+    assert len(fitted) == 6
     values: dict[tuple[str, str, bool], list[float]] = {}
     for model in PAPER_MODELS:
-        cell = Cell(series(model), SEEDS)
-        splits = [split_of(cell.series, seed) for seed in SEEDS]
-        fitted = {False: fit_seeds(cell, [train for train, _ in splits])}
-        fitted[True] = fitted[False]
-        if model == "lognormal":
-            fitted[True] = fit_seeds(cell, [mixed_rows(train) for train, _ in splits], batch_size=256)
-        for published, models in fitted.items():
-            for estimator, (train, test) in zip(models, splits, strict=True):
+        for seed in SEEDS:
+            train, test = split_of(series(model), seed)
+            for published in (False, True):
+                estimator = fitted[model, published and model == "lognormal"][seed]
                 scores = nine(
                     model, estimator.predict_distribution(test.x), train.y, test.y,
                     published=published, truth=test.truth.mean(),
