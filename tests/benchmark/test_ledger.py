@@ -205,5 +205,5 @@ def test_every_number_has_a_reason_to_differ():
 
 def test_switches_are_checked():
     assert checked_switches(["mixed_rows", "nearest_level"]) == ("nearest_level", "mixed_rows")
-    with pytest.raises(ParameterError, match="switches must be one of"):
+    with pytest.raises(ParameterError, match="without must be one of"):
         checked_switches(["median"])

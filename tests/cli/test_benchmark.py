@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from reports.made_up import made_up_store
 
-from aldsurv.benchmark import Store
+from aldsurv.benchmark import Plan, Store
 from aldsurv.cli.main import main
 
 QUICK = ["--datasets", "norm_linear,weibull", "--models", "cox", "--seeds", "2", "--jobs", "1"]
@@ -105,10 +106,26 @@ def test_report(folder, tmp_path, capsys):
     text = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     assert "weibull" in text.lower()
     assert "wrong on purpose" not in text
-    published = ["--evaluation", "published", "--without", "training_median, mixed_rows"]
-    assert main([*words, *published, "--json"]) == 0
+    assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["page"] == str(folder / "report" / "index.html")
-    assert "wrong on purpose" in (folder / "report" / "index.html").read_text(encoding="utf-8")
+
+
+def test_report_the_published_way(tmp_path, monkeypatch):
+    monkeypatch.setattr("aldsurv.reports.benchmark.benchmark_page._figure_sections", lambda *_: ())
+    store = made_up_store(tmp_path, Plan(("weibull",), ("ald",), seeds=2))
+    published = ["--evaluation", "published", "--without", "training_median, mixed_rows"]
+    assert main(["benchmark", "report", str(store.folder), *published]) == 0
+    assert "wrong on purpose" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+
+
+def test_report_the_published_way_of_other_models(folder, tmp_path, capsys):
+    words = ["benchmark", "report", str(folder), "--out", str(tmp_path / "page"), "--evaluation", "published"]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "no values of the published evaluation" in error
+    assert "aldsurv benchmark run --recipe paper" in error
+    assert not (tmp_path / "page").exists()
 
 
 def test_report_of_an_unknown_evaluation(folder, capsys):
@@ -116,6 +133,7 @@ def test_report_of_an_unknown_evaluation(folder, capsys):
     assert main([*words, "--without", "median"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
+    assert error.startswith("aldsurv: error: --without must be one of")
     assert "'training_median'" in error
     assert main([*words, "--evaluation", "paper"]) == 2
     assert "'definition', 'published'" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Result, Series
 from aldsurv.benchmark.store import CellOutcome, Store
 from aldsurv.benchmark.view import View
-from aldsurv.errors import ParameterError
+from aldsurv.errors import DataError, ParameterError
 from aldsurv.reports import write_benchmark_report
 from aldsurv.reports.benchmark import benchmark_page
 from aldsurv.reports.benchmark.all_results_table import results_table
@@ -185,8 +185,11 @@ def test_a_report_the_published_way(tmp_path, monkeypatch):
     store = made_up_store(tmp_path, Plan(("weibull",), ("ald", "deepsurv"), seeds=2))
     with pytest.raises(ParameterError, match="evaluation must be 'definition' or 'published'"):
         write_benchmark_report(store, tmp_path / "x", evaluation="paper")
-    with pytest.raises(ParameterError, match="switches must be"):
+    with pytest.raises(ParameterError, match="without must be"):
         write_benchmark_report(store, tmp_path / "x", without=["median"])
+    best = made_up_store(tmp_path / "best", Plan(("weibull",), ("ald",), ("best",), seeds=2))
+    with pytest.raises(DataError, match="no values of the published evaluation"):
+        write_benchmark_report(best, tmp_path / "x", evaluation="published")
     assert not (tmp_path / "x").exists()
     path = write_benchmark_report(store, evaluation="published", without=["exchanged_columns"])
     page = ParsedPage(path.read_text(encoding="utf-8"))

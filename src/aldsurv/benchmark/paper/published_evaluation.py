@@ -206,7 +206,7 @@ class PublishedEvaluation:
     # ---- the Brier score
 
     def _ibs(self, on: frozenset[str]) -> float:
-        survival = np.asarray(self.predicted.survival(self._times))
+        survival = self._survival
         if "nearest_level" in on:
             survival = _nearest_level_survival(self._quantiles, self._times)
         if "failure_for_survival" in on:
@@ -218,6 +218,10 @@ class PublishedEvaluation:
     @cached_property
     def _times(self) -> FloatArray:
         return default_times(self.train)
+
+    @cached_property
+    def _survival(self) -> FloatArray:
+        return np.asarray(self.predicted.survival(self._times))
 
     # ---- one predicted time for each row
 
@@ -234,7 +238,7 @@ class PublishedEvaluation:
         times = point_estimate(self.predicted, self.test, point="mean" if point == "mean" else "median")
         if not on:
             return np.where(np.isfinite(times), times, self.train.time.max())
-        half = np.asarray(self.predicted.cdf(self._durations)) >= 0.5
+        half = self._failure >= 0.5
         reached = np.asarray(half.any(axis=1))
         if "model_grids" in on:
             edges = np.linspace(self.train.time.min(), self.train.time.max(), len(self._durations) + 1)
@@ -277,16 +281,20 @@ class PublishedEvaluation:
         return np.unique(self.train.time)
 
     @cached_property
+    def _failure(self) -> FloatArray:
+        """F (n, k) at the durations."""
+        return np.asarray(self.predicted.cdf(self._durations))
+
+    @cached_property
     def _quantiles(self) -> FloatArray:
         """Times (n, 9) between ten equal bins of the predicted probability."""
         levels = np.arange(1, _BINS) / _BINS
         if self.model not in _STEPPED:
             return np.asarray(self.predicted.quantile(levels))
-        durations = self._durations
-        failure = np.asarray(self.predicted.cdf(durations))
-        reached = [failure >= level for level in levels]
-        places = [np.where(by.any(axis=1), by.argmax(axis=1), len(durations) - 1) for by in reached]
-        return np.asarray(durations[np.stack(places, axis=1)])
+        reached = [self._failure >= level for level in levels]
+        last = len(self._durations) - 1
+        places = [np.where(by.any(axis=1), by.argmax(axis=1), last) for by in reached]
+        return np.asarray(self._durations[np.stack(places, axis=1)])
 
 
 def _brier_scores(survival: FloatArray, data: SurvivalData, times: FloatArray, weighting: KaplanMeier) -> FloatArray:

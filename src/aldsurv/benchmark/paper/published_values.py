@@ -12,12 +12,19 @@ from aldsurv.benchmark.paper.published_evaluation import (
     switches_of,
 )
 from aldsurv.benchmark.plan import PAPER_MODELS
-from aldsurv.benchmark.results import PAPER_METRICS, Result, Results, Series, published_point
-from aldsurv.benchmark.results import POINT_METRICS as BY_POINT
+from aldsurv.benchmark.results import PAPER_METRICS, POINT_METRICS, Result, Results, Series, published_point
 from aldsurv.benchmark.statistics import FloatArray
 from aldsurv.checks import Choice, check
 
-__all__ = ["all_switches", "as_published", "by_seed_as_published", "checked_switches", "comparable", "stored_values"]
+__all__ = [
+    "all_switches",
+    "as_published",
+    "by_seed_as_published",
+    "checked_switches",
+    "comparable",
+    "has_published_values",
+    "stored_values",
+]
 
 # It exchanges two columns of what is stored anyway.
 _NOT_STORED = "exchanged_columns"
@@ -43,7 +50,7 @@ def checked_switches(names: Iterable[str]) -> tuple[str, ...]:
     """The switches of these names, in their order; an unknown name is an error."""
     wanted = list(names)
     for name in wanted:
-        check("switches", name, Choice(SWITCHES))
+        check("without", name, Choice(SWITCHES))
     return tuple(name for name in SWITCHES if name in wanted)
 
 
@@ -68,6 +75,11 @@ def by_seed_as_published(
     return results.by_seed(series, _stored_name(metric, on) if on else metric)
 
 
+def has_published_values(results: Results) -> bool:
+    """Whether the benchmark has stored values of the published evaluation, which only the paper's recipe has."""
+    return any(comparable(one) and by_seed_as_published(results, one, "ibs").size > 0 for one in results.series)
+
+
 def as_published(results: Results, switches: Collection[str] = SWITCHES) -> Results:
     """The results with the nine metrics of the paper's models computed with these switches on.
 
@@ -76,7 +88,7 @@ def as_published(results: Results, switches: Collection[str] = SWITCHES) -> Resu
     replaced: dict[tuple[Series, str, str], dict[int, float]] = {}
     for series in results.series:
         for metric in PAPER_METRICS if comparable(series) else ():
-            point = published_point(series.model) if metric in BY_POINT else ""
+            point = published_point(series.model) if metric in POINT_METRICS else ""
             values = by_seed_as_published(results, series, metric, switches)
             if values.size:
                 replaced[series, metric, point] = dict(zip(results.seeds, values, strict=True))

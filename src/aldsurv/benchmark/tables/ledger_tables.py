@@ -1,4 +1,4 @@
-"""Tables of the published evaluation: what each deviation does, and how near each model comes to the paper."""
+"""Tables of the published evaluation: what each deviation does, and how close each model is to the paper."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ class _Wording:
 
 
 _WORDINGS: Mapping[str, _Wording] = {
+    "without": _Wording("--without"),
     "event_value": _Wording("--event-value", "Name the value that is the event by --event-value."),
     "drop": _Wording("--drop", "Change --drop, or the columns of the table."),
     "categorical": _Wording(

@@ -9,13 +9,14 @@ from typing import Literal
 
 from aldsurv.benchmark import tables
 from aldsurv.benchmark.paper.published_evaluation import DEVIATIONS, SWITCHES
-from aldsurv.benchmark.paper.published_values import as_published, checked_switches
+from aldsurv.benchmark.paper.published_values import as_published, checked_switches, has_published_values
 from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.results import Results
 from aldsurv.benchmark.store import Store
 from aldsurv.benchmark.tables import BenchmarkTable
 from aldsurv.benchmark.view import View
 from aldsurv.checks import Choice, check
+from aldsurv.errors import DataError
 from aldsurv.files.writing import write_text
 from aldsurv.reports.benchmark import benchmark_figures as figures
 from aldsurv.reports.benchmark import calibration_figures
@@ -67,6 +68,11 @@ def write_benchmark_report(
     page_templates()
     folder = store.folder / "report" if folder is None else Path(folder)
     plan, by_definition = store.plan, store.results()
+    if evaluation == "published" and not has_published_values(by_definition):
+        raise DataError(
+            f"{store.folder} has no values of the published evaluation, which are of recipe paper",
+            advice="Run the benchmark again with this version: aldsurv benchmark run --recipe paper.",
+        )
     results = by_definition if evaluation == "definition" else as_published(by_definition, switches)
     for inner in ("tables", "figures"):
         (folder / inner).mkdir(parents=True, exist_ok=True)
