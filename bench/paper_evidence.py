@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from aldsurv import datasets
-from aldsurv.benchmark import Cell, Plan, Series
+from aldsurv.benchmark import Plan
 from aldsurv.benchmark.cells import run_cell
 from aldsurv.benchmark.paper.published_evaluation import PublishedEvaluation
 from aldsurv.benchmark.results import PAPER_METRICS, published_point
@@ -50,8 +50,8 @@ def truth() -> dict[str, dict[str, float]]:
 def schedule() -> dict[str, dict[str, list[float]]]:
     """The nine metrics of CQRNN with a constant rate: by dataset and metric, a value per seed."""
     scores: dict[str, dict[str, list[float]]] = {}
-    for cell in Plan(tuple(datasets.names(paper=True)), ("cqrnn",), grouped=False).cells():
-        outcome = run_cell(Cell(Series(*cell.series), SEEDS), schedule="constant")
+    for cell in Plan(tuple(datasets.names(paper=True)), ("cqrnn",), seeds=len(SEEDS), grouped=False).cells():
+        outcome = run_cell(cell, schedule="constant")
         if outcome.error is not None:
             sys.exit(outcome.error)
         point = published_point("cqrnn")
