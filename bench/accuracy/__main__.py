@@ -17,12 +17,12 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from aldsurv.errors import AldsurvError
-from bench.accuracy.cells import Cell
+from bench.accuracy.cells import Cell, run_cell
 from bench.accuracy.chance import chance
 from bench.accuracy.data import DATASETS, DECISION, DISTINCT, SEEDS, STAGES
 from bench.accuracy.models import ALL, COMPARED, STEPS
 from bench.accuracy.report import PICTURE, report
-from bench.accuracy.running import run
+from bench.study_runs import run
 from bench.accuracy.speed import speed
 from bench.pages import listing
 from bench.paper_data import available
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     seeds = SEEDS[given.command] if given.seeds is None else range(given.seeds)
     # A model's datasets before the next model, a dataset's seeds before the next: a table fills from the top.
     cells = [Cell.of(given.command, model, name, seed) for model in models for name in datasets for seed in seeds]
-    failed = run(cells, given.folder, jobs=given.jobs)
+    failed = run(cells, run_cell, given.folder, jobs=given.jobs)
     if failed:
         print(f"{failed} cells failed; their errors are in {given.folder}", file=sys.stderr)
     return 1 if failed else 0

@@ -18,7 +18,7 @@ from aldsurv.distributions import SurvivalDistribution
 from aldsurv.nonparametric import censoring_distribution
 from bench.accuracy.data import REAL, SEEDS, parts
 from bench.accuracy.models import COMPARED
-from bench.accuracy.running import keep
+from bench.study_runs import keep
 from bench.accuracy.tables import markdown
 
 __all__ = ["chance", "redrawn"]

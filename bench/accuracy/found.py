@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aldsurv.benchmark.statistics import as_loss
 from bench.accuracy.models import ALL, fingerprint
-from bench.accuracy.running import Lines
+from bench.study_runs import Lines
 
 __all__ = ["Found", "loss"]
 

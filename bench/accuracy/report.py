@@ -11,7 +11,7 @@ from bench.accuracy.data import AS_ASKED, DATASETS, DECISION, DISTINCT, KEPT_OUT
 from bench.accuracy.found import Found
 from bench.accuracy.models import ALL, COMPARED, STEPS
 from bench.accuracy.picture import draw
-from bench.accuracy.running import read_kept
+from bench.study_runs import read_kept
 from bench.accuracy.tables import against, cell_table, mean_table, rank_table, truth_table
 from bench.pages import results
 from bench.pages.markdown import parsed_table

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.accuracy.data import Part, parts
 from bench.accuracy.models import COMPARED
-from bench.accuracy.running import keep
+from bench.study_runs import keep
 from bench.accuracy.tables import markdown
 
 __all__ = ["speed"]

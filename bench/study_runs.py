@@ -1,20 +1,35 @@
-"""Cells run in processes; each result is a line of a file from which a killed study goes on."""
+"""Cells of a study run in processes; each result is a line of a file from which a killed study goes on."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Protocol, final
 
-from bench.accuracy.cells import Cell, run_cell
+__all__ = ["Lines", "StudyCell", "keep", "read_kept", "run"]
 
-__all__ = ["Lines", "keep", "read_kept", "run"]
+
+class StudyCell(Protocol):
+    """One fit of a study: a named tuple of what is fitted to what."""
+
+    @property
+    def stage(self) -> str:
+        """Which file its line is in."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+Compute = Callable[[Any], dict[str, Any]]
 
 
 @final
@@ -37,9 +52,10 @@ class Lines:
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         return [json.loads(line) for line in lines if line.endswith("}")]
 
-    def done(self, stage: str) -> set[Cell]:
-        """Cells that have scores; those that failed are tried again."""
-        return {Cell(*(line[key] for key in Cell._fields)) for line in self.read(stage) if "error" not in line}
+    def is_done(self, cell: StudyCell) -> bool:
+        """Whether a cell has scores; one that failed is tried again."""
+        wanted = cell._asdict().items()
+        return any(wanted <= _plain(line).items() for line in self.read(cell.stage) if "error" not in line)
 
     def add(self, line: dict[str, Any]) -> None:
         """Append a result, in one write, after whatever a killed run has left."""
@@ -61,30 +77,52 @@ def read_kept(folder: Path | str, name: str) -> dict[str, Any] | None:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
-def run(cells: Iterable[Cell], folder: Path | str, *, jobs: int = 1) -> int:
-    """Do what is left of the cells, in their order; the number of those that failed."""
+def run(
+    cells: Iterable[StudyCell], compute: Compute, folder: Path | str, *, shown: str = "log_loss", jobs: int = 1
+) -> int:
+    """Do what is left of the cells, in their order; the number of those that failed.
+
+    Parameters
+    ----------
+    cells
+        All cells.
+    compute
+        A function of a module that gives the line of a cell: its entries with scores, or with an ``error``.
+    folder
+        Of the lines.
+    shown
+        The score that a terminal shows as they come in.
+    jobs
+        Processes.
+    """
     lines, wanted = Lines(folder), list(dict.fromkeys(cells))
     left = _left(wanted, lines)
     failed = 0
-    for count, line in enumerate(_in_processes(left, jobs) if jobs > 1 else map(run_cell, left), start=1):
+    lines_of_cells = _in_processes(left, compute, jobs) if jobs > 1 else ((cell, compute(cell)) for cell in left)
+    for count, (cell, line) in enumerate(lines_of_cells, start=1):
         lines.add(line)
         failed += "error" in line
         if sys.stderr.isatty():
-            seconds, told = line.get("seconds", float("nan")), line.get("error", f"{line.get('log_loss', 0):.3f}")
-            name = Cell(*(line[key] for key in Cell._fields)).name
-            print(f"{count} of at most {len(wanted)}: {name}  {seconds:.1f} s  {told}", file=sys.stderr)
+            seconds, result = line.get("seconds", float("nan")), line.get("error", f"{line.get(shown, 0):.3f}")
+            print(f"{count} of at most {len(wanted)}: {cell.name}  {seconds:.1f} s  {result}", file=sys.stderr)
     return failed
 
 
-def _left(cells: list[Cell], lines: Lines) -> Iterator[Cell]:
+def _plain(line: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if isinstance(value, (str, int, float))}
+
+
+def _left(cells: list[StudyCell], lines: Lines) -> Iterator[StudyCell]:
     """Cells that nobody has done, nor another run into the same folder in the meantime."""
     for cell in cells:
-        if cell not in lines.done(cell.stage):
+        if not lines.is_done(cell):
             yield cell
 
 
-def _in_processes(cells: Iterator[Cell], jobs: int) -> Iterator[dict[str, Any]]:
-    waiting: dict[Future[dict[str, Any]], Cell] = {}
+def _in_processes(
+    cells: Iterator[StudyCell], compute: Compute, jobs: int
+) -> Iterator[tuple[StudyCell, dict[str, Any]]]:
+    waiting: dict[Future[dict[str, Any]], StudyCell] = {}
     pool, more = _pool(jobs), True
     try:
         while more or waiting:
@@ -92,18 +130,17 @@ def _in_processes(cells: Iterator[Cell], jobs: int) -> Iterator[dict[str, Any]]:
                 cell = next(cells, None)
                 more = cell is not None
                 if cell is not None:
-                    waiting[pool.submit(run_cell, cell)] = cell
+                    waiting[pool.submit(compute, cell)] = cell
             ready = wait(waiting, return_when=FIRST_COMPLETED).done
             lost = [future for future in ready if isinstance(future.exception(), BrokenProcessPool)]
             if lost:
                 # A process was killed, perhaps for want of memory: those that were in one are told, the others go on.
                 for cell in waiting.values():
-                    yield {**cell._asdict(), "error": "the process was killed, perhaps for want of memory"}
+                    yield cell, {**cell._asdict(), "error": "the process was killed, perhaps for want of memory"}
                 pool.shutdown(cancel_futures=True)
                 pool, waiting, ready = _pool(jobs), {}, set()
             for future in ready:
-                del waiting[future]
-                yield future.result()
+                yield waiting.pop(future), future.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
