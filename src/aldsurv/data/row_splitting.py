@@ -17,6 +17,8 @@ def split_rows(
     test: float,
     random_state: int | np.random.Generator | None,
     groups: NDArray[np.int64] | None = None,
+    *,
+    by_lot: bool = False,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Row numbers of a random training and test part, each in ascending order.
 
@@ -32,6 +34,8 @@ def split_rows(
         Seed or generator.
     groups
         A number for each row (n,); rows with the same one from 0 on stay on one side. None: none need to.
+    by_lot
+        As in `keep_together`.
     """
     if not (isinstance(test, (float, np.floating)) and 0 < test < 1):
         raise ParameterError(f"test must be a share between 0 and 1, but is {quoted(test)}.", argument="test")
@@ -59,7 +63,7 @@ def split_rows(
         in_test[shuffled[inside][:n_inside]] = True
         in_test[shuffled[~inside][: n_test - n_inside]] = True
     if groups is not None:
-        in_test = keep_together(in_test.astype(np.int64), groups, stratum, shuffled) > 0
+        in_test = keep_together(in_test.astype(np.int64), groups, stratum, shuffled, by_lot=by_lot) > 0
         if in_test.all() or not in_test.any():
             raise ParameterError(
                 f"all {n} rows are of one group, which stays on one side",
@@ -74,12 +78,15 @@ def keep_together(
     groups: NDArray[np.int64] | None,
     stratum: NDArray[np.bool_] | None,
     order: NDArray[np.int64],
+    *,
+    by_lot: bool = False,
 ) -> NDArray[np.int64]:
     """The number of each row's part (n,), changed as little as it takes to have each group in one part.
 
-    A group goes where most of its rows were; single rows change places with those that moved, so that every part keeps
-    its size, and its share of a stratum, unless a group is too large for that. A part is left empty only where there
-    are fewer groups and single rows than parts. Without groups nothing changes.
+    A group goes where most of its rows were if it fits there, else where there is most room; single rows change places
+    with those that moved, so that every part keeps its size, and its share of a stratum, unless a group is too large
+    for that. A part is left empty only where there are fewer groups and single rows than parts. Without groups nothing
+    changes.
 
     Parameters
     ----------
@@ -92,6 +99,9 @@ def keep_together(
         A bool for each row whose share in each part is kept. None: as it falls.
     order
         All rows in the random order that decides which single rows change places.
+    by_lot
+        A group goes where the first of its rows was. Most rows of a large group are in the largest part: without lots,
+        a small part would have only groups of few rows.
     """
     if groups is None or not (groups >= 0).any():
         return parts
@@ -105,7 +115,7 @@ def keep_together(
     together = _groups_by_size(groups, order)
     for members in together:
         size = np.bincount(inside[members], minlength=2)
-        chosen = _part_for(parts[members], size, room, total)
+        chosen = _part_for(parts[[members.min()]] if by_lot else parts[members], size, room, total)
         moved[members] = chosen
         room[chosen] -= size
     for value in (0, 1):
@@ -127,7 +137,7 @@ def keep_together(
 def _part_for(
     before: NDArray[np.int64], size: NDArray[np.int64], room: NDArray[np.int64], total: NDArray[np.int64]
 ) -> int:
-    """The part in which most rows of a group were, if the group fits there; else the one with most room for it."""
+    """The part in which most of some rows of a group were, if it fits there; else the one with most room for it."""
     counts = np.bincount(before, minlength=len(room))
     counts[((room < size) & (size > 0)).any(axis=1)] = 0
     if counts.any():

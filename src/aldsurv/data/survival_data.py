@@ -438,15 +438,14 @@ class SurvivalData:
         Parameters
         ----------
         test
-            Share of the rows in the test part, which has ``round(test * n)`` of them, or as near to it as whole groups
-            come.
+            Share of the rows in the test part, which has ``round(test * n)`` of them, with groups about as many.
         random_state
             Seed or generator.
         stratify
-            Keep the share of exactly observed events in both parts to within one row, or as near as whole groups come.
+            Keep the share of exactly observed events in both parts to within one row, with groups about the same.
         """
         groups = None if self.group is None else joined_groups(self.group)
-        return split_rows(self.exact if stratify else None, len(self), test, random_state, groups)
+        return split_rows(self.exact if stratify else None, len(self), test, random_state, groups, by_lot=True)
 
     def split(
         self,

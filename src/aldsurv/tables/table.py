@@ -88,7 +88,8 @@ class Table:
                 advice="Name their columns, such as time='months'.",
             )
         exact = self.y.exact if stratify else None
-        train_rows, test_rows = split_rows(exact, len(self), test, random_state, find_groups(self.x, self.y))
+        groups, by_lot = find_groups(self.x, self.y), self.y.group is not None
+        train_rows, test_rows = split_rows(exact, len(self), test, random_state, groups, by_lot=by_lot)
         return self[train_rows], self[test_rows]
 
     def summary(self) -> str:

@@ -49,7 +49,7 @@ def even_folds(data: SurvivalData, folds: int, seed: int, X: object = None) -> l
     else:
         folds = min(folds, data.n_groups)
         parts[order] = np.arange(len(data)) % folds
-    parts = keep_together(parts, find_groups(X, data), data.exact, order)
+    parts = keep_together(parts, find_groups(X, data), data.exact, order, by_lot=data.group is not None)
     chosen = [np.flatnonzero(parts == k) for k in range(folds)]
     return chosen if data.group is None else [part for part in chosen if part.size]
 

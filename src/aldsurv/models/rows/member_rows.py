@@ -112,7 +112,8 @@ def split_for_members(
     cuts = np.unique(np.arange(members + 1) * held % n)
     stretch = np.empty(n, np.int64)
     stretch[order] = np.searchsorted(cuts, np.arange(n), side="right")
-    together = keep_together(stretch, None if groups is None else groups[counting], exact, order)
+    inside = None if groups is None else groups[counting]
+    together = keep_together(stretch, inside, exact, order, by_lot=data.group is not None)
     own = [stretch[order[(np.arange(held) + k * held) % n]] for k in range(members)]
     masks = [np.isin(together, stretches) for stretches in own]
     if data.group is not None and groups is not None:

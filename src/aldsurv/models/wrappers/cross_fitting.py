@@ -78,7 +78,7 @@ def choose_parts(
     """
     n, events = len(data), int(np.count_nonzero(data.exact & (data.weights > 0)))
     order = balanced_order(data, np.random.default_rng(seed))
-    groups = find_groups(X, data)
+    groups, by_lot = find_groups(X, data), data.group is not None
     if data.group is not None:
         _require_groups(data, groups)
     parts = np.zeros(n, np.int64)
@@ -87,13 +87,13 @@ def choose_parts(
         if events < 2 or not 0 < size < n:
             return []
         parts[order[np.floor((np.arange(size) + 0.5) * n / size).astype(np.int64)]] = 1
-        held = [np.flatnonzero(keep_together(parts, groups, data.exact, order) == 1)]
+        held = [np.flatnonzero(keep_together(parts, groups, data.exact, order, by_lot=by_lot) == 1)]
         return _learnable(held, data)
     count = min(int(folds), events, n // 2, data.n_groups)
     if count < 2:
         return []
     parts[order] = np.arange(n) % count
-    parts = keep_together(parts, groups, data.exact, order)
+    parts = keep_together(parts, groups, data.exact, order, by_lot=by_lot)
     # Groups can be too large for as many parts.
     held = _learnable([np.flatnonzero(parts == k) for k in range(count)], data)
     return held if len(held) > 1 else []
