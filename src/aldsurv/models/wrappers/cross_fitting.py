@@ -107,13 +107,16 @@ def _learnable(parts: Sequence[IntArray], data: SurvivalData) -> list[IntArray]:
 
 
 def _require_groups(data: SurvivalData, groups: IntArray | None) -> None:
-    """Raise `DataError` if all rows belong together: none could be held out."""
-    if groups is not None and groups.min() == groups.max():
-        raise DataError(
-            f"all {len(data)} rows are of one group, which stays whole: none can be held out",
-            argument="groups",
-            advice="Give two groups or more, or none.",
-        )
+    """Raise `DataError` if all rows, or all of several events, belong together: none could be held out."""
+    events = data.exact & (data.weights > 0)
+    for kind, rows in (("rows", np.ones(len(data), np.bool_)), ("events", events)):
+        inside = np.empty(0, np.int64) if groups is None else groups[rows]
+        if inside.size > 1 and inside.min() == inside.max() >= 0:
+            raise DataError(
+                f"all {inside.size} {kind} are of one group, which stays whole: none can be held out",
+                argument="groups",
+                advice="Give more groups, or none.",
+            )
 
 
 def predict_held_out(estimator: SurvivalEstimator, X: object, data: SurvivalData, parts: Sequence[IntArray]) -> HeldOut:
