@@ -40,10 +40,11 @@ class ToySurvival(SurvivalEstimator):
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ridge": Number(0)}
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": Range(1e-6, 10.0, log=True)}, "log_likelihood")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ToySurvival:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> ToySurvival:
         self.check_parameters()
         features = Features.learn(X, exact=True, owner="ToySurvival")
-        x, data = features.transform_exactly(X, owner="ToySurvival"), self._read_training_target(y, sample_weight)
+        x = features.transform_exactly(X, owner="ToySurvival")
+        data = self._read_training_target(y, sample_weight, groups)
         require_same_rows(len(x), data)
         share = data.weights / data.total_weight
         time = np.maximum(data.time, 1e-3 * (share @ data.time))

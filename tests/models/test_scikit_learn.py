@@ -13,12 +13,12 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError as TheirNotFittedError
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from aldsurv import ALDSurvival, SurvivalData
+from aldsurv import ALDSurvival, CoxRegression, SurvivalData
 from aldsurv.errors import NotFittedError, ParameterError
 from aldsurv.metrics import harrell_c_scorer, ibs_scorer, log_likelihood_scorer
 from models.rows import draw, quick, same_bits
@@ -210,11 +210,55 @@ def test_weights_are_routed_through_a_search_of_a_pipeline():
     wanted = quick(max_epochs=2).fit(StandardScaler().fit_transform(X), Y, sample_weight=WEIGHT)
     assert same_bits(search.best_estimator_["ald"], wanted)
     # The request is the estimator's own, and goes with its clones.
-    assert clone(asking).get_metadata_routing().fit.requests == {"sample_weight": "weight"}
-    assert quick().get_metadata_routing().fit.requests == {"sample_weight": None}
+    assert clone(asking).get_metadata_routing().fit.requests == {"sample_weight": "weight", "groups": True}
+    assert quick().get_metadata_routing().fit.requests == {"sample_weight": None, "groups": True}
 
 
 def test_weights_by_name_of_the_step_without_routing():
     model = Pipeline([("scale", StandardScaler()), ("ald", quick())]).fit(X, Y, ald__sample_weight=WEIGHT)
     wanted = quick().fit(StandardScaler().fit_transform(X), Y, sample_weight=WEIGHT)
     assert same_bits(model["ald"], wanted)
+
+
+GROUPS = np.arange(len(X)) % 7
+
+
+def noting_groups(monkeypatch) -> list[int | None]:
+    """How many groups the rows of each fit have."""
+    from aldsurv.models.linear.linear_survival import LinearSurvival
+
+    seen: list[int | None] = []
+    estimate = LinearSurvival._adopt
+
+    def adopt(self, design, fit, trained_on, times):
+        seen.append(trained_on.groups)
+        estimate(self, design, fit, trained_on, times)
+
+    monkeypatch.setattr(LinearSurvival, "_adopt", adopt)
+    return seen
+
+
+def test_folds_by_group(monkeypatch):
+    seen = noting_groups(monkeypatch)
+    folds = GroupKFold(3)
+    found = cross_val_score(CoxRegression(ridge=1.0), X, Y, groups=GROUPS, cv=folds)
+    wanted = [
+        CoxRegression(ridge=1.0).fit(X[train], Y[train]).score(X[test], Y[test])
+        for train, test in folds.split(X, groups=GROUPS)
+    ]
+    np.testing.assert_array_equal(found, wanted)
+    assert set(seen) == {None}
+    # Groups of the target go with its rows.
+    np.testing.assert_array_equal(
+        cross_val_score(CoxRegression(ridge=1.0), X, Y.with_group(GROUPS), groups=GROUPS, cv=folds), wanted
+    )
+    assert sorted(seen[-3:]) == [4, 5, 5]
+
+
+@pytest.mark.usefixtures("routing")
+def test_groups_are_routed_to_folds_and_fit(monkeypatch):
+    seen = noting_groups(monkeypatch)
+    for model, wanted in ((CoxRegression(), [4, 5, 5]), (CoxRegression().set_fit_request(groups=False), [None] * 3)):
+        seen.clear()
+        cross_val_score(model, X, Y, params={"groups": GROUPS}, cv=GroupKFold(3))
+        assert sorted(seen, key=str) == wanted

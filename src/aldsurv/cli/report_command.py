@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import click
 from aldsurv.checks import listed
 from aldsurv.cli.shared.command_options import force_option, json_option, out_option, quiet_option, train_option
 from aldsurv.cli.shared.number_text import json_text
-from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of, outcome_options
+from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
 from aldsurv.cli.shared.outputs import PAGE, checked_output, is_standard_output
 from aldsurv.errors import ParameterError, UnknownNameError
 from aldsurv.quoting import printable, quoted
@@ -76,7 +77,13 @@ def report(
       aldsurv report model.aldsurv test.csv --rows 3,17 --out two.html
       aldsurv report model.aldsurv test.csv --time months --event died
     """  # noqa: D301
-    from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table, require_events
+    from aldsurv.cli.shared.input_files import (
+        load_model,
+        outcome_columns_in,
+        read_model_table,
+        read_outcome_table,
+        require_events,
+    )
     from aldsurv.cli.shared.notes import warnings_as_notes
     from aldsurv.files.writing import write_text
 
@@ -84,11 +91,11 @@ def report(
     checked_output(out, PAGE, inputs=[model, table, train], force=force)
     with warnings_as_notes(quiet=quiet or as_json):
         estimator = load_model(model)
-        columns = outcome_columns_of(estimator, outcome)
+        columns = outcome_columns_in(table, estimator, outcome)
         data = read_model_table(table, estimator, columns)
         observed = require_events(data, columns)
         values = None if group is None else _group_values(group, data, table, columns)
-        training_rows = None if train is None else read_outcome_table(train, columns).y
+        training_rows = None if train is None else read_outcome_table(train, replace(columns, id=None)).y
         _check_shown_rows(shown_rows, len(data))
         if sys.stderr.isatty() and not quiet:
             click.echo(f"Looking at {len(data):,} rows; this takes some seconds.", err=True)

@@ -3,7 +3,7 @@
 from aldsurv.columns.column_plans import ColumnPlan, LeftOut, Levels, Number
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import ColumnUse, Features
-from aldsurv.columns.row_copies import count_extra, find_copies
+from aldsurv.columns.row_copies import count_extra, find_copies, find_groups
 
 __all__ = [
     "ColumnPlan",
@@ -14,5 +14,6 @@ __all__ = [
     "Number",
     "count_extra",
     "find_copies",
+    "find_groups",
     "take_rows",
 ]

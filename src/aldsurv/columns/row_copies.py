@@ -1,7 +1,7 @@
-"""Rows that a table holds more than once: the same covariates and the same outcome.
+"""Rows that belong together: those of one group, and rows that a table holds more than once.
 
-A copy on the other side of a split makes scores too good. Copies are found here, for everything that holds rows out;
-`aldsurv.data.row_splitting.keep_together` then keeps them on one side.
+A copy on the other side of a split makes scores too good, and so does another row of the same person. Both are found
+here, for everything that holds rows out; `aldsurv.data.row_splitting.keep_together` then keeps them on one side.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.columns.covariates import covariate_arrays
+from aldsurv.columns.covariates import covariate_arrays, take_rows
+from aldsurv.data.group_column import group_numbers, joined_groups
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import AldsurvError
 
-__all__ = ["count_extra", "find_copies"]
+__all__ = ["count_extra", "find_copies", "find_groups"]
 
 IntArray = NDArray[np.int64]
 
@@ -78,6 +79,80 @@ def find_copies(X: object, data: SurvivalData) -> IntArray | None:
     groups = np.full(n, -1, np.int64)
     groups[both.rows[kept]] = both.numbers[kept]
     return groups
+
+
+def find_groups(X: object, data: SurvivalData) -> IntArray | None:
+    """A number for each row (n,), equal for rows that belong together and -1 for a row that stands for itself.
+
+    Rows of one group of the data belong together, so do exact copies of a row, and so do all that these link: if a row
+    of one group is a copy of one of another, the two groups are one. Copies within a group are no news, and say nothing
+    about whether rows are alike by chance.
+
+    Parameters
+    ----------
+    X
+        Covariates, as `fit` takes them; None if they are not known, which shows no copies.
+    data
+        Outcomes of the same rows, with their groups.
+
+    Returns
+    -------
+    array or None
+        None if every row stands for itself.
+
+    Examples
+    --------
+    >>> age, time = [[40], [50], [40], [63], [58], [71], [66], [49]], [5, 3, 5, 8, 9, 2, 4, 7]
+    >>> find_groups(age, SurvivalData.right(time, [1] * 8, group=list("abcdefab"))).tolist()
+    [0, 1, 0, -1, -1, -1, 0, 1]
+    """
+    if data.group is None:
+        return None if X is None else find_copies(X, data)
+    group = group_numbers(data.group)
+    copies = None if X is None else _copies_across(X, data, group)
+    if copies is not None:
+        linked = _linked(group, copies)
+        # If all were one, nothing could be held out.
+        group = linked if linked.any() or not group.any() else group
+    return joined_groups(group)
+
+
+def _copies_across(X: object, data: SurvivalData, group: IntArray) -> IntArray | None:
+    """What `find_copies` gives, of rows none of which is a copy within its group."""
+    n = len(data)
+    try:
+        outcomes = _grouped(_outcome_columns(data), np.arange(n), n)
+        equal = _grouped(_covariates(X), outcomes.rows, n, outcomes.numbers)
+        pairs = equal.numbers * n + group[equal.rows]
+        first = np.unique(pairs, return_index=True)[1]
+        kept = np.ones(n, np.bool_)
+        kept[np.delete(equal.rows, first)] = False
+        rows = np.flatnonzero(kept)
+        some = find_copies(X if len(rows) == n else take_rows(X, rows), data[rows])
+    except AldsurvError:
+        return None
+    if some is None:
+        return None
+    copies = np.full(n, -1, np.int64)
+    copies[rows] = some
+    return copies
+
+
+def _linked(group: IntArray, copies: IntArray) -> IntArray:
+    """The groups, those that have copies of one row joined: the number of the first of them stands for all."""
+    leader = list(range(int(group.max()) + 1))
+
+    def find(number: int) -> int:
+        while leader[number] != number:
+            leader[number] = leader[leader[number]]
+            number = leader[number]
+        return number
+
+    first: dict[int, int] = {}
+    for row in np.flatnonzero(copies >= 0).tolist():
+        one, other = find(int(group[row])), find(first.setdefault(int(copies[row]), int(group[row])))
+        leader[max(one, other)] = min(one, other)
+    return np.array([find(number) for number in range(len(leader))], np.int64)[group]
 
 
 def count_extra(groups: IntArray) -> int:

@@ -30,6 +30,7 @@ class Outcome(NamedTuple):
     weight: FloatArray | None = None
     cause: IntArray | None = None
     causes: tuple[str, ...] | None = None
+    group: IntArray | None = None
 
 
 def entry_and_weight(entry: object, weight: object) -> tuple[Column | None, Column | None]:

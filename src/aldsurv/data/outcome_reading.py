@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.checks import listed
 from aldsurv.data.event_columns import CauseNames
 from aldsurv.data.frame_columns import Column, column_names, frame_column
+from aldsurv.data.group_column import group_column
 from aldsurv.data.outcome_columns import Outcome, bounded_outcome, competing_outcome, right_outcome
 from aldsurv.errors import DataError, ParameterError
 
@@ -37,7 +38,7 @@ def frame_outcome(
 ) -> Outcome:
     """The outcome in columns of a frame; `roles` has the name of the column, or None, for each argument."""
     named = {role: name for role, name in roles.items() if name is not None}
-    pair = [role for role in named if role not in ("entry", "weight")]
+    pair = [role for role in named if role not in ("entry", "weight", "group")]
     if pair not in _PAIRS:
         raise ParameterError(
             "from_frame needs the columns time and event (or cause), or lower and upper, but got "
@@ -60,10 +61,14 @@ def frame_outcome(
     entry, weight = columns.get("entry"), columns.get("weight")
     first, second = (columns[role] for role in pair)
     if pair[1] == "event":
-        return right_outcome(first, second, entry, weight, event_value)
-    if pair[1] == "cause":
-        return competing_outcome(first, second, entry, weight, censored, names)
-    return bounded_outcome(first, second, entry, weight)
+        outcome = right_outcome(first, second, entry, weight, event_value)
+    elif pair[1] == "cause":
+        outcome = competing_outcome(first, second, entry, weight, censored, names)
+    else:
+        outcome = bounded_outcome(first, second, entry, weight)
+    if "group" in columns:
+        outcome = outcome._replace(group=group_column(columns["group"], first, outcome.lower))
+    return outcome
 
 
 def structured_outcome(array: object) -> Outcome:

@@ -45,7 +45,7 @@ def concatenated_outcome(parts: list[SurvivalData]) -> Outcome:
             argument="parts",
             advice="Give the same names=, or of_cause.",
         )
-    entry = weight = cause = None
+    entry = weight = cause = group = None
     if any(part.entry is not None for part in parts):
         entries = [np.full(len(part), -np.inf) if part.entry is None else part.entry for part in parts]
         entry = np.concatenate(entries)
@@ -53,5 +53,8 @@ def concatenated_outcome(parts: list[SurvivalData]) -> Outcome:
         weight = np.concatenate([part.weights for part in parts])
     if parts[0].cause is not None:
         cause = np.concatenate([part.cause for part in parts if part.cause is not None])
+    if any(part.group is not None for part in parts):
+        groups = [np.full(len(part), -1, np.int64) if part.group is None else part.group for part in parts]
+        group = np.concatenate(groups)
     lower, upper = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lower", "upper"))
-    return Outcome(lower, upper, entry, weight, cause, parts[0].causes)
+    return Outcome(lower, upper, entry, weight, cause, parts[0].causes, group)

@@ -31,6 +31,8 @@ def summary_line(data: SurvivalData) -> str:
         parts.append(f"entry {_range(data.entry)}")
     if data.weight is not None:
         parts.append(f"weights {_range(data.weight)} (total {_compact(data.total_weight)})")
+    if data.group is not None:
+        parts.append(f"{data.n_groups} {'group' if data.n_groups == 1 else 'groups'}")
     return ", ".join(parts)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from aldsurv.checks import Number, check
 from aldsurv.data.event_columns import CauseNames, cause_column, cause_number
 from aldsurv.data.frame_columns import BoolArray, Column, FloatArray, IntArray
+from aldsurv.data.group_column import count_groups, group_column, joined_groups
 from aldsurv.data.outcome_columns import (
     Outcome,
     bounded_outcome,
@@ -52,6 +53,11 @@ class SurvivalData:
     cause, causes
         What the event was (n,), 0 where none was observed exactly, and the names of the causes from 1 on. None: events
         of one kind. All else sees the time to the first event of any cause.
+    group
+        Which rows belong together (n,), as those of one person do: equal for rows of one group. Any labels, such as
+        text, when the data are made; they become whole numbers, the same label always the same one, and -1 stands for a
+        row that belongs to no other. Everything that holds rows out or draws them again keeps a group whole. None:
+        every row stands for itself.
 
     Examples
     --------
@@ -68,9 +74,10 @@ class SurvivalData:
     weight: FloatArray | None = None
     cause: IntArray | None = None
     causes: tuple[str, ...] | None = None
+    group: IntArray | None = None
 
     def __post_init__(self) -> None:
-        checked = SurvivalData.interval(self.lower, self.upper, entry=self.entry, weight=self.weight)
+        checked = SurvivalData.interval(self.lower, self.upper, entry=self.entry, weight=self.weight, group=self.group)
         codes, names = self.cause, self.causes
         if (codes is None) != (names is None):
             problem = "cause and causes must be given together: a number per row, and the names of the causes."
@@ -80,7 +87,7 @@ class SurvivalData:
             if codes.shape != checked.lower.shape or not np.array_equal(codes > 0, checked.exact):
                 problem = "cause must be positive in the rows with an exactly observed event, and 0 in all others."
                 raise DataError(problem, argument="cause")
-        self._store(Outcome(checked.lower, checked.upper, checked.entry, checked.weight, codes, names))
+        self._store(Outcome(checked.lower, checked.upper, checked.entry, checked.weight, codes, names, checked.group))
 
     @classmethod
     def right(
@@ -90,6 +97,7 @@ class SurvivalData:
         *,
         entry: ArrayLike | None = None,
         weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
         event_value: object = None,
     ) -> SurvivalData:
         """Right-censored data.
@@ -100,7 +108,7 @@ class SurvivalData:
             Time of the event or of the end of observation, finite and not negative.
         event
             Whether the event was observed: bool, 0/1, or anything else with `event_value`.
-        entry, weight
+        entry, weight, group
             As in the class.
         event_value
             The value of `event` that means observed, such as ``"dead"`` or ``2``; all others are censored.
@@ -111,7 +119,8 @@ class SurvivalData:
         n=3, 2 events (67 %), time 1–4
         """
         columns = Column(time, "time"), Column(event, "event")
-        return cls.from_checked(*right_outcome(*columns, *entry_and_weight(entry, weight), event_value))
+        outcome = right_outcome(*columns, *entry_and_weight(entry, weight), event_value)
+        return cls.from_checked(*outcome).with_group(group)
 
     @classmethod
     def left(
@@ -121,11 +130,13 @@ class SurvivalData:
         *,
         entry: ArrayLike | None = None,
         weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
         event_value: object = None,
     ) -> SurvivalData:
         """Left-censored data: as `right`, but where `event` is False it came at or before `time`."""
         columns = Column(time, "time"), Column(event, "event")
-        return cls.from_checked(*left_outcome(*columns, *entry_and_weight(entry, weight), event_value))
+        outcome = left_outcome(*columns, *entry_and_weight(entry, weight), event_value)
+        return cls.from_checked(*outcome).with_group(group)
 
     @classmethod
     def interval(
@@ -135,6 +146,7 @@ class SurvivalData:
         *,
         entry: ArrayLike | None = None,
         weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
     ) -> SurvivalData:
         """Data of any kind by their bounds, as in the class: exact, right-, left- and interval-censored rows.
 
@@ -145,7 +157,8 @@ class SurvivalData:
         n=4, 1 event (25 %), time 1–6, 1 left-censored, 1 interval-censored
         """
         bounds = Column(lower, "lower"), Column(upper, "upper")
-        return cls.from_checked(*bounded_outcome(*bounds, *entry_and_weight(entry, weight)))
+        outcome = bounded_outcome(*bounds, *entry_and_weight(entry, weight))
+        return cls.from_checked(*outcome).with_group(group)
 
     @classmethod
     def competing(
@@ -155,6 +168,7 @@ class SurvivalData:
         *,
         entry: ArrayLike | None = None,
         weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
         censored: object = None,
         names: CauseNames | None = None,
     ) -> SurvivalData:
@@ -166,7 +180,7 @@ class SurvivalData:
             Time of the first event or of the end of observation, finite and not negative.
         cause
             What happened: whole numbers, 0 for censored and 1, 2, … for the causes, or text.
-        entry, weight
+        entry, weight, group
             As in the class.
         censored
             The value of `cause` that means censored. None: 0 among numbers; among texts a missing value or
@@ -184,7 +198,8 @@ class SurvivalData:
         (array([2, 0, 1, 2]), array([ True, False, False,  True]))
         """
         columns = Column(time, "time"), Column(cause, "cause")
-        return cls.from_checked(*competing_outcome(*columns, *entry_and_weight(entry, weight), censored, names))
+        outcome = competing_outcome(*columns, *entry_and_weight(entry, weight), censored, names)
+        return cls.from_checked(*outcome).with_group(group)
 
     @classmethod
     def from_frame(
@@ -201,6 +216,7 @@ class SurvivalData:
         upper: object = None,
         entry: object = None,
         weight: object = None,
+        group: object = None,
     ) -> SurvivalData:
         """Data from named columns of a pandas or polars frame, a dict of arrays or a structured array.
 
@@ -214,11 +230,11 @@ class SurvivalData:
             Column of causes, in place of `event`; read as by `competing`.
         lower, upper
             Columns of bounds, in place of `time` and `event`; read as by `interval`.
-        entry, weight
+        entry, weight, group
             Further columns.
         """
         roles = {"time": time, "event": event, "cause": cause, "lower": lower, "upper": upper}
-        roles |= {"entry": entry, "weight": weight}
+        roles |= {"entry": entry, "weight": weight, "group": group}
         return cls.from_checked(*frame_outcome(frame, roles, event_value=event_value, censored=censored, names=names))
 
     @classmethod
@@ -254,13 +270,14 @@ class SurvivalData:
         weight: FloatArray | None = None,
         cause: IntArray | None = None,
         causes: tuple[str, ...] | None = None,
+        group: IntArray | None = None,
     ) -> SurvivalData:
         """An instance of columns that are not checked again: what is cut out of checked data, or made of it.
 
         The arrays are taken over without a copy and become read-only.
         """
         data = object.__new__(cls)
-        data._store(Outcome(lower, upper, entry, weight, cause, causes))
+        data._store(Outcome(lower, upper, entry, weight, cause, causes, group))
         return data
 
     @staticmethod
@@ -286,6 +303,7 @@ class SurvivalData:
             None if self.weight is None else self.weight[rows],
             None if self.cause is None else self.cause[rows],
             self.causes,
+            None if self.group is None else self.group[rows],
         )
 
     @property
@@ -349,6 +367,11 @@ class SurvivalData:
         """Sum of the weights: the number of rows when none were given."""
         return float(len(self)) if self.weight is None else float(self.weight.sum())
 
+    @property
+    def n_groups(self) -> int:
+        """Number of groups: the number of rows when none were given."""
+        return len(self) if self.group is None else count_groups(self.group)
+
     def scaled(self, a: float) -> SurvivalData:
         """The same data in another unit: every time multiplied by `a`."""
         check("a", a, Number(0, above=True))
@@ -364,14 +387,30 @@ class SurvivalData:
                 argument="a",
                 advice="Choose another unit.",
             )
-        return SurvivalData.from_checked(lower, upper, entry, self.weight, self.cause, self.causes)
+        return SurvivalData.from_checked(lower, upper, entry, self.weight, self.cause, self.causes, self.group)
 
     def with_weight(self, weight: ArrayLike | None) -> SurvivalData:
         """The same data with other weights; None: one each."""
         weights = (
             None if weight is None else weight_column(Column(weight, "weight"), Column(self.lower, "time"), self.lower)
         )
-        return SurvivalData.from_checked(self.lower, self.upper, self.entry, weights, self.cause, self.causes)
+        return SurvivalData.from_checked(
+            self.lower, self.upper, self.entry, weights, self.cause, self.causes, self.group
+        )
+
+    def with_group(self, group: ArrayLike | None) -> SurvivalData:
+        """The same data with other groups; None: none.
+
+        Examples
+        --------
+        >>> data = SurvivalData.right([5, 3, 8, 2], [1, 0, 1, 1]).with_group(["ann", "bob", "ann", "cid"])
+        >>> data.n_groups, bool(data.group[0] == data.group[2])
+        (3, True)
+        """
+        groups = None if group is None else group_column(Column(group, "group"), Column(self.lower, "time"), self.lower)
+        return SurvivalData.from_checked(
+            self.lower, self.upper, self.entry, self.weight, self.cause, self.causes, groups
+        )
 
     def of_cause(self, cause: int | str) -> SurvivalData:
         """The time to the event of one cause, by number (from 1) or name; events of other causes count as censored."""
@@ -383,7 +422,7 @@ class SurvivalData:
             )
         number = cause_number(cause, self.causes)
         upper = np.where(self.exact & (self.cause != number), np.inf, self.upper)
-        return SurvivalData.from_checked(self.lower, upper, self.entry, self.weight)
+        return SurvivalData.from_checked(self.lower, upper, self.entry, self.weight, group=self.group)
 
     def split_rows(
         self,
@@ -394,16 +433,19 @@ class SurvivalData:
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Row numbers of a random training and test part, each in ascending order.
 
+        Rows of one group stay on one side.
+
         Parameters
         ----------
         test
-            Share of the rows in the test part, which has ``round(test * n)`` of them.
+            Share of the rows in the test part, which has ``round(test * n)`` of them, with groups about as many.
         random_state
             Seed or generator.
         stratify
-            Keep the share of exactly observed events in both parts to within one row.
+            Keep the share of exactly observed events in both parts to within one row, with groups about the same.
         """
-        return split_rows(self.exact if stratify else None, len(self), test, random_state)
+        groups = None if self.group is None else joined_groups(self.group)
+        return split_rows(self.exact if stratify else None, len(self), test, random_state, groups, by_lot=True)
 
     def split(
         self,
@@ -437,7 +479,7 @@ class SurvivalData:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays come back writeable from pickle and copy.
-        self._store(Outcome(*(state[name] for name in Outcome._fields)))
+        self._store(Outcome(**{name: state[name] for name in Outcome._fields if name in state}))
 
     def _store(self, outcome: Outcome) -> None:
         for name, value in outcome._asdict().items():

@@ -135,7 +135,7 @@ class Dataset:
                 advice="Set info.time_step.",
             )
         time = np.where(at_zero, self.info.time_step / 2, self.y.time)
-        y = SurvivalData.right(time, self.y.event, entry=self.y.entry, weight=self.y.weight)
+        y = SurvivalData.right(time, self.y.event, entry=self.y.entry, weight=self.y.weight, group=self.y.group)
         return replace(self, y=y)
 
     def frame(self, *, outcome: bool = False) -> pd.DataFrame:

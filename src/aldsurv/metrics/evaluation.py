@@ -114,7 +114,7 @@ def evaluate(
         Of ``ibs`` and other scores weighted by the censoring, as in `brier_score`; ``uno_c`` keeps its default.
     bootstrap
         Number of resamples for confidence limits of every metric, all from the same draws; the limits are those of
-        `metrics.bootstrap`. None: no limits.
+        `metrics.bootstrap`, which draws rows of one group together. None: no limits.
     confidence
         Confidence of the limits.
     random_state
@@ -153,7 +153,7 @@ def evaluate(
         return {name: values[name] for name in metrics}
     forms = [by_counts(call.metric, call.predicted, rows, call.options) for call in calls]
     drawn = all_replicates(
-        lambda counts: np.concatenate([form(counts) for form in forms], axis=1), len(rows), bootstrap, random_state
+        lambda counts: np.concatenate([form(counts) for form in forms], axis=1), rows, bootstrap, random_state
     )
     columns = dict(zip(places, drawn.T, strict=True))
     for name in metrics:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Constraint, check_all, declared_constraints
+from aldsurv.data.frame_columns import Column
+from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
@@ -77,7 +79,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     SEARCH_SPACE: ClassVar[SearchSpace | None] = None
 
     @abstractmethod
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times.
 
         Parameters
@@ -89,11 +91,14 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             array, or a frame of two columns.
         sample_weight
             A weight for each row; multiplies those of `y`.
+        groups
+            A label for each row, text or numbers, equal for rows that belong together, as those of one person do: they
+            stay on one side wherever the model holds rows out. The same as ``group`` of `SurvivalData`.
         """
 
-    def _read_training_target(self, y: object, sample_weight: object) -> SurvivalData:
+    def _read_training_target(self, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
         """What `read_target` gives, with a warning if causes in it make no difference to this model."""
-        data = read_target(y, sample_weight)
+        data = read_target(y, sample_weight, groups)
         if not self.TAKES_CAUSES and data.cause is not None and data.causes is not None:
             counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
             seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
@@ -228,7 +233,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         self._require_fitted()
         lines, facts = [type(self).__name__], self.trained_on_
         if facts is not None:
-            lines.append(f"  rows            {facts.rows}, {facts.events} events")
+            lines.append(f"  rows            {facts.rows_text}, {facts.events} events")
             lines.append(f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}")
         return "\n".join([*lines, f"  columns         {self.n_features_in_}"])
 
@@ -383,8 +388,8 @@ def summarised(distribution: SurvivalDistribution, point: str, horizon: float) -
     return np.asarray(getattr(distribution, point)())
 
 
-def read_target(y: object, sample_weight: object = None) -> SurvivalData:
-    """The target as `SurvivalData`, its weights multiplied by `sample_weight`.
+def read_target(y: object, sample_weight: object = None, groups: object = None) -> SurvivalData:
+    """The target as `SurvivalData`, its weights multiplied by `sample_weight`, with the groups if some are given.
 
     A single column of times is taken as times of observed events, with a warning.
     """
@@ -392,6 +397,8 @@ def read_target(y: object, sample_weight: object = None) -> SurvivalData:
         raise DataError("requires y to be passed, but the target y is None. Give y=(time, event).")
     times = _times_alone(y)
     data = SurvivalData.of(y) if times is None else SurvivalData.right(times, np.ones(len(times), np.bool_))
+    if groups is not None:
+        data = _with_groups(data, groups)
     if sample_weight is None:
         return data
     try:
@@ -409,6 +416,18 @@ def read_target(y: object, sample_weight: object = None) -> SurvivalData:
             advice="Give some rows a positive sample_weight.",
         )
     return data.with_weight(weight * data.weights)
+
+
+def _with_groups(data: SurvivalData, groups: object) -> SurvivalData:
+    """The data with the groups, which must be those that the data have, if they have some."""
+    codes = group_column(Column(groups, "groups"), Column(data.lower, "y"), data.lower)
+    if data.group is None:
+        return data.with_group(codes)
+    if not np.array_equal(group_numbers(data.group), group_numbers(codes)):
+        raise ParameterError(
+            "groups differs from the groups that y has", argument="groups", advice="Give them in one place."
+        )
+    return data
 
 
 def _times_alone(y: object) -> Any:

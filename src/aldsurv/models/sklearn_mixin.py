@@ -94,20 +94,29 @@ class SklearnEstimatorMixin:
             request = MetadataRequest(owner=type(self).__name__)
             for method in ("fit", "score"):
                 getattr(request, method).add_request(param="sample_weight", alias=None)
+            # Groups that folds keep whole must stay whole within them, too.
+            request.fit.add_request(param="groups", alias=True)
         return request
 
-    def set_fit_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
-        """Whether a meta-estimator passes `sample_weight` to ``fit``: see scikit-learn's metadata routing."""
-        return self._set_request("fit", sample_weight)
+    def set_fit_request(
+        self, *, sample_weight: bool | str | None = _UNCHANGED, groups: bool | str | None = _UNCHANGED
+    ) -> Self:
+        """Whether a meta-estimator passes `sample_weight` and `groups` to ``fit``: see scikit-learn's metadata routing.
+
+        Groups are passed unless False is given.
+        """
+        return self._set_request("fit", sample_weight=sample_weight, groups=groups)
 
     def set_score_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
         """Whether a meta-estimator passes `sample_weight` to ``score``: see scikit-learn's metadata routing."""
-        return self._set_request("score", sample_weight)
+        return self._set_request("score", sample_weight=sample_weight)
 
-    def _set_request(self, method: str, alias: bool | str | None) -> Self:
-        if alias != _UNCHANGED:
+    def _set_request(self, method: str, **aliases: bool | str | None) -> Self:
+        changed = {name: alias for name, alias in aliases.items() if alias != _UNCHANGED}
+        if changed:
             request = self.get_metadata_routing()
-            getattr(request, method).add_request(param="sample_weight", alias=alias)
+            for name, alias in changed.items():
+                getattr(request, method).add_request(param=name, alias=alias)
             self._metadata_request = request
         return self
 

@@ -71,7 +71,7 @@ def plot_calibration(
     _name_axes(ax, "expected share of events", "observed share of events")
     if np.isnan(points.observed).any():
         return write_message(ax, "no row has a positive weight.")
-    band = bootstrap_band(_shares(levels, kind, bins), len(data), bootstrap)
+    band = bootstrap_band(_shares(levels, kind, bins), data, bootstrap)
     if band is not None:
         ax.fill_between(points.predicted, *band, color=COLOURS[0], alpha=0.18, linewidth=0)
         write_remark(ax, f"shaded: {100 * _LEVEL:g} % confidence")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.columns.row_copies import find_copies
+from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.row_splitting import split_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError
@@ -78,7 +78,8 @@ class Table:
     ) -> tuple[Table, Table]:
         """A random training and test part; the parameters are those of `SurvivalData.split_rows`.
 
-        Exact copies of a row stay on one side: see `aldsurv.columns.row_copies.find_copies`.
+        Rows of one group stay on one side, and so do exact copies of a row: see
+        `aldsurv.columns.row_copies.find_groups`.
         """
         if self.y is None:
             raise DataError(
@@ -87,7 +88,8 @@ class Table:
                 advice="Name their columns, such as time='months'.",
             )
         exact = self.y.exact if stratify else None
-        train_rows, test_rows = split_rows(exact, len(self), test, random_state, find_copies(self.x, self.y))
+        groups, by_lot = find_groups(self.x, self.y), self.y.group is not None
+        train_rows, test_rows = split_rows(exact, len(self), test, random_state, groups, by_lot=by_lot)
         return self[train_rows], self[test_rows]
 
     def summary(self) -> str:

@@ -39,6 +39,7 @@ def read_table(
     upper: str | None = None,
     entry: str | None = None,
     weight: str | None = None,
+    group: str | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     missing: Sequence[str] = (),
@@ -61,6 +62,8 @@ def read_table(
         Columns of bounds, in place of `time` and `event`; as in `SurvivalData.interval`.
     entry, weight
         Columns of delayed entry and of weights.
+    group
+        Column that says which rows belong together, such as the number of a person; read as it stands, as codes are.
     drop
         Columns to leave out.
     categorical
@@ -82,6 +85,7 @@ def read_table(
         The file is not there or may not be read.
     """
     given = {"time": time, "event": event, "lower": lower, "upper": upper, "entry": entry, "weight": weight}
+    given["group"] = group
     roles = {role: name for role, name in given.items() if name is not None}
     for argument, names in (("drop", drop), ("categorical", categorical)):
         _require_list_of_text(argument, names)
@@ -209,7 +213,7 @@ def _require_name(file: TableFile, name: str, argument: str) -> None:
 
 
 def _check_roles(roles: dict[str, str], event_value: object, drop: Sequence[str]) -> None:
-    pair = [role for role in roles if role not in ("entry", "weight")]
+    pair = [role for role in roles if role not in ("entry", "weight", "group")]
     if pair not in _PAIRS and (pair or roles or event_value is not None):
         raise ParameterError(
             "read_table needs the columns time and event, or lower and upper, but got "
@@ -231,16 +235,17 @@ def _check_roles(roles: dict[str, str], event_value: object, drop: Sequence[str]
 
 
 def _read_whole(file: TableFile, uses: _ColumnUses, event_value: object) -> Table:
-    event = uses.roles.get("event")
-    numbers = {name for role, name in uses.roles.items() if role != "event"}
+    labels = {name for role, name in uses.roles.items() if role in ("event", "group")}
+    numbers = set(uses.roles.values()) - labels
+    as_text = [*uses.categorical, *(name for role, name in uses.roles.items() if role == "group")]
     x: dict[str, NDArray[Any]] = {}
     codes = set(uses.categorical)
-    for name, column in file.columns(uses.names, as_text=uses.categorical):
+    for name, column in file.columns(uses.names, as_text=as_text):
         if column.is_codes:
             codes.add(name)
         with file.located():
             values = column.finish()
-            if values.dtype == object and name not in codes and name != event:
+            if values.dtype == object and name not in codes | labels:
                 values = file.as_numbers(values, name, mixed=name in numbers)
         if values.size == 0:
             raise file.no_rows_error()

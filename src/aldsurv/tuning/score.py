@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.covariates import take_rows
-from aldsurv.columns.row_copies import find_copies
+from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -39,14 +39,19 @@ def even_folds(data: SurvivalData, folds: int, seed: int, X: object = None) -> l
     seed
         Of the random order.
     X
-        Covariates, which show exact copies of a row: these are in one part, even if it is then larger.
+        Covariates, which show exact copies of a row: these are in one part, even if it is then larger, as are rows of
+        one group. With groups every row is in a part, and there are no more parts than groups.
     """
     order = balanced_order(data, np.random.default_rng([seed, folds]))
-    size = len(data) // folds
     parts = np.empty(len(data), np.int64)
-    parts[order] = np.arange(len(data)) // max(size, 1)
-    parts = keep_together(parts, None if X is None else find_copies(X, data), data.exact, order)
-    return [np.flatnonzero(parts == k) for k in range(folds)]
+    if data.group is None:
+        parts[order] = np.arange(len(data)) // max(len(data) // folds, 1)
+    else:
+        folds = min(folds, data.n_groups)
+        parts[order] = np.arange(len(data)) % folds
+    parts = keep_together(parts, find_groups(X, data), data.exact, order, by_lot=data.group is not None)
+    chosen = [np.flatnonzero(parts == k) for k in range(folds)]
+    return chosen if data.group is None else [part for part in chosen if part.size]
 
 
 def cross_validated(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv import __version__
 from aldsurv.checks import WholeNumber, check
@@ -79,6 +80,7 @@ def tune(
     settings: Mapping[str, Any] | None = None,
     folds: int = 4,
     random_state: int = 0,
+    groups: object = None,
     storage: Any = None,
     on_trial: Callable[[Trial], None] | None = None,
 ) -> Tuning:
@@ -102,6 +104,8 @@ def tune(
         Parts of the rows, each predicted by a model that learned from the others.
     random_state
         Seed of folds, networks and search: the same seed gives the same result.
+    groups
+        As for ``fit``: rows of one group are in one fold. With fewer groups than `folds` each is a fold.
     storage
         A file (Optuna's journal) from which a search that was killed goes on, to the result it would have had.
     on_trial
@@ -119,13 +123,15 @@ def tune(
     fixed = dict(settings or {})
     for name, value, least in (("trials", trials, 1), ("folds", folds, 2), ("random_state", random_state, 0)):
         check(name, value, WholeNumber(least))
-    data = read_target(y)
+    data = read_target(y, groups=groups)
     _require_rows(data, folds)
     space = _open_space(estimator_class, fixed)
     path = None if storage is None else Path(storage)
     name = search_fingerprint(estimator_class, X, data, settings=fixed, folds=folds, random_state=random_state)
     record = TrialRecord(space, random_state, path, name)
     parts = even_folds(data, folds, random_state, X)
+    if data.group is not None:
+        _require_other_events(data, parts)
     while len(record) < trials:
         draw = record.next_draw()
         chosen = {key: space.entries[key].value(value) for key, value in draw.items()}
@@ -199,4 +205,16 @@ def _require_rows(data: SurvivalData, folds: int) -> None:
             "event",
             argument="folds",
             advice="Give more rows, or search with fewer folds.",
+        )
+
+
+def _require_other_events(data: SurvivalData, parts: Sequence[NDArray[np.int64]]) -> None:
+    """Raise `DataError` unless there are two folds, and events outside of each."""
+    events = np.isfinite(data.upper)
+    if len(parts) < 2 or any(events[part].sum() == events.sum() for part in parts):
+        raise DataError(
+            f"{data.n_groups} groups cannot be parted for cross-validation: groups stay whole, and one has all rows or "
+            "all events",
+            argument="groups",
+            advice="Give more groups, or none.",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -60,6 +61,9 @@ def compare(
     with warnings_as_notes(quiet=quiet or as_json) as notes:
         predictions = [predict_table(path, table, outcome) for path in paths]
         _require_same_outcome(predictions, outcome)
+        # Whether persons were named does not change what is predicted: one of the models may know them.
+        rows = next((one.rows for one in predictions if one.rows.group is not None), predictions[0].rows)
+        predictions = [replace(one, rows=rows) for one in predictions]
         training_rows = read_training_rows(train, predictions[0], outcome)
         for note in _common_and_special(predictions, has_train=train is not None):
             notes.add(note)
@@ -84,9 +88,9 @@ def _model_names(paths: list[str]) -> list[str]:
 
 def _require_same_outcome(predictions: list[TablePredictions], given: OutcomeColumns) -> None:
     """Models are compared on one outcome."""
-    first = outcome_columns_of(predictions[0].model, given)
+    first = replace(outcome_columns_of(predictions[0].model, given), id=None)
     for other in predictions[1:]:
-        columns = outcome_columns_of(other.model, given)
+        columns = replace(outcome_columns_of(other.model, given), id=None)
         if columns != first:
             texts = [
                 ", ".join(f"{role} {quoted(name)}" for role, name in one.given.items()) for one in (first, columns)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from aldsurv.cli.shared.error_text import errors_of_model
-from aldsurv.cli.shared.input_files import load_model, read_model_table, read_outcome_table, require_events
+from aldsurv.cli.shared.input_files import (
+    load_model,
+    outcome_columns_in,
+    read_model_table,
+    read_outcome_table,
+    require_events,
+)
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
 from aldsurv.errors import ParameterError
 
@@ -43,7 +49,7 @@ def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> Ta
     """Load a model, read a table with its outcome, and predict."""
     model = load_model(model_path)
     with errors_of_model(model_path):
-        columns = outcome_columns_of(model, given)
+        columns = outcome_columns_in(table_path, model, given)
         table = read_model_table(table_path, model, columns)
     rows = require_events(table, columns)
     with errors_of_model(model_path):
@@ -54,7 +60,8 @@ def read_training_rows(path: str | None, predictions: TablePredictions, given: O
     """Rows that the censoring is estimated from: those of `path`, or without one those that are predicted."""
     if path is None:
         return predictions.rows
-    rows = read_outcome_table(path, outcome_columns_of(predictions.model, given)).y
+    columns = replace(outcome_columns_of(predictions.model, given), id=None)
+    rows = read_outcome_table(path, columns).y
     if rows is None:
         raise ParameterError(f"--train {path!r} has no outcome.")
     return rows

@@ -65,7 +65,8 @@ def fit(
 
     Columns that are not named are covariates. A random part of the rows is
     held out to measure how well the model predicts; the model that is saved
-    is then fitted to all rows, with the same settings. Its name is that of
+    is then fitted to all rows, with the same settings. Rows of one person,
+    named by --id, are held out together or not at all. Its name is that of
     the table with the ending .aldsurv, in the current folder, unless --out
     is given. A model of that name is replaced, any other file only with
     --force.
@@ -85,6 +86,8 @@ def fit(
         --time t --event e --model cox
       aldsurv fit teeth.csv \\
         --lower from --upper to
+      aldsurv fit visits.csv \\
+        --time t --event e --id patient
       aldsurv fit people.csv \\
         --time t --event e --tune 30
     """  # noqa: D301

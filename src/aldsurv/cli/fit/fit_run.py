@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from aldsurv.cli.fit.fit_text import Printer
     from aldsurv.tables.table import Table
     from aldsurv.tuning.search import Trial, Tuning
+
+# Names of columns that hold the number of a person.
+_PERSON = re.compile(r"(?i)(^|[^a-z])(id|pid|mrn|patient|subject|person|participant)([^a-z]?(id|no|nr|number|code))?$")
 
 __all__ = ["FitResult", "TableSummary", "TuningResult", "run_fit", "summarize_table"]
 
@@ -107,6 +111,7 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
         Gets what the user should know.
     """
     _note_copies(request, table, notes)
+    _note_persons(request, table, notes)
     train, test = split_table(table, request.held_out, request.seed, notes)
     settings: dict[str, Setting] = dict(request.parameters)
     tuning = None
@@ -145,6 +150,22 @@ def _note_copies(request: FitRequest, table: Table, notes: Notes) -> None:
         count = count_extra(copies)
         copied = "1 row is an exact copy of another" if count == 1 else f"{count} rows are exact copies of others"
         notes.add(f"{copied}: copies stay on the same side of every split.")
+
+
+def _note_persons(request: FitRequest, table: Table, notes: Notes) -> None:
+    """Say that a column looks like the number of a person with several rows, unless persons are named."""
+    if request.outcome.id is not None:
+        return
+    for name, values in table.x.items():
+        if not _PERSON.search(name):
+            continue
+        count = len(set(values.tolist()))
+        # Many different values, but not one per row.
+        if len(table) / 10 < count < 0.9 * len(table):
+            notes.add(
+                f"column {quoted(name)} has {count} different values in {len(table)} rows: if it says of which person "
+                f"a row is, name it by --id {quoted(name)}, so that no person is on both sides of a split."
+            )
 
 
 def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:

@@ -57,8 +57,12 @@ def table_text(summary: TableSummary, unit: str | None) -> str:
     lines = wrapped(f"{printable(table.path.name)}: {counts} ({table.written})", width, indent=2)
     if table.y is not None:
         # "n=…" is in the line above.
-        _, outcome = table.y.summary().split(", ", 1)
+        _, outcome = table.y.with_group(None).summary().split(", ", 1)
         lines += wrapped(f"  {outcome}{f' {printable(unit)}' if unit else ''}", width, indent=2)
+        persons = [column.name for column in table.columns if column.use == "group"]
+        if persons:
+            counts = f"{format_count(len(table), 'row')} of {format_count(table.y.n_groups, 'person')}"
+            lines += wrapped(f"  {counts} ({printable(persons[0])}), kept together", width, indent=2)
     return "\n".join([*lines, *column_lines(summary.columns, width)])
 
 
@@ -121,6 +125,7 @@ def fit_facts(
         "table": str(table.path),
         "rows": len(table),
         "events": None if table.y is None else table.y.n_events,
+        "persons": None if table.y is None or table.y.group is None else table.y.n_groups,
         "columns": [column._asdict() for column in summary.columns],
         "settings": shown_settings(result.model),
         "tuning": None if tuning is None else _tuning_facts(tuning),

@@ -84,6 +84,9 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
     if train.y is None or test.y is None:
         return HeldOutScores(len(test), 0, {}, math.nan)
     predicted, data = model.predict_distribution(test.x), test.y
+    if data.group is not None and data.n_groups < 2:
+        notes.add("all rows held out are of one person: the intervals are too narrow for other persons.")
+        data = data.with_group(None)
     ranking_point, error_point = cast("tuple[Point, Point]", (model.ranking_point_, model.error_point_))
     results: dict[str, BootstrapResult]
     try:

@@ -54,6 +54,8 @@ def table_columns(table: Table, features: Features, outcome: OutcomeColumns) -> 
             use = _use(plans[column.name], count_gaps(table.x[column.name]))
         elif column.use == "left out":
             use = "left out"
+        elif column.use == "group":
+            use = "persons, whose rows stay together"
         else:
             use = f"outcome: {roles.get(column.name, column.use)}{value if column.use == 'event' else ''}"
         columns.append(ColumnText(printable(column.name.strip() or "(no name)"), use))

@@ -37,6 +37,8 @@ _WORDINGS: Mapping[str, _Wording] = {
     "clip_features": _Wording(advice="Scale the columns, or leave them out by --drop."),
     "ridge": _Wording(advice="Leave columns out by --drop, or take another --model."),
     "folds": _Wording(advice="Give more rows, or fit without --tune."),
+    "group": _Wording("--id"),
+    "groups": _Wording("--id", "Name a column with more persons by --id, or none."),
     "members": _Wording("--members", "Fit an ensemble, as by --members 5."),
     "encoder": _Wording(advice="Use the model from Python: aldsurv.load(path, encoder=module)."),
     "train": _Wording("--train", "Name the table of the training rows by --train."),

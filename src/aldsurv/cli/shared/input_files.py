@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from aldsurv.checks import listed
 from aldsurv.cli.shared.number_text import format_count
-from aldsurv.cli.shared.outcome_options import OutcomeColumns
+from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
 from aldsurv.errors import DataError, UnknownNameError
 from aldsurv.quoting import quoted
 
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table import Table
 
-__all__ = ["load_model", "read_model_table", "read_outcome_table", "require_events", "require_file", "time_unit"]
+__all__ = [
+    "load_model",
+    "outcome_columns_in",
+    "read_model_table",
+    "read_outcome_table",
+    "require_events",
+    "require_file",
+    "time_unit",
+]
 
 _TRUTH_VALUES = {"true": True, "false": False}
 
@@ -72,14 +81,41 @@ def read_outcome_table(
         raise DataError(f"{str(path)!r} is a folder", advice="Name a file in it.")
     if columns.given:
         columns.require_pair()
+    roles = {"group" if role == "id" else role: name for role, name in columns.columns.items()}
     error: DataError | None = None
     for value in _event_values(columns.event_value):
         try:
-            return read_table(path, **columns.columns, event_value=value, drop=drop, categorical=categorical)
+            return read_table(path, **roles, event_value=value, drop=drop, categorical=categorical)
         except DataError as problem:  # noqa: PERF203
             # What was typed may be the text of a number where the column holds text.
             error = error or problem
     raise error or DataError(f"{str(path)!r} cannot be read.")
+
+
+def outcome_columns_in(path: str | Path, model: SurvivalEstimator, given: OutcomeColumns) -> OutcomeColumns:
+    """What `outcome_columns_of` gives, without a column of persons that only the table of training has.
+
+    Parameters
+    ----------
+    path
+        The table.
+    model, given
+        As for `outcome_columns_of`.
+    """
+    from aldsurv.datasets import read_blocks
+
+    columns = outcome_columns_of(model, given)
+    if columns.id is None or given.id is not None:
+        return columns
+    require_file(path)
+    if Path(path).is_dir() or columns.id in read_blocks(path).names:
+        return columns
+    warnings.warn(
+        f"{str(path)!r} has no column {quoted(columns.id)}, which said in training of which person a row is: every row "
+        "counts as a person of its own. Name the column by --id if it is another.",
+        stacklevel=2,
+    )
+    return replace(columns, id=None)
 
 
 def read_model_table(path: str | Path, model: SurvivalEstimator, columns: OutcomeColumns) -> Table:

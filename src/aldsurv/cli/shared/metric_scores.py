@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aldsurv.cli.shared.metric_settings import MetricSettings
@@ -42,6 +43,9 @@ def score_all(
     from aldsurv import metrics
     from aldsurv.metrics.evaluation import DEFAULT_METRICS
 
+    if rows.group is not None and rows.n_groups < 2:
+        # One person cannot be drawn again.
+        settings = replace(settings, bootstrap=None)
     try:
         with metric_warnings():
             results = metrics.evaluate(

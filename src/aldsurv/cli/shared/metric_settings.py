@@ -75,9 +75,9 @@ def metric_options(resamples: int) -> Callable[[Callable[..., Any]], Callable[..
 
 
 def without_few_resamples(settings: MetricSettings, rows: SurvivalData) -> MetricSettings:
-    """The settings; without resamples where there are too few rows to draw from."""
-    count = int((rows.weights > 0).sum())
+    """The settings; without resamples where there are too few rows, or persons, to draw from."""
+    count, kind = rows[rows.weights > 0].n_groups, "row" if rows.group is None else "person"
     if settings.bootstrap is None or count >= _LEAST_RESAMPLED:
         return settings
-    warnings.warn(f"only {format_count(count, 'row')} with weight: too few to resample, no intervals.", stacklevel=2)
+    warnings.warn(f"only {format_count(count, kind)} with weight: too few to resample, no intervals.", stacklevel=2)
     return replace(settings, bootstrap=None)

@@ -24,6 +24,7 @@ _HELP = {
     "upper": "Column of upper bounds, in place of --event.",
     "entry": "Column of delayed entry.",
     "weight": "Column of weights.",
+    "id": "Column of persons: rows of one stay together.",
 }
 
 
@@ -40,6 +41,8 @@ class OutcomeColumns:
         Columns of bounds, in place of time and event.
     entry, weight
         Columns of delayed entry and of weights.
+    id
+        Column that says of which person a row is.
     """
 
     time: str | None = None
@@ -49,6 +52,7 @@ class OutcomeColumns:
     upper: str | None = None
     entry: str | None = None
     weight: str | None = None
+    id: str | None = None
 
     @property
     def given(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, final
 import numpy as np
 
 from aldsurv.checks import Choice, Number, WholeNumber, check
+from aldsurv.data.group_column import group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError, SkippedResamplesWarning
 from aldsurv.metrics.catalogue import MetricFunction, find_metric
@@ -85,6 +86,9 @@ def bootstrap(
     An event at 0 is one at or before the smallest time above 0 of all rows, not only of those drawn; a function without
     a record in `aldsurv.registry.METRICS` sees the drawn rows alone.
 
+    Rows of one group, such as those of one person, are drawn together: as many groups as there are, with replacement
+    (the cluster bootstrap). Single rows would be drawn as if each told something new, and limits be too narrow.
+
     A resample is further from any ideal than the rows are: replicates of a distance that cannot be negative, like
     CensDcal, lie mostly above the value. For the distances of calibration among the named metrics (and for p-values,
     which move down) the replicates are therefore shifted by their bias, their mean less the value, and limits
@@ -99,7 +103,7 @@ def bootstrap(
     predicted
         Distribution of each row; predicted times (n,) where the metric takes them.
     data
-        The same rows as observed; a row is drawn with its weight.
+        The same rows as observed; a row is drawn with its weight, and with the others of its group.
     train
         Training rows, for the metrics that take them.
     samples
@@ -130,8 +134,8 @@ def bootstrap(
     all_options = called.options_with(train, options, rows)
     value = called(predicted, rows, **all_options)
     form = by_counts(called, predicted, rows, all_options)
-    drawn = replicates(form, len(rows), samples, random_state)
-    without_each = jackknife(form, len(rows)) if method == "bca" else None
+    drawn = replicates(form, rows, samples, random_state)
+    without_each = jackknife(form, rows) if method == "bca" else None
     return summary(value, drawn, level, without_each, bounds=called.bounds)
 
 
@@ -167,24 +171,30 @@ def as_given(vector: FloatArray, shape: tuple[int, ...]) -> float | FloatArray:
     return float(vector[0]) if shape == () else vector
 
 
-def replicates(form: ByCounts, n: int, samples: int, random_state: RandomState) -> FloatArray:
+def replicates(form: ByCounts, rows: SurvivalData, samples: int, random_state: RandomState) -> FloatArray:
     """Values (b, k) on resamples of the rows, without those that are NaN in any of the k."""
-    values = all_replicates(form, n, samples, random_state)
+    values = all_replicates(form, rows, samples, random_state)
     defined = ~np.isnan(values).any(axis=1)
     if not defined.all():
         warn_of_skipped("the metric", int(np.count_nonzero(~defined)), samples)
     return np.asarray(values[defined])
 
 
-def all_replicates(form: ByCounts, n: int, samples: int, random_state: RandomState) -> FloatArray:
-    """Values (samples, k) on resamples of the rows, NaN where there is none."""
-    if n == 0:
+def all_replicates(form: ByCounts, rows: SurvivalData, samples: int, random_state: RandomState) -> FloatArray:
+    """Values (samples, k) on resamples of the rows, or of their groups, NaN where there is none."""
+    if len(rows) == 0:
         raise ParameterError("data must have rows to draw from, but have none.", argument="data")
+    if rows.group is not None and rows.n_groups < 2:
+        raise ParameterError(
+            f"all {len(rows)} rows are of one group: there is nothing to draw",
+            argument="group",
+            advice="Give two groups or more, or none.",
+        )
     generator = np.random.default_rng(random_state)
     with warnings.catch_warnings():
         # Resamples without a value are counted, and warned of once.
         warnings.simplefilter("ignore", UserWarning)
-        return np.concatenate([form(counts) for counts in _resamples(n, samples, generator)])
+        return np.concatenate([form(counts) for counts in _resamples(rows, samples, generator)])
 
 
 def warn_of_skipped(metric: str, skipped: int, samples: int) -> None:
@@ -195,20 +205,28 @@ def warn_of_skipped(metric: str, skipped: int, samples: int) -> None:
     warnings.warn(SkippedResamplesWarning(text, skipped=skipped, samples=samples), stacklevel=4)
 
 
-def _resamples(n: int, samples: int, generator: np.random.Generator) -> Iterator[Counts]:
-    step = max(1, _BLOCK_VALUES // n)
+def _resamples(rows: SurvivalData, samples: int, generator: np.random.Generator) -> Iterator[Counts]:
+    units = _units(rows)
+    n = int(units.max()) + 1
+    step = max(1, _BLOCK_VALUES // len(rows))
     for start in range(0, samples, step):
         draws = (generator.integers(0, n, n) for _ in range(min(step, samples - start)))
-        yield np.stack([np.bincount(rows, minlength=n) for rows in draws])
+        yield np.stack([np.bincount(drawn, minlength=n)[units] for drawn in draws])
 
 
-def jackknife(form: ByCounts, n: int) -> FloatArray:
-    """Values (n, k) without each of the rows."""
-    step = max(1, _BLOCK_VALUES // n)
+def jackknife(form: ByCounts, rows: SurvivalData) -> FloatArray:
+    """Values (n, k) without each of the rows, or of their groups."""
+    units = _units(rows)
+    n, step = int(units.max()) + 1, max(1, _BLOCK_VALUES // len(rows))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        rows = (np.arange(start, min(start + step, n)) for start in range(0, n, step))
-        return np.concatenate([form((some[:, None] != np.arange(n)).astype(np.int64)) for some in rows])
+        blocks = (np.arange(start, min(start + step, n)) for start in range(0, n, step))
+        return np.concatenate([form((some[:, None] != units).astype(np.int64)) for some in blocks])
+
+
+def _units(rows: SurvivalData) -> Counts:
+    """The number of what is drawn with each row (n,): the row itself, or its group."""
+    return np.arange(len(rows)) if rows.group is None else group_numbers(rows.group)
 
 
 def interval(

@@ -86,7 +86,7 @@ def compare(
     first, second
         Predictions of the rows of `data`, as in `bootstrap`.
     data
-        The rows as observed.
+        The rows as observed; those of one group are drawn together.
     metric, train, samples, level, method, random_state, **options
         As in `bootstrap`.
 
@@ -134,12 +134,12 @@ def compare(
         nothing = as_given(np.full(one.shape, np.nan), shape)
         first_value, second_value = as_given(one, shape), as_given(other, shape)
         return Comparison(first_value, second_value, nothing, nothing, nothing, nothing, nothing, 0)
-    drawn = replicates(difference_by_counts, len(rows), samples, random_state)
+    drawn = replicates(difference_by_counts, rows, samples, random_state)
     with np.errstate(invalid="ignore"):
         difference = np.where(infinite, np.nan, one - other)
     if called.bounds is not None:
         drawn = np.stack([unbiased(drawn[:, k], float(difference[k])) for k in range(difference.size)], axis=1)
-    without_each = jackknife(difference_by_counts, len(rows)) if method == "bca" else None
+    without_each = jackknife(difference_by_counts, rows) if method == "bca" else None
     lower, upper = interval(drawn, difference, level, without_each)
     return Comparison(
         as_given(one, shape),

@@ -64,12 +64,12 @@ class PeerSurvival(SurvivalEstimator):
     # Whether rows may be left- or interval-censored.
     ANY_CENSORING: ClassVar[bool] = False
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times without delayed entry, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
-        x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
+        x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight, groups)
         require_same_count(len(x), data)
         if not x.shape[1]:
             raise DataError(

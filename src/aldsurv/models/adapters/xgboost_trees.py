@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, Constraint, Number, WholeNumber
-from aldsurv.columns.row_copies import find_copies
+from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.log_normal import LogNormal
@@ -135,7 +135,7 @@ class XGBoostSurvival(PeerSurvival):
         xgboost = self._library()
         seed = member_seeds(self.random_state, 1)[0]
         folds = np.random.default_rng(seed)
-        rows = split_for_members(data, float(self.validation), self.fold + 1, folds, find_copies(x, data))
+        rows = split_for_members(data, float(self.validation), self.fold + 1, folds, find_groups(x, data))
         settings = {
             "learning_rate": self.learning_rate,
             "max_depth": self.max_depth,

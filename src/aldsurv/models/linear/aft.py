@@ -219,7 +219,7 @@ def rows_with_information(data: SurvivalData) -> tuple[SurvivalData, IntArray]:
     early = data.left_censored & (data.upper <= 0)
     if early.any():
         lower = np.where(early, data.upper, data.lower)
-        data = SurvivalData.interval(lower, data.upper, entry=data.entry, weight=data.weight)
+        data = SurvivalData.interval(lower, data.upper, entry=data.entry, weight=data.weight, group=data.group)
     rows = np.flatnonzero((data.weights > 0) & ~(data.right_censored & (data.lower <= 0)))
     return (with_log_times(data[rows]) if rows.size else data[rows]), rows
 

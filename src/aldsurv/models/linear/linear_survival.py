@@ -134,13 +134,13 @@ class LinearSurvival(SurvivalEstimator):
     # What the exponential of a coefficient is.
     RATIO_NAME: ClassVar[str]
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
         owner = type(self).__name__
         design = Design.learn(X, categorical=self.categorical, strata=self._strata_columns(), owner=owner)
         x, codes = design.numbers(X, owner), design.codes(X)
-        data = self._read_training_target(y, sample_weight)
+        data = self._read_training_target(y, sample_weight, groups)
         require_same_rows(len(x), data)
         fit = self._estimate(design, x, data, codes)
         times = thinned(distinct_times(data))
@@ -212,7 +212,7 @@ class LinearSurvival(SurvivalEstimator):
         share = 100 * facts.events / facts.rows
         lines = [
             f"{type(self).__name__}, {self._kind()}",
-            f"  rows            {facts.rows}, {facts.events} events ({share:.0f} %)",
+            f"  rows            {facts.rows_text}, {facts.events} events ({share:.0f} %)",
             f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
             f"  log-likelihood  {self.log_likelihood_:.4f}",
         ]

@@ -113,7 +113,7 @@ class QuantileNetwork(NetworkModel):
             )
         # Below all quantiles it does not matter to them where a row lies.
         time = np.maximum(time, time[time > 0].min())
-        return SurvivalData.right(time, data.exact, weight=data.weight)
+        return SurvivalData.right(time, data.exact, weight=data.weight, group=data.group)
 
     def prepare_extras(self, X: object, data: SurvivalData, unit: float) -> Extras:
         """y*, and the spread of the logarithms."""

@@ -175,16 +175,17 @@ class NeuralSurvival(SurvivalEstimator):
 
     # ---- fitting
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
-        fit_together([self], [(X, y, sample_weight)])
+        fit_together([self], [(X, y, sample_weight, groups)])
         return self
 
-    def prepare(self, X: object, y: object, sample_weight: object = None) -> Prepared:
+    def prepare(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Prepared:
         """What `fit` trains on: columns as numbers, scaled times, rows of each member."""
         self.check_parameters()
         model = self.settings().alternatives()[0]
-        return prepare(model, self.run_options(model), X, lambda: self._read_training_target(y, sample_weight))
+        options = self.run_options(model)
+        return prepare(model, options, X, lambda: self._read_training_target(y, sample_weight, groups))
 
     def adopt(self, fitted: FittedNetwork) -> None:
         """Become fitted: everything is set at once, after all that could fail."""
@@ -314,7 +315,7 @@ class NeuralSurvival(SurvivalEstimator):
         return "\n".join(
             [
                 f"{type(self).__name__}, {kind}, {fitted.n_members} x {weights} weights",
-                f"  rows            {data.rows}, {data.events} events ({share:.0f} %)",
+                f"  rows            {data.rows_text}, {data.events} events ({share:.0f} %)",
                 f"  time            {data.first_time:.4g} to {data.last_time:.4g}{unit}",
                 f"  columns         {columns}",
                 f"  epochs          {history.epochs}, kept {epochs}, stopped by {history.stopped_by}",

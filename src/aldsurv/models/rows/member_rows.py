@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import ParameterError
+from aldsurv.errors import DataError, ParameterError
 
 __all__ = ["Rows", "base_seed", "member_seeds", "split_for_members"]
 
@@ -73,7 +73,7 @@ def split_for_members(
     share: float,
     members: int,
     generator: np.random.Generator,
-    copies: NDArray[np.int64] | None = None,
+    groups: NDArray[np.int64] | None = None,
 ) -> Rows:
     """Training and validation rows of each member.
 
@@ -90,8 +90,9 @@ def split_for_members(
         How many there are.
     generator
         Decides the order.
-    copies
-        What `aldsurv.columns.row_copies.find_copies` gives: copies of a row are held out together.
+    groups
+        What `aldsurv.columns.row_copies.find_groups` gives: rows that belong together are held out together. With fewer
+        groups than members several members hold out the same ones.
     """
     # A row without weight has no say, here or there.
     counting = np.flatnonzero(data.weights > 0).astype(np.int64)
@@ -111,10 +112,25 @@ def split_for_members(
     cuts = np.unique(np.arange(members + 1) * held % n)
     stretch = np.empty(n, np.int64)
     stretch[order] = np.searchsorted(cuts, np.arange(n), side="right")
-    together = keep_together(stretch, None if copies is None else copies[counting], exact, order)
+    inside = None if groups is None else groups[counting]
+    together = keep_together(stretch, inside, exact, order, by_lot=data.group is not None)
     own = [stretch[order[(np.arange(held) + k * held) % n]] for k in range(members)]
     masks = [np.isin(together, stretches) for stretches in own]
-    if not all(0 < np.count_nonzero(out) < n for out in masks):
+    if data.group is not None and groups is not None:
+        masks = _usable(masks, np.isfinite(data.upper[counting]))
+    elif not all(0 < np.count_nonzero(out) < n for out in masks):
         # Copies of a few rows only: there is no other way to part them.
         masks = [np.isin(stretch, stretches) for stretches in own]
     return Rows([counting[~out] for out in masks], [counting[out] for out in masks])
+
+
+def _usable(masks: list[NDArray[np.bool_]], events: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """The rows that members hold out; those that leave nothing to learn from, or hold none, in place of another's."""
+    usable = [out for out in masks if out.any() and (events & ~out).any()]
+    if not usable:
+        raise DataError(
+            "no rows can be held out for validation: all rows, or all events, are of one group, and groups stay whole",
+            argument="groups",
+            advice="Give more groups, fit with validation=0, or leave groups out.",
+        )
+    return [out if out.any() and (events & ~out).any() else usable[k % len(usable)] for k, out in enumerate(masks)]

@@ -77,7 +77,7 @@ def in_unit(data: SurvivalData, unit: float) -> SurvivalData:
         same &= entry < np.where(scaled.right_censored, lower, upper)
     if not same.all():
         return scaled
-    return SurvivalData.from_checked(lower, upper, entry, scaled.weight, scaled.cause, scaled.causes)
+    return SurvivalData.from_checked(lower, upper, entry, scaled.weight, scaled.cause, scaled.causes, scaled.group)
 
 
 def even_weights(data: SurvivalData) -> NDArray[np.float64] | None:

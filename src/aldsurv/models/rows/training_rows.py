@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from aldsurv import __version__
 from aldsurv.checks import Number, WholeNumber
+from aldsurv.data.group_column import group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ModelFileError
 from aldsurv.models.file_entries import require
@@ -76,6 +77,9 @@ def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
     if data.cause is not None:
         digest.update(repr(data.causes).encode())
         digest.update(np.ascontiguousarray(data.cause).data)
+    if data.group is not None:
+        digest.update(b"group")
+        digest.update(group_numbers(data.group).data)
     return digest.hexdigest()
 
 
@@ -96,6 +100,8 @@ class TrainedOn:
         Of Python and of the packages that matter.
     outcome
         Columns of the table that held the outcome, by their role (``"time"``, ``"event"``, …), if they were given.
+    groups
+        Number of groups of rows that belong together, if there were any.
     """
 
     rows: int
@@ -106,6 +112,12 @@ class TrainedOn:
     fingerprint: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     outcome: Mapping[str, str] = field(default_factory=dict)
+    groups: int | None = None
+
+    @property
+    def rows_text(self) -> str:
+        """How many rows, and of how many groups if there were any."""
+        return f"{self.rows}" if self.groups is None else f"{self.rows} of {self.groups} groups"
 
     @classmethod
     def describe(
@@ -138,6 +150,7 @@ class TrainedOn:
             last_time=float(times[-1]),
             fingerprint=fingerprint,
             versions={**versions, **(packages or {})},
+            groups=None if data.group is None else data.n_groups,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,6 +168,8 @@ class TrainedOn:
         for name in ("rows", "events"):
             require(WholeNumber(0).allows(document.get(name)), f"{name} in trained_on must be a whole number")
         require(document["rows"] >= 1, "trained_on must have rows")
+        groups = document.get("groups", 1)
+        require(WholeNumber(1).allows(groups) and groups <= document["rows"], "groups in trained_on must be a number")
         for name in ("first_time", "last_time"):
             require(Number().allows(document.get(name)), f"{name} in trained_on must be a number")
         require(Number(0).allows(document.get("total_weight", 0)), "total_weight in trained_on must be a number")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.checks import Choice, Constraint, Number, WholeNumber
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
-from aldsurv.columns.row_copies import find_copies
+from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.support import SUPPORTS
@@ -174,7 +174,7 @@ class BoostedALD(SurvivalEstimator):
         "log_likelihood",
     )
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         from aldsurv.models.trees.boosted_rounds import require_xgboost
 
@@ -182,7 +182,7 @@ class BoostedALD(SurvivalEstimator):
         require_xgboost()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
-        x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight)
+        x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight, groups)
         require_same_rows(len(x), data)
         observed, data = data, SUPPORTS[self.support].training_rows(data)
         scale = time_unit(data, "median")
@@ -240,7 +240,7 @@ class BoostedALD(SurvivalEstimator):
 
         seeds = member_seeds(self.random_state, int(self.members))
         folds = np.random.default_rng(seeds[0])
-        rows = split_for_members(data, float(self.validation), int(self.members), folds, find_copies(x, data))
+        rows = split_for_members(data, float(self.validation), int(self.members), folds, find_groups(x, data))
         even = even_weights(data)
         weights = np.ones(len(data)) if even is None else even
 
@@ -319,7 +319,7 @@ class BoostedALD(SurvivalEstimator):
         return "\n".join(
             [
                 f"{type(self).__name__}, {kind}, {len(self.rounds_)} members, {len(self.trees_)} trees",
-                f"  rows            {facts.rows}, {facts.events} events ({share:.0f} %)",
+                f"  rows            {facts.rows_text}, {facts.events} events ({share:.0f} %)",
                 f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
                 f"  columns         {self.n_features_in_}, as {self.features_.width} numbers",
                 f"  rounds          {kept}",

@@ -101,10 +101,10 @@ class ConformalLowerBound(NestedEstimatorMixin):
         "method": Choice(("both", "ipcw", "levels")),
     }
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
-        data = read_rows(X, y, sample_weight)
+        data = read_rows(X, y, sample_weight, groups)
         if data.entry is not None and np.isfinite(data.entry).any():
             raise DataError(
                 "rows with delayed entry cannot calibrate a bound",
@@ -149,7 +149,7 @@ class ConformalLowerBound(NestedEstimatorMixin):
         if self.censoring is None:
             curve = censoring_distribution(SurvivalData.concatenate([rows for _, rows in held_out.parts]))
             return [curve.survival_at(times) for times in before]
-        reversed_events = SurvivalData.right(data.time, ~data.event, weight=data.weight)
+        reversed_events = SurvivalData.right(data.time, ~data.event, weight=data.weight, group=data.group)
         censoring = predict_held_out(unfitted(self.censoring, seed), X, reversed_events, parts)
         return [
             np.asarray(predicted.survival(times[:, None]), np.float64)[:, 0]

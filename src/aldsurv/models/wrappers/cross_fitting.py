@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.covariates import take_rows
-from aldsurv.columns.row_copies import find_copies
+from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -73,27 +73,50 @@ def choose_parts(
     seed
         Of the random order.
     X
-        Covariates, which show exact copies of a row: these are in one part.
+        Covariates, which show exact copies of a row: these are in one part, as are rows of one group. There are no more
+        parts than groups.
     """
     n, events = len(data), int(np.count_nonzero(data.exact & (data.weights > 0)))
     order = balanced_order(data, np.random.default_rng(seed))
-    copies = None if X is None else find_copies(X, data)
+    groups, by_lot = find_groups(X, data), data.group is not None
+    if data.group is not None:
+        _require_groups(data, groups)
     parts = np.zeros(n, np.int64)
     if validation is not None:
         size = round(float(validation) * n)
         if events < 2 or not 0 < size < n:
             return []
         parts[order[np.floor((np.arange(size) + 0.5) * n / size).astype(np.int64)]] = 1
-        held = [np.flatnonzero(keep_together(parts, copies, data.exact, order) == 1)]
-        return held if 0 < len(held[0]) < n else []
-    count = min(int(folds), events, n // 2)
+        held = [np.flatnonzero(keep_together(parts, groups, data.exact, order, by_lot=by_lot) == 1)]
+        return _learnable(held, data)
+    count = min(int(folds), events, n // 2, data.n_groups)
     if count < 2:
         return []
     parts[order] = np.arange(n) % count
-    parts = keep_together(parts, copies, data.exact, order)
-    # Groups of copies can be too large for as many parts.
-    held = [rows for rows in (np.flatnonzero(parts == k) for k in range(count)) if rows.size]
+    parts = keep_together(parts, groups, data.exact, order, by_lot=by_lot)
+    # Groups can be too large for as many parts.
+    held = _learnable([np.flatnonzero(parts == k) for k in range(count)], data)
     return held if len(held) > 1 else []
+
+
+def _learnable(parts: Sequence[IntArray], data: SurvivalData) -> list[IntArray]:
+    """The parts that have rows, and leave others with an event to learn from."""
+    events = np.isfinite(data.upper) & (data.weights > 0)
+    n_events = int(np.count_nonzero(events))
+    return [part for part in parts if part.size and np.count_nonzero(events[part]) < n_events]
+
+
+def _require_groups(data: SurvivalData, groups: IntArray | None) -> None:
+    """Raise `DataError` if all rows, or all of several events, belong together: none could be held out."""
+    events = data.exact & (data.weights > 0)
+    for kind, rows in (("rows", np.ones(len(data), np.bool_)), ("events", events)):
+        inside = np.empty(0, np.int64) if groups is None else groups[rows]
+        if inside.size > 1 and inside.min() == inside.max() >= 0:
+            raise DataError(
+                f"all {inside.size} {kind} are of one group, which stays whole: none can be held out",
+                argument="groups",
+                advice="Give more groups, or none.",
+            )
 
 
 def predict_held_out(estimator: SurvivalEstimator, X: object, data: SurvivalData, parts: Sequence[IntArray]) -> HeldOut:
@@ -137,12 +160,12 @@ def fit_all(models: Sequence[SurvivalEstimator], rows: Sequence[tuple[Any, Survi
         model.fit(X, y)
 
 
-def read_rows(X: object, y: object, sample_weight: object) -> SurvivalData:
+def read_rows(X: object, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
     """The target of exact and right-censored rows, with events among them."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "c":
         # Before the target, which may be complex, too: the error names the first argument.
         raise DataError("Complex data not supported: X must hold real numbers. Give its parts as columns.")
-    data = read_target(y, sample_weight)
+    data = read_target(y, sample_weight, groups)
     _ = data.time  # Raises an error for rows of other kinds.
     require_events(data)
     return data

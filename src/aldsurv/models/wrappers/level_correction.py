@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.columns.row_copies import find_copies
+from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.support import SUPPORTS
@@ -86,7 +86,7 @@ def train_correction(
     from aldsurv.training.randomness import Purpose, generator_for
 
     folds = generator_for(seeds[0], Purpose.VALIDATION)
-    rows = split_for_members(data, stopping, len(seeds), folds, find_copies(x, data))
+    rows = split_for_members(data, stopping, len(seeds), folds, find_groups(x, data))
     weight = None
     if data.weight is not None:
         weight = torch.from_numpy((data.weight * (len(data) / data.total_weight)).astype(np.float32))

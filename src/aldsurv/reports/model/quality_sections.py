@@ -188,9 +188,10 @@ def number_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
         for name in METRICS
         if name in findings.scores and (infinite or name != "bounded_log_likelihood")
     )
+    drawn = "rows" if evaluated.data.group is None else f"{evaluated.data.n_groups:,} groups of rows"
     source = "the training rows" if evaluated.has_train else "these rows"
     lead = Text(
-        f"For comparisons with other models. Intervals are from {RESAMPLES} bootstrap resamples of the rows. The "
+        f"For comparisons with other models. Intervals are from {RESAMPLES} bootstrap resamples of the {drawn}. The "
         f"censoring distribution was estimated from {source}."
     )
     return Section("numbers", "All numbers", (lead, PageTable("metrics", "Metrics", columns, rows)))

@@ -37,7 +37,7 @@ def fit_together(estimators: Sequence[Estimator], data: Sequence[tuple[Any, ...]
     estimators
         Neural estimators, equal in all but ``random_state`` to share a loop.
     data
-        For each a tuple ``(X, y)`` or ``(X, y, sample_weight)``.
+        For each a tuple ``(X, y)``, or one that goes on with the further arguments of ``fit``.
 
     Returns
     -------

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.features import Features
-from aldsurv.columns.row_copies import find_copies
+from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
@@ -165,7 +165,7 @@ def prepare(
     seeds = member_seeds(options.seed, model.members)
     if rows is None:
         folds = generator_for(seeds[0], Purpose.VALIDATION)
-        rows = split_for_members(data, float(model.validation), model.members, folds, find_copies(columns, observed))
+        rows = split_for_members(data, float(model.validation), model.members, folds, find_groups(columns, observed))
     scaled = data.scaled(1 / unit)
     return Prepared(
         model=model,
