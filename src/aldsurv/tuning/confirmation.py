@@ -16,7 +16,7 @@ __all__ = ["FINALISTS", "LEVEL", "REPEATS", "choose_finalists", "confirm", "none
 # At most so many trials are tried again, so many times.
 FINALISTS = 3
 REPEATS = 2
-# Probability of replacing a default that is as good.
+# Probability of replacing a default that is as good, and of refusing settings that rank as well.
 LEVEL = 0.05
 # Of log-likelihood per row or integrated Brier score: a smaller gain is no reason to leave the default.
 _LEAST_GAIN = 1e-4
@@ -108,8 +108,8 @@ def _finalist(
         needed = max(critical_value(LEVEL, comparisons, gain.degrees) * gain.standard_error, _LEAST_GAIN)
         verdict = "better" if gain.mean > needed and run.repeats == REPEATS else "not better"
         if verdict == "better" and ranking is not None:
-            # The default has the benefit of the doubt: a standard error is enough to refuse.
-            verdict = "ranks worse" if ranking.mean < -ranking.standard_error else verdict
+            noise = critical_value(LEVEL, 1, ranking.degrees) * ranking.standard_error
+            verdict = "ranks worse" if ranking.mean < -noise else verdict
     elif not run.failed:
         # Settings that can be trained are better than those that cannot.
         verdict = "better"

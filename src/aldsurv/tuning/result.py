@@ -69,7 +69,7 @@ class Finalist:
         Means of Harrell's C within the folds; None if it has no value.
     verdict
         ``"better"``; ``"not better"``: `gain` is less than `needed`; ``"ranks worse"``: `gain` is enough, but C is
-        lower by more than its standard error; ``"failed"``: a training failed.
+        lower by more than noise; ``"failed"``: a training failed.
     """
 
     trial: int

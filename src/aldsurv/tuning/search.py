@@ -73,7 +73,7 @@ def tune(
     settings as they are, and every other is compared with it row by row. One that is clearly worse after the first
     folds is stopped. Up to three of the best are then tried again, beside the default, on two fresh divisions of the
     rows with other seeds. Settings replace the default only if they are better there by more than noise, given how
-    many were tried, and Harrell's C is not lower by more than its standard error: a default that is as good as all
+    many were tried, and do not rank worse by Harrell's C, again by more than noise: a default that is as good as all
     others is replaced with a probability of about 5 %. Ensembles have all their members throughout.
 
     Parameters
