@@ -31,14 +31,15 @@ class DrawnScores:
     folds, X = FOLDS, None
 
     def __init__(self, seed: int, gains: list[float], ranking: float = 0.0) -> None:
-        self.rng = np.random.default_rng(seed)
+        self.seed, self.rng = seed, np.random.default_rng(seed)
         self.gains, self.ranking = gains, ranking
         self.rows = self.rng.normal(size=(len(gains), N))
         self.data = SurvivalData.right(np.arange(1.0, N + 1), np.ones(N, bool))
         self.calls: list[tuple[int, Folds]] = []
 
     def draw_folds(self, repeat: int) -> Folds:
-        return Folds(list(self.rng.permutation(N).reshape(FOLDS, -1)), [0] * FOLDS)
+        order = np.random.default_rng([self.seed, repeat]).permutation(N)
+        return Folds(list(order.reshape(FOLDS, -1)), [0] * FOLDS)
 
     def score(self, settings: dict[str, Any], folds: Folds) -> list[PartScores] | None:
         kind = settings.get("kind", 0)
@@ -104,7 +105,7 @@ def test_better_settings_are_taken() -> None:
 
 
 def test_what_falls_behind_is_not_tried_again() -> None:
-    task = DrawnScores(0, [0.0, 0.1, 0.1, 0.1])
+    task = DrawnScores(0, [0.0, 2.0, 2.0, 2.0])
     trials = [Trial(1, {}, 0.0, None, None, FOLDS)]
     trials += [Trial(k + 1, {"kind": k}, 1.0, 1.0, 0.1, FOLDS) for k in (1, 2, 3)]
     task.gains[2] = -5.0
@@ -229,10 +230,11 @@ class LuckySurvival(ToySurvival):  # type: ignore[misc]
     random_state: int | None = None
 
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"luck": OneOf(("b", "c", "d"))}, "log_likelihood")
+    RIGHT: ClassVar[str] = "right"
 
     def predict_distribution(self, X: Any) -> Exponential:
-        rng = np.random.default_rng([self.random_state or 0, ord(self.luck)])
-        off = 0.0 if self.luck == "right" else 1.5
+        rng = np.random.default_rng([self.random_state or 0, *map(ord, self.luck)])
+        off = 0.0 if self.luck == self.RIGHT else 1.5
         return Exponential(super().predict_distribution(X).scale[:, 0] * np.exp(off + 0.2 * rng.normal(size=len(X))))
 
 
@@ -254,7 +256,7 @@ def test_a_search_in_which_one_setting_is_right(monkeypatch: pytest.MonkeyPatch)
     assert (found.best, found.confirmed, found.finalists[0].verdict) == ({"luck": "right"}, True, "better")
     # Where the default is right, the others are clearly worse, and stopped.
     monkeypatch.setattr(LuckySurvival, "SEARCH_SPACE", SearchSpace({"luck": OneOf(("b", "c"))}, "log_likelihood"))
-    monkeypatch.setattr(LuckySurvival, "luck", "right")
+    monkeypatch.setattr(LuckySurvival, "RIGHT", "a")
     found = tune(LuckySurvival, *lucky_rows(0), trials=3)
     assert (found.best, found.finalists) == ({}, ())
     assert [trial.folds for trial in found.trials] == [5, 3, 3]

@@ -187,31 +187,49 @@ def test_one_trial_is_the_default_which_stays() -> None:
 def test_same_seed_same_result_whatever_the_container() -> None:
     x, data = draw(40, 2)
     columns = {"a": x[:, 0], "b": x[:, 1]}
-    first = tune(WeibullAFT, columns, data, trials=4)
+    first = tune(WeibullAFT, columns, data, trials=3, folds=2)
     for same in (pd.DataFrame(columns), pl.DataFrame(columns)):
-        assert tune(WeibullAFT, same, data, trials=4) == first
-    assert tune(WeibullAFT, x.tolist(), (data.time, data.event), trials=4) == first
-    assert tune(WeibullAFT, x, data, trials=4, random_state=1).trials[1].settings != first.trials[1].settings
+        assert tune(WeibullAFT, same, data, trials=3, folds=2) == first
+    assert tune(WeibullAFT, x.tolist(), (data.time, data.event), trials=3, folds=2) == first
+    assert tune(WeibullAFT, x, data, trials=3, folds=2, random_state=1).trials[1].settings != first.trials[1].settings
 
 
 def test_a_search_goes_on(tmp_path: Path) -> None:
     x, data = draw()
     path, told, steps = tmp_path / "search.journal", [], []
-    whole = tune(WeibullAFT, x, data, trials=12)
-    assert tune(WeibullAFT, x, data, trials=3, storage=path).trials == whole.trials[:3]
-    options = {"storage": str(path), "on_trial": told.append, "on_progress": steps.append}
-    again = tune(WeibullAFT, x, data, trials=12, **options)
+    whole = tune(WeibullAFT, x, data, trials=12, folds=2)
+    assert tune(WeibullAFT, x, data, trials=3, storage=path, folds=2).trials == whole.trials[:3]
+    options: dict = {"storage": str(path), "on_trial": told.append, "on_progress": steps.append}
+    again = tune(WeibullAFT, x, data, trials=12, folds=2, **options)
     assert again == whole
     assert tuple(told) == whole.trials[3:]
     assert [step.done for step in steps if not step.confirming] == list(range(4, 13))
     assert steps[-1] == Progress(steps[-1].total, steps[-1].total, bool(whole.finalists))
     assert all(later.total <= sooner.total for sooner, later in itertools.pairwise(steps))
-    size = path.stat().st_size
-    assert tune(WeibullAFT, x, data, trials=2, storage=path) == whole
-    assert path.stat().st_size == size
+    stored = path.read_text()
+    assert tune(WeibullAFT, x, data, trials=2, storage=path, folds=2) == whole
+    # Trials and repeated scores: nothing was added.
+    for code in (2, 4):
+        assert path.read_text().count(f'"op_code":{code}') == stored.count(f'"op_code":{code}') > 0
     # Other data in the same file are another search.
     other, rows = draw(seed=1)
-    assert len(tune(WeibullAFT, other, rows, trials=2, storage=path).trials) == 2
+    assert len(tune(WeibullAFT, other, rows, trials=2, storage=path, folds=2).trials) == 2
+
+
+def test_a_search_that_was_stopped_while_trying_again_goes_on(tmp_path: Path) -> None:
+    x, data = draw(90, 20)
+    path, steps = tmp_path / "search.journal", []
+    whole = tune(WeibullAFT, x, data, trials=3, folds=2)
+    assert whole.finalists
+
+    def stop(step: Progress) -> None:
+        if step.confirming:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(WeibullAFT, x, data, trials=3, folds=2, storage=path, on_progress=stop)
+    assert tune(WeibullAFT, x, data, trials=3, folds=2, storage=path, on_progress=steps.append) == whole
+    assert all(step.confirming for step in steps)
 
 
 PROGRAM = """
@@ -220,7 +238,8 @@ sys.path[:0] = {paths!r}
 from tuning.test_tuning import draw
 from aldsurv import WeibullAFT
 from aldsurv.tuning.search import tune
-tune(WeibullAFT, *draw(), trials=10_000, storage={path!r}, on_trial=lambda trial: print(trial.number, flush=True))
+told = lambda trial: print(trial.number, flush=True)
+tune(WeibullAFT, *draw(), trials=10_000, folds=2, storage={path!r}, on_trial=told)
 """
 
 
@@ -239,7 +258,8 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
     done = path.read_text().count('"op_code":4') - 1
     assert done >= 4
     x, data = draw()
-    assert tune(WeibullAFT, x, data, trials=done + 1, storage=path) == tune(WeibullAFT, x, data, trials=done + 1)
+    options = {"trials": done + 1, "folds": 2}
+    assert tune(WeibullAFT, x, data, **options, storage=path) == tune(WeibullAFT, x, data, **options)
     assert all("op_code" in json.loads(line) for line in path.read_text().splitlines())
 
 
@@ -256,11 +276,11 @@ def test_damaged_and_empty_records(tmp_path: Path) -> None:
     path = tmp_path / "search.journal"
     path.touch()
     x, data = draw()
-    assert len(tune(WeibullAFT, x, data, trials=2, storage=path).trials) == 2
+    assert len(tune(WeibullAFT, x, data, trials=2, folds=2, storage=path).trials) == 2
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[1][:30], *lines[2:], ""]))
     with pytest.raises(DataError, match="is damaged"):
-        tune(WeibullAFT, x, data, trials=2, storage=path)
+        tune(WeibullAFT, x, data, trials=2, folds=2, storage=path)
 
 
 def test_trials_that_fail_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,7 +362,7 @@ def test_fingerprint_knows_all_that_counts() -> None:
         search_fingerprint(WeibullAFT, x, data.scaled(2)),
         search_fingerprint(WeibullAFT, x, data, settings={"point": "mean"}),
         search_fingerprint(WeibullAFT, x, data, random_state=1),
-        search_fingerprint(WeibullAFT, x, data, folds=5),
+        search_fingerprint(WeibullAFT, x, data, folds=6),
     }
     assert len(told) == 7
     assert search_fingerprint(WeibullAFT, {"a": x[:, 0], "b": x[:, 1]}, data) in told

@@ -62,6 +62,9 @@ def confirm(
             on_scored(done, done + len(running) * (REPEATS - repeat) + len(running) - 1 - running.index(number))
         default = runs[trials[0].number]
         running = [number for number in running if runs[number].goes_on(default, parts, task, clusters)]
+    if done:
+        # Those that were dropped are not awaited any more.
+        on_scored(done, done)
     results = [_finalist(task, runs[trial.number], runs[1], parts, clusters, comparisons) for trial in finalists]
     return tuple(sorted(results, key=_place))
 
@@ -118,7 +121,7 @@ def _finalist(
         run.trial.settings,
         run.repeats,
         None if run.failed else mean_score(run.scores, parts[:count], weights),
-        None if default.failed else mean_score(same, parts[:count], weights),
+        None if default.failed or not same else mean_score(same, parts[:count], weights),
         None if gain is None else gain.mean,
         None if gain is None else gain.standard_error,
         needed,

@@ -94,7 +94,7 @@ def fit(
         --time t --event e --tune 30
       aldsurv fit people.csv \\
         --time t --event e \\
-        --model boosted_ald --tune 50 --json
+        --model boosted_ald --tune 50
     """  # noqa: D301
     # Imported here, so that help is shown at once.
     from aldsurv.cli.fit import fit_request, fit_run, fit_text
