@@ -17,9 +17,9 @@ from aldsurv.distributions.families.exponential import Exponential
 from aldsurv.errors import DataError
 from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.tuning.confirmation import confirm
-from aldsurv.tuning.paired import concordance_gain, critical_value, paired_gain, row_clusters
+from aldsurv.tuning.paired import concordance_gain, critical_value, paired_gain
 from aldsurv.tuning.result import Finalist, Trial, Tuning
-from aldsurv.tuning.score import Folds, PartScores, mean_score
+from aldsurv.tuning.score import Folds, PartScores, mean_score, row_clusters
 from aldsurv.tuning.search import tune
 
 N, FOLDS = 80, 5
@@ -28,7 +28,7 @@ N, FOLDS = 80, 5
 class DrawnScores:
     """A task whose scores are drawn: an effect of each row that every fold shows, one of each model, and noise."""
 
-    folds, X = FOLDS, None
+    folds = FOLDS
 
     def __init__(self, seed: int, gains: list[float], ranking: float = 0.0) -> None:
         self.seed, self.rng = seed, np.random.default_rng(seed)
@@ -40,6 +40,9 @@ class DrawnScores:
     def draw_folds(self, repeat: int) -> Folds:
         order = np.random.default_rng([self.seed, repeat]).permutation(N)
         return Folds(list(order.reshape(FOLDS, -1)), [0] * FOLDS)
+
+    def clusters(self) -> np.ndarray:
+        return row_clusters(None, N)
 
     def score(self, settings: dict[str, Any], folds: Folds) -> list[PartScores] | None:
         kind = settings.get("kind", 0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from aldsurv.columns.row_copies import find_copies
-from aldsurv.tuning.paired import Gain, concordance_gain, critical_value, paired_gain, row_clusters
+from aldsurv.tuning.paired import Gain, concordance_gain, critical_value, paired_gain
 from aldsurv.tuning.record import TrialRecord, scores_from_json, scores_to_json
 from aldsurv.tuning.result import Finalist, Trial, Verdict
 from aldsurv.tuning.score import Folds, IntArray, PartScores, Task, mean_concordance, mean_score
@@ -47,7 +46,7 @@ def confirm(
     """
     finalists = choose_finalists(trials, task.folds)
     comparisons = sum(trial.score is not None for trial in trials[1:])
-    clusters = row_clusters(find_copies(task.X, task.data), len(task.data))
+    clusters = task.clusters()
     runs: dict[int, _Run] = {trial.number: _Run(trial) for trial in (trials[0], *finalists)} if finalists else {}
     running, done = list(runs), 0
     parts: list[IntArray] = []

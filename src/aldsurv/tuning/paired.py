@@ -10,7 +10,7 @@ import numpy as np
 
 from aldsurv.tuning.score import FloatArray, IntArray, PartScores
 
-__all__ = ["Gain", "concordance_gain", "critical_value", "paired_gain", "row_clusters"]
+__all__ = ["Gain", "concordance_gain", "critical_value", "paired_gain"]
 
 
 class Gain(NamedTuple):
@@ -83,9 +83,3 @@ def critical_value(level: float, comparisons: int, degrees: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, 1 - level / max(comparisons, 1)))
-
-
-def row_clusters(groups: IntArray | None, n: int) -> IntArray:
-    """A number for each row (n,), the same for rows of one group; those with -1 have none and are by themselves."""
-    alone = np.arange(n)
-    return alone if groups is None else np.where(groups >= 0, n + groups, alone)

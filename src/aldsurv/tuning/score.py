@@ -36,6 +36,7 @@ __all__ = [
     "held_out_rows",
     "mean_concordance",
     "mean_score",
+    "row_clusters",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -88,6 +89,10 @@ class Task:
         seeds = np.random.SeedSequence([self.random_state, repeat]).generate_state(1 + self.folds) // 2
         parts = even_folds(self.data, self.folds, int(seeds[0]), self.X)
         return Folds(parts, [int(seed) for seed in seeds[1:]])
+
+    def clusters(self) -> IntArray:
+        """A number for each row (n,), the same for rows that are always in one part: they are one observation."""
+        return row_clusters(find_copies(self.X, self.data), len(self.data))
 
     def score(self, settings: Mapping[str, Any], folds: Folds) -> list[PartScores] | None:
         """Scores of the rows of each part; None if a training failed or a row has no finite score.
@@ -149,6 +154,12 @@ def even_folds(data: SurvivalData, folds: int, seed: int, X: object = None) -> l
     parts[order] = np.arange(len(data)) // max(size, 1)
     parts = keep_together(parts, None if X is None else find_copies(X, data), data.exact, order)
     return [np.flatnonzero(parts == k) for k in range(folds)]
+
+
+def row_clusters(groups: IntArray | None, n: int) -> IntArray:
+    """A number for each row (n,), the same for rows of one group; those with -1 have none and are by themselves."""
+    alone = np.arange(n)
+    return alone if groups is None else np.where(groups >= 0, n + groups, alone)
 
 
 def held_out_rows(

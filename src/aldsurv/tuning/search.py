@@ -15,14 +15,13 @@ import numpy as np
 from aldsurv import __version__
 from aldsurv.checks import WholeNumber, check
 from aldsurv.columns.features import Features
-from aldsurv.columns.row_copies import find_copies
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, TrainingError
 from aldsurv.models.base import SurvivalEstimator, read_target
 from aldsurv.models.rows.training_rows import data_fingerprint
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.tuning.confirmation import FINALISTS, REPEATS, confirm, none_if_nan
-from aldsurv.tuning.paired import paired_gain, row_clusters
+from aldsurv.tuning.paired import paired_gain
 from aldsurv.tuning.record import Draw, TrialRecord, scores_from_json, scores_to_json
 from aldsurv.tuning.result import Finalist, Trial, Tuning
 from aldsurv.tuning.score import Folds, IntArray, PartScores, Task, mean_concordance, mean_score
@@ -185,7 +184,7 @@ def _run_trials(
     if len(record) >= trials:
         return
     folds = task.draw_folds(0)
-    clusters = row_clusters(find_copies(task.X, task.data), len(task.data))
+    clusters = task.clusters()
     again = REPEATS * (1 + min(FINALISTS, trials - 1)) if trials > 1 else 0
     default = scores_from_json(record.trials[0].facts["scores"]) if len(record) else None
     while len(record) < trials:
