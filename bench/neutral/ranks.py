@@ -53,7 +53,9 @@ def published_means(published: pd.DataFrame, measure: str, iterations: int) -> p
 
 def dataset_means(lines: Iterable[dict[str, Any]], model: str, measure: str, iterations: int) -> pd.Series[float]:
     """Means of a model's scores over the first iterations of each dataset."""
-    rows = [line for line in lines if line["model"] == model and "error" not in line and line["iteration"] <= iterations]
+    rows = [
+        line for line in lines if line["model"] == model and "error" not in line and line["iteration"] <= iterations
+    ]
     return pd.DataFrame(rows).groupby("dataset")[measure].mean()
 
 

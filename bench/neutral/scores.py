@@ -59,5 +59,3 @@ def weighted_scores(
 
 def _least(values: FloatArray) -> FloatArray:
     return np.maximum(values, _LEAST)
-
-

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import itertools
 import json
-import math
 import signal
 import subprocess
 import sys
@@ -27,8 +27,8 @@ from aldsurv.models.search_space import OneOf, Range, SearchSpace
 from aldsurv.registry import MODELS
 from aldsurv.tuning import score as tuning_score
 from aldsurv.tuning import search as tuning
-from aldsurv.tuning.score import cross_validated, even_folds
-from aldsurv.tuning.search import search_fingerprint, tune
+from aldsurv.tuning.score import Task, even_folds, mean_score
+from aldsurv.tuning.search import Progress, search_fingerprint, tune
 
 
 def draw(n: int = 61, columns: int = 12, seed: int = 0, **more) -> tuple[np.ndarray, SurvivalData]:
@@ -86,86 +86,150 @@ def test_folds(n: int, folds: int) -> None:
     assert [part.tolist() for part in even_folds(data, folds, 1)] != [part.tolist() for part in parts]
 
 
-def test_score_is_the_log_likelihood_of_rows_not_seen() -> None:
+def search_folds(kind, x, data, folds: int, random_state: int = 0, **fixed):
+    return Task(kind, fixed, x, data, kind.SEARCH_SPACE.score, folds, random_state).draw_folds(0)
+
+
+def test_score_is_the_bounded_log_likelihood_of_rows_not_seen() -> None:
     weight = np.random.default_rng(5).uniform(0.2, 3, 61)
     x, data = draw(weight=weight)
     found = tune(WeibullAFT, x, data, trials=2, folds=3)
+    parts = search_folds(WeibullAFT, x, data, 3).parts
+    assert sorted(np.concatenate(parts).tolist()) == sorted(set(np.concatenate(parts).tolist()))
+    by_trial = []
     for trial in found.trials:
-        total = counted = 0.0
-        for part in even_folds(data, 3, 0):
+        rows = np.zeros(61)
+        for part in parts:
             rest = np.setdiff1d(np.arange(61), part)
             model = WeibullAFT(**trial.settings).fit(x[rest], data[rest])
             d = model.predict_distribution(x[part])
             law = stats.weibull_min(d.shape[:, 0], scale=d.scale[:, 0])
-            row = np.where(data.event[part], law.logpdf(data.time[part]), law.logsf(data.time[part]))
-            total, counted = total + weight[part] @ row, counted + weight[part].sum()
-        assert trial.score == pytest.approx(total / counted, rel=1e-9)
-    assert found.metric == "log_likelihood"
+            mean_time = weight[rest] @ data.time[rest] / (weight[rest] @ data.event[rest])
+            reference = stats.expon(scale=mean_time)
+            event, time = data.event[part], data.time[part]
+            one = np.where(event, law.pdf(time), law.sf(time))
+            rows[part] = np.log(0.99 * one + 0.01 * np.where(event, reference.pdf(time), reference.sf(time)))
+        by_trial.append(rows)
+        if trial.folds == 3:
+            assert trial.score == pytest.approx(
+                weight[np.concatenate(parts)] @ rows[np.concatenate(parts)] / weight[np.concatenate(parts)].sum(),
+                rel=1e-9,
+            )
+    scored = np.concatenate(parts[: found.trials[1].folds])
+    gain = np.average((by_trial[1] - by_trial[0])[scored], weights=weight[scored])
+    assert found.trials[1].gain == pytest.approx(gain, rel=1e-7)
+    assert found.metric == "bounded_log_likelihood"
 
 
-def test_score_of_step_functions_is_the_brier_score() -> None:
+def test_score_of_step_functions_is_the_brier_score_and_c_is_beside_it() -> None:
     x, data = draw(90, 3)
     found = tune(CoxRegression, x, data, trials=1, folds=3)
-    scores = []
-    for part in even_folds(data, 3, 0):
+    scores, ranked = [], []
+    for part in search_folds(CoxRegression, x, data, 3).parts:
         rest = np.setdiff1d(np.arange(90), part)
-        predicted = CoxRegression().fit(x[rest], data[rest]).predict_distribution(x[part])
+        model = CoxRegression().fit(x[rest], data[rest])
+        predicted = model.predict_distribution(x[part])
         scores.append(metrics.integrated_brier_score(predicted, data[part], train=data[rest]))
-    assert (found.metric, found.best) == ("ibs", {})
+        ranked.append(metrics.concordance_harrell(-model.predict(x[part]), data[part]))
+    assert (found.metric, found.best, found.finalists) == ("ibs", {}, ())
     assert found.score == pytest.approx(-np.mean(scores), rel=1e-12)
+    assert found.trials[0].concordance == pytest.approx(np.mean(ranked), abs=0.02)
 
 
-def test_networks_are_scored_as_if_fitted_one_by_one_with_one_member() -> None:
+def test_networks_are_scored_as_if_fitted_one_by_one_with_all_members() -> None:
     x, data = draw(50, 3)
-    found = tune(ALDSurvival, x, data, trials=2, settings=quick(members=7), folds=2, random_state=3)
-    for trial in found.trials:
-        scores = []
-        for part in even_folds(data, 2, 3):
-            rest = np.setdiff1d(np.arange(50), part)
-            model = ALDSurvival(**quick(members=1, random_state=3), **trial.settings).fit(x[rest], data[rest])
-            scores.append(metrics.log_likelihood(model.predict_distribution(x[part]), data[part]))
-        assert trial.score == pytest.approx(np.mean(scores), rel=1e-12)
+    found = tune(ALDSurvival, x, data, trials=2, settings=quick(members=2), folds=2, random_state=3)
+    folds = search_folds(ALDSurvival, x, data, 2, 3)
+    assert len({*folds.seeds, 3}) == 3
+    scores = []
+    for part, seed in zip(*folds, strict=True):
+        rest = np.setdiff1d(np.arange(50), part)
+        model = ALDSurvival(**quick(members=2, random_state=seed)).fit(x[rest], data[rest])
+        predicted = model.predict_distribution(x[part])
+        scores.append(metrics.bounded_log_likelihood(predicted, data[part], train=data[rest]))
+    assert found.trials[0].score == pytest.approx(np.mean(scores), rel=1e-12)
     assert found.trials[0].settings == {}
     assert set(found.trials[1].settings) == {"learning_rate", "dropout", "weight_decay", "support", "components"}
 
 
-def test_a_penalty_is_found_where_one_is_needed() -> None:
-    x, data = draw(61, 20)
-    found = tune(WeibullAFT, x, data, trials=12)
-    # By brute force: the best of a fine grid of penalties.
-    grid = [
-        cross_validated(WeibullAFT, {"ridge": ridge}, x, data, even_folds(data, 4, 0), "log_likelihood", 0)
-        for ridge in np.geomspace(0.01, 1000, 40)
-    ]
-    none = found.trials[0].score
-    assert none is not None
-    assert found.score == max(trial.score for trial in found.trials if trial.score is not None)
-    assert found.score - none > 0.9 * (max(score for score in grid if score is not None) - none) > 0
+def test_a_penalty_is_taken_where_one_is_needed() -> None:
+    x, data = draw(90, 35)
+    found = tune(WeibullAFT, x, data, trials=6)
+    assert found.confirmed
     assert found.best["ridge"] > 1
+    # By brute force: on the fresh folds, and on rows that the search has not seen.
+    task = Task(WeibullAFT, {}, x, data, "log_likelihood", 5, 0)
+    first, scores = found.finalists[0], {"best": [], "default": []}
+    for repeat in (1, 2):
+        folds = task.draw_folds(repeat)
+        for name, settings in (("best", found.best), ("default", {})):
+            scores[name].append(mean_score(task.score(settings, folds), folds.parts, data.weights))
+    assert (first.score, first.default_score) == pytest.approx((np.mean(scores["best"]), np.mean(scores["default"])))
+    assert first.gain == pytest.approx(first.score - first.default_score)
+    new, rows = draw(2000, 35, seed=9)
+    held_out = [
+        metrics.bounded_log_likelihood(WeibullAFT(**settings).fit(x, data).predict_distribution(new), rows, train=data)
+        for settings in (found.best, {})
+    ]
+    assert held_out[0] > held_out[1]
+    assert f"trial {first.trial} replaces the default: +{first.gain:.4f} ± " in found.describe()
+    assert f", C {first.concordance:.3f} against {first.default_concordance:.3f}." in found.describe()
+
+
+def test_one_trial_is_the_default_which_stays() -> None:
+    x, data = draw(90, 35)
+    found = tune(WeibullAFT, x, data, trials=1)
+    assert (found.best, found.finalists, found.confirmed, found.gain) == ({}, (), False, None)
+    assert found.score == found.trials[0].score
+    assert found.describe() == "No settings were tried beside the default, which stays."
 
 
 def test_same_seed_same_result_whatever_the_container() -> None:
     x, data = draw(40, 2)
     columns = {"a": x[:, 0], "b": x[:, 1]}
-    first = tune(WeibullAFT, columns, data, trials=4)
+    first = tune(WeibullAFT, columns, data, trials=3, folds=2)
     for same in (pd.DataFrame(columns), pl.DataFrame(columns)):
-        assert tune(WeibullAFT, same, data, trials=4) == first
-    assert tune(WeibullAFT, x.tolist(), (data.time, data.event), trials=4) == first
-    assert tune(WeibullAFT, x, data, trials=4, random_state=1).trials[1].settings != first.trials[1].settings
+        assert tune(WeibullAFT, same, data, trials=3, folds=2) == first
+    assert tune(WeibullAFT, x.tolist(), (data.time, data.event), trials=3, folds=2) == first
+    assert tune(WeibullAFT, x, data, trials=3, folds=2, random_state=1).trials[1].settings != first.trials[1].settings
 
 
 def test_a_search_goes_on(tmp_path: Path) -> None:
     x, data = draw()
-    path, told = tmp_path / "search.journal", []
-    whole = tune(WeibullAFT, x, data, trials=14)
-    assert tune(WeibullAFT, x, data, trials=5, storage=path).trials == whole.trials[:5]
-    again = tune(WeibullAFT, x, data, trials=14, storage=str(path), on_trial=told.append)
+    path, told, steps = tmp_path / "search.journal", [], []
+    whole = tune(WeibullAFT, x, data, trials=12, folds=2)
+    assert tune(WeibullAFT, x, data, trials=3, storage=path, folds=2).trials == whole.trials[:3]
+    options: dict = {"storage": str(path), "on_trial": told.append, "on_progress": steps.append}
+    again = tune(WeibullAFT, x, data, trials=12, folds=2, **options)
     assert again == whole
-    assert tuple(told) == whole.trials[5:]
-    assert tune(WeibullAFT, x, data, trials=3, storage=path).trials == whole.trials
+    assert tuple(told) == whole.trials[3:]
+    assert [step.done for step in steps if not step.confirming] == list(range(4, 13))
+    assert steps[-1] == Progress(steps[-1].total, steps[-1].total, bool(whole.finalists))
+    assert all(later.total <= sooner.total for sooner, later in itertools.pairwise(steps))
+    stored = path.read_text()
+    assert tune(WeibullAFT, x, data, trials=2, storage=path, folds=2) == whole
+    # Trials and repeated scores: nothing was added.
+    for code in (2, 4):
+        assert path.read_text().count(f'"op_code":{code}') == stored.count(f'"op_code":{code}') > 0
     # Other data in the same file are another search.
     other, rows = draw(seed=1)
-    assert len(tune(WeibullAFT, other, rows, trials=2, storage=path).trials) == 2
+    assert len(tune(WeibullAFT, other, rows, trials=2, storage=path, folds=2).trials) == 2
+
+
+def test_a_search_that_was_stopped_while_trying_again_goes_on(tmp_path: Path) -> None:
+    x, data = draw(90, 20)
+    path, steps = tmp_path / "search.journal", []
+    whole = tune(WeibullAFT, x, data, trials=3, folds=2)
+    assert whole.finalists
+
+    def stop(step: Progress) -> None:
+        if step.confirming:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(WeibullAFT, x, data, trials=3, folds=2, storage=path, on_progress=stop)
+    assert tune(WeibullAFT, x, data, trials=3, folds=2, storage=path, on_progress=steps.append) == whole
+    assert all(step.confirming for step in steps)
 
 
 PROGRAM = """
@@ -174,7 +238,8 @@ sys.path[:0] = {paths!r}
 from tuning.test_tuning import draw
 from aldsurv import WeibullAFT
 from aldsurv.tuning.search import tune
-tune(WeibullAFT, *draw(), trials=10_000, storage={path!r}, on_trial=lambda trial: print(trial.number, flush=True))
+told = lambda trial: print(trial.number, flush=True)
+tune(WeibullAFT, *draw(), trials=10_000, folds=2, storage={path!r}, on_trial=told)
 """
 
 
@@ -193,7 +258,8 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
     done = path.read_text().count('"op_code":4') - 1
     assert done >= 4
     x, data = draw()
-    assert tune(WeibullAFT, x, data, trials=done + 2, storage=path) == tune(WeibullAFT, x, data, trials=done + 2)
+    options = {"trials": done + 1, "folds": 2}
+    assert tune(WeibullAFT, x, data, **options, storage=path) == tune(WeibullAFT, x, data, **options)
     assert all("op_code" in json.loads(line) for line in path.read_text().splitlines())
 
 
@@ -210,28 +276,33 @@ def test_damaged_and_empty_records(tmp_path: Path) -> None:
     path = tmp_path / "search.journal"
     path.touch()
     x, data = draw()
-    assert len(tune(WeibullAFT, x, data, trials=2, storage=path).trials) == 2
+    assert len(tune(WeibullAFT, x, data, trials=2, folds=2, storage=path).trials) == 2
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[1][:30], *lines[2:], ""]))
     with pytest.raises(DataError, match="is damaged"):
-        tune(WeibullAFT, x, data, trials=2, storage=path)
+        tune(WeibullAFT, x, data, trials=2, folds=2, storage=path)
 
 
 def test_trials_that_fail_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, data = draw()
+    x, data = draw(90, 35)
     fit_all, calls = tuning_score.fit_all, []
+    failing: list[int] = []
 
     def sometimes(models, given) -> None:
         calls.append(models)
-        if len(calls) in (1, 3):
+        if len(calls) in failing:
             raise TrainingError("the loss is no longer a number")
         fit_all(models, given)
 
     monkeypatch.setattr(tuning_score, "fit_all", sometimes)
+    failing[:] = [1, 3]
     found = tune(WeibullAFT, x, data, trials=4)
     assert [trial.score is None for trial in found.trials] == [True, False, True, False]
-    assert found.score == max(found.trials[k].score for k in (1, 3))
-    monkeypatch.setattr(tuning_score, "held_out_score", lambda *given: -math.inf)
+    assert all(trial.gain is None for trial in found.trials)
+    # The default is trained on the fresh folds, where it is worse.
+    assert found.best in (found.trials[1].settings, found.trials[3].settings)
+    failing[:] = range(1, 100)
+    calls.clear()
     with pytest.raises(TrainingError, match="none of 2 trials"):
         tune(CoxRegression, x, data, trials=2)
 
@@ -291,7 +362,7 @@ def test_fingerprint_knows_all_that_counts() -> None:
         search_fingerprint(WeibullAFT, x, data.scaled(2)),
         search_fingerprint(WeibullAFT, x, data, settings={"point": "mean"}),
         search_fingerprint(WeibullAFT, x, data, random_state=1),
-        search_fingerprint(WeibullAFT, x, data, folds=5),
+        search_fingerprint(WeibullAFT, x, data, folds=6),
     }
     assert len(told) == 7
     assert search_fingerprint(WeibullAFT, {"a": x[:, 0], "b": x[:, 1]}, data) in told

@@ -50,9 +50,10 @@ Entry: TypeAlias = "Range | OneOf"
 class SearchSpace:
     """What may be tried, by the constructor's names, and the score by which trials are compared.
 
-    The score is the held-out log-likelihood where predictions have a density at every time. A step function has none,
-    and DeepHit's ends with its last bin: one event in the wrong place would be minus infinity. Their score is the
-    integrated Brier score, which needs survival probabilities only.
+    The score is the held-out log-likelihood where predictions have a density at every time; the search bounds what a
+    single row can lose, as `metrics.bounded_log_likelihood` does. A step function has none, and DeepHit's ends with
+    its last bin: one event in the wrong place would be minus infinity. Their score is the integrated
+    Brier score, which needs survival probabilities only.
     """
 
     entries: Mapping[str, Entry]

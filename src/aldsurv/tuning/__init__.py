@@ -1,5 +1,5 @@
 """Search over the settings that a model declares."""
 
-from aldsurv.tuning.search import Trial, Tuning, tune
+from aldsurv.tuning.search import Finalist, Progress, Trial, Tuning, tune
 
-__all__ = ["Trial", "Tuning", "tune"]
+__all__ = ["Finalist", "Progress", "Trial", "Tuning", "tune"]

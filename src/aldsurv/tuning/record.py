@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -13,11 +15,15 @@ import numpy as np
 
 from aldsurv.errors import DataError, MissingDependencyError
 from aldsurv.models.search_space import Range, SearchSpace
+from aldsurv.tuning.score import PartScores
 
-__all__ = ["Draw", "RecordedTrial", "TrialRecord", "import_optuna"]
+__all__ = ["Draw", "RecordedTrial", "TrialRecord", "import_optuna", "scores_from_json", "scores_to_json"]
 
 # Values drawn by name: a number of a range, the text of a choice.
 Draw: TypeAlias = dict[str, "float | str"]
+
+# Searches before had trials that were not paired with the default, under names without it.
+_KIND = "paired-"
 
 
 def import_optuna() -> Any:
@@ -32,14 +38,18 @@ def import_optuna() -> Any:
 
 
 class RecordedTrial(NamedTuple):
-    """A finished trial: what was drawn, and the score, None if it failed; the first of a search drew nothing."""
+    """A finished trial: what was drawn, the score, None if it failed, and what else is known of it.
+
+    The first of a search drew nothing.
+    """
 
     draw: Draw
     score: float | None
+    facts: Mapping[str, Any]
 
 
 class TrialRecord:
-    """The finished trials of one search.
+    """The finished trials of one search, and the scores of settings that were tried again.
 
     What is tried next depends on the trials before and a seed for its number only: a search that was killed goes on
     as if it had not been.
@@ -68,7 +78,7 @@ class TrialRecord:
         with _quiet(optuna):
             journal = None if storage is None else _journal(optuna, storage)
             self._study = optuna.create_study(
-                storage=journal, study_name=name, direction="maximize", load_if_exists=True
+                storage=journal, study_name=f"{_KIND}{name}", direction="maximize", load_if_exists=True
             )
 
     def __len__(self) -> int:
@@ -78,7 +88,9 @@ class TrialRecord:
     def trials(self) -> list[RecordedTrial]:
         """All of them, in order."""
         return [
-            RecordedTrial(dict(trial.params), trial.value if trial.state.name == "COMPLETE" else None)
+            RecordedTrial(
+                dict(trial.params), trial.value if trial.state.name == "COMPLETE" else None, dict(trial.user_attrs)
+            )
             for trial in self._study.get_trials(deepcopy=False)
         ]
 
@@ -96,16 +108,61 @@ class TrialRecord:
             draw: Draw = study.ask(self._distributions).params
         return draw
 
-    def add(self, draw: Draw, score: float | None) -> None:
-        """Add a finished trial; a score of None says that it failed."""
+    def add(self, draw: Draw, score: float | None, facts: Mapping[str, Any]) -> None:
+        """Add a finished trial.
+
+        Parameters
+        ----------
+        draw
+            What was drawn.
+        score
+            None: it failed.
+        facts
+            What else is known of it, as JSON can hold it.
+        """
         states = self._optuna.trial.TrialState
         trial = self._optuna.trial.create_trial(
             state=states.COMPLETE if score is not None else states.FAIL,
             value=score,
             params=draw,
             distributions={key: self._distributions[key] for key in draw},
+            user_attrs=dict(facts),
         )
         self._study.add_trial(trial)
+
+    def repeated(self) -> dict[str, Any]:
+        """Scores of settings that were tried again, as stored, by key."""
+        return dict(self._study.user_attrs)
+
+    def store_repeated(self, key: str, scores: Any) -> None:
+        """Store the scores of settings that were tried again, as JSON can hold them."""
+        self._study.set_user_attr(key, scores)
+
+
+def scores_to_json(scores: Sequence[PartScores] | None) -> list[list[Any]] | None:
+    """Scores of all parts as JSON holds them, to the last bit: a search that goes on has the same result."""
+    if scores is None:
+        return None
+    return [
+        [
+            base64.b64encode(np.ascontiguousarray(one.rows, "<f8").tobytes()).decode(),
+            one.concordance if math.isfinite(one.concordance) else None,
+        ]
+        for one in scores
+    ]
+
+
+def scores_from_json(stored: list[list[Any]] | None) -> list[PartScores] | None:
+    """The scores that `scores_to_json` stored."""
+    if stored is None:
+        return None
+    return [
+        PartScores(
+            np.frombuffer(base64.b64decode(rows), "<f8").astype(np.float64),
+            math.nan if concordance is None else concordance,
+        )
+        for rows, concordance in stored
+    ]
 
 
 def _journal(optuna: Any, path: Path) -> Any:
@@ -113,9 +170,16 @@ def _journal(optuna: Any, path: Path) -> Any:
 
     _require_journal(path)
     try:
-        return optuna.storages.JournalStorage(JournalFileBackend(str(path)))
+        journal = optuna.storages.JournalStorage(JournalFileBackend(str(path)))
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{str(path)!r} is damaged ({error})", advice="Remove it to search anew.") from None
+    if any(not study.study_name.startswith(_KIND) for study in journal.get_all_studies()):
+        raise DataError(
+            f"{str(path)!r} is the record of a search by an earlier version, whose trials were not compared with the "
+            "default row by row",
+            advice="Remove it to search anew, or name another file.",
+        )
+    return journal
 
 
 def _require_journal(path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +16,126 @@ from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import NoSkillWarning, TrainingError
-from aldsurv.metrics import integrated_brier_score, log_likelihood
+from aldsurv.errors import CensoringError, DataError, NoSkillWarning, TrainingError, UndefinedMetricWarning
+from aldsurv.metrics import concordance_harrell
+from aldsurv.metrics.error.brier import integrated_brier_rows
+from aldsurv.metrics.error.log_likelihood import bounded_rows
+from aldsurv.metrics.point_estimates import Point
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.search_space import Score
 from aldsurv.models.wrappers.cross_fitting import balanced_order, fit_all
 
-__all__ = ["cross_validated", "even_folds", "held_out_score"]
+__all__ = [
+    "FloatArray",
+    "Folds",
+    "IntArray",
+    "PartScores",
+    "Task",
+    "even_folds",
+    "held_out_rows",
+    "mean_concordance",
+    "mean_score",
+    "row_clusters",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
-def even_folds(data: SurvivalData, folds: int, seed: int, X: object = None) -> list[NDArray[np.int64]]:
+class Folds(NamedTuple):
+    """Parts of the rows, each predicted by models of the others, and the seed of the model of each part."""
+
+    parts: list[IntArray]
+    seeds: list[int]
+
+
+class PartScores(NamedTuple):
+    """Scores of the rows of one part, greater is better, and Harrell's C among them, NaN where it has none."""
+
+    rows: FloatArray
+    concordance: float
+
+
+@final
+@dataclass(frozen=True)
+class Task:
+    """What is the same for all settings that are compared.
+
+    Attributes
+    ----------
+    kind, fixed
+        The model, and arguments of its constructor that all settings share.
+    X, data
+        Covariates and times.
+    metric
+        The score.
+    folds
+        Number of parts.
+    random_state
+        Seed of folds and models.
+    """
+
+    kind: type[SurvivalEstimator]
+    fixed: Mapping[str, Any]
+    X: object
+    data: SurvivalData
+    metric: Score
+    folds: int
+    random_state: int
+
+    def draw_folds(self, repeat: int) -> Folds:
+        """A random division of the rows; 0 is that of the search, and every other number another one."""
+        seeds = np.random.SeedSequence([self.random_state, repeat]).generate_state(1 + self.folds) // 2
+        parts = even_folds(self.data, self.folds, int(seeds[0]), self.X)
+        if self.data.group is not None:
+            _require_other_events(self.data, parts)
+        # Few groups make fewer parts.
+        return Folds(parts, [int(seed) for seed in seeds[1 : 1 + len(parts)]])
+
+    def clusters(self) -> IntArray:
+        """A number for each row (n,), the same for rows that are always in one part: they are one observation."""
+        return row_clusters(find_groups(self.X, self.data), len(self.data))
+
+    def score(self, settings: Mapping[str, Any], folds: Folds) -> list[PartScores] | None:
+        """Scores of the rows of each part; None if a training failed or a row has no finite score.
+
+        Parameters
+        ----------
+        settings
+            Arguments of the constructor beside the fixed ones.
+        folds
+            Parts to predict, each by a model of all other rows.
+        """
+        all_rows = np.arange(len(self.data))
+        others = [np.setdiff1d(all_rows, part) for part in folds.parts]
+        models = [self._model(settings, seed) for seed in folds.seeds]
+        try:
+            with warnings.catch_warnings():
+                # The score shows it.
+                warnings.simplefilter("ignore", NoSkillWarning)
+                fit_all(models, [(take_rows(self.X, rest), self.data[rest]) for rest in others])
+        except TrainingError:
+            return None
+        # Training ends at Ctrl-C with the weights it has, which is no fair trial.
+        if any(isinstance(model, NeuralSurvival) and model.history_.stopped_by == "interrupt" for model in models):
+            raise KeyboardInterrupt
+        scores = []
+        for model, rest, part in zip(models, others, folds.parts, strict=True):
+            data, predicted = self.data[part], model.predict_distribution(take_rows(self.X, part))
+            rows = np.where(data.weights > 0, held_out_rows(predicted, data, self.data[rest], self.metric), 0.0)
+            if not np.isfinite(rows).all():
+                return None
+            scores.append(PartScores(rows, _concordance(predicted, data, model)))
+        return scores
+
+    def _model(self, settings: Mapping[str, Any], seed: int) -> SurvivalEstimator:
+        defaults = self.kind.parameter_defaults()
+        own = {"random_state": seed, "progress": False}
+        return self.kind(**{**self.fixed, **settings, **{key: own[key] for key in own if key in defaults}})
+
+
+def even_folds(data: SurvivalData, folds: int, seed: int, X: object = None) -> list[IntArray]:
     """Rows of each part, with their share of the events; all parts have as many rows, so that some are in none.
 
     Models that learn from as many rows are trained together, which is faster than one after the other.
@@ -54,57 +164,54 @@ def even_folds(data: SurvivalData, folds: int, seed: int, X: object = None) -> l
     return chosen if data.group is None else [part for part in chosen if part.size]
 
 
-def cross_validated(
-    kind: type[SurvivalEstimator],
-    settings: Mapping[str, Any],
-    X: object,
-    data: SurvivalData,
-    parts: Sequence[NDArray[np.int64]],
-    score: Score,
-    seed: int,
-) -> float | None:
-    """Mean score of the rows of all parts; None if a training failed.
+def row_clusters(groups: IntArray | None, n: int) -> IntArray:
+    """A number for each row (n,), the same for rows of one group; those with -1 have none and are by themselves."""
+    alone = np.arange(n)
+    return alone if groups is None else np.where(groups >= 0, n + groups, alone)
 
-    Parameters
-    ----------
-    kind, settings
-        The model and arguments of its constructor; a network has one member and the seed, whatever they say.
-    X, data
-        Covariates and times.
-    parts
-        Rows of each part, predicted by a model that learned from all other rows.
-    score
-        Which score; greater is better.
-    seed
-        Of the networks.
+
+def held_out_rows(
+    predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData, metric: Score
+) -> FloatArray:
+    """Score of each row that the model did not learn from; greater is better.
+
+    The log-likelihood is the bounded one: a single event far out in a tail would else decide between settings, and make
+    their difference so noisy that nothing is ever better beyond noise.
     """
-    defaults = kind.parameter_defaults()
-    quick: dict[str, Any] = {"members": 1, "random_state": seed, "progress": False}
-    models = [kind(**{**settings, **{key: quick[key] for key in quick if key in defaults}}) for _ in parts]
-    all_rows = np.arange(len(data))
-    others = [np.setdiff1d(all_rows, part) for part in parts]
+    if metric == "log_likelihood":
+        return bounded_rows(predicted, data, train)
+    return -integrated_brier_rows(predicted, data, train=train)
+
+
+def mean_score(scores: Sequence[PartScores], parts: Sequence[IntArray], weights: FloatArray) -> float:
+    """Weighted mean over the rows of all parts."""
+    total = sum(float(weights[part] @ one.rows) for one, part in zip(scores, parts, strict=True))
+    return total / sum(float(weights[part].sum()) for part in parts)
+
+
+def mean_concordance(scores: Sequence[PartScores]) -> float:
+    """Mean of Harrell's C within the parts that have one; NaN if none has."""
+    defined = [one.concordance for one in scores if math.isfinite(one.concordance)]
+    return sum(defined) / len(defined) if defined else math.nan
+
+
+def _concordance(predicted: SurvivalDistribution, data: SurvivalData, model: SurvivalEstimator) -> float:
+    """Harrell's C by the time that the model ranks rows by; NaN for rows of which it has no definition."""
     try:
         with warnings.catch_warnings():
-            # The score of the trial shows it.
-            warnings.simplefilter("ignore", NoSkillWarning)
-            fit_all(models, [(take_rows(X, rest), data[rest]) for rest in others])
-    except TrainingError:
-        return None
-    # Training ends at Ctrl-C with the weights it has, which is no fair trial.
-    if any(isinstance(model, NeuralSurvival) and model.history_.stopped_by == "interrupt" for model in models):
-        raise KeyboardInterrupt
-    total = 0.0
-    for model, rest, part in zip(models, others, parts, strict=True):
-        weight = data[part].total_weight
-        if weight > 0:
-            predicted = model.predict_distribution(take_rows(X, part))
-            total += weight * held_out_score(predicted, data[part], data[rest], score)
-    mean = total / sum(data[part].total_weight for part in parts)
-    return mean if math.isfinite(mean) else None
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return float(concordance_harrell(predicted, data, point=cast("Point", model.ranking_point_)))
+    except CensoringError:
+        return math.nan
 
 
-def held_out_score(predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData, score: Score) -> float:
-    """Mean score of predictions for rows that the model did not learn from; greater is better."""
-    if score == "log_likelihood":
-        return float(log_likelihood(predicted, data))
-    return -float(integrated_brier_score(predicted, data, train=train))
+def _require_other_events(data: SurvivalData, parts: Sequence[IntArray]) -> None:
+    """Raise `DataError` unless there are two folds, and events outside of each."""
+    events = np.isfinite(data.upper)
+    if len(parts) < 2 or any(events[part].sum() == events.sum() for part in parts):
+        raise DataError(
+            f"{data.n_groups} groups cannot be parted for cross-validation: groups stay whole, and one has all rows or "
+            "all events",
+            argument="groups",
+            advice="Give more groups, or none.",
+        )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aldsurv import __version__
 from aldsurv.checks import WholeNumber, check
@@ -21,54 +20,37 @@ from aldsurv.errors import DataError, ParameterError, TrainingError
 from aldsurv.models.base import SurvivalEstimator, read_target
 from aldsurv.models.rows.training_rows import data_fingerprint
 from aldsurv.models.search_space import SearchSpace
-from aldsurv.tuning.record import TrialRecord
-from aldsurv.tuning.score import cross_validated, even_folds
+from aldsurv.tuning.confirmation import FINALISTS, REPEATS, confirm, none_if_nan
+from aldsurv.tuning.paired import paired_gain
+from aldsurv.tuning.record import Draw, TrialRecord, scores_from_json, scores_to_json
+from aldsurv.tuning.result import Finalist, Trial, Tuning
+from aldsurv.tuning.score import Folds, IntArray, PartScores, Task, mean_concordance, mean_score
 
-__all__ = ["Trial", "Tuning", "search_fingerprint", "tune"]
+__all__ = ["Finalist", "Progress", "Trial", "Tuning", "search_fingerprint", "tune"]
 
 
-@final
-@dataclass(frozen=True)
-class Trial:
-    """One trial of a search.
-
-    Attributes
-    ----------
-    number
-        Counted from 1.
-    settings
-        Settings of this trial beside the fixed ones; the first trial has none.
-    score
-        Mean over all rows, each predicted by a model that had not seen it: the log-likelihood, or minus the
-        integrated Brier score. None: the training failed.
-    """
-
-    number: int
-    settings: dict[str, Any]
-    score: float | None
+# A trial is stopped after the first folds if it is so many standard errors worse than the default there.
+_HOPELESS = 2.0
 
 
 @final
 @dataclass(frozen=True)
-class Tuning:
-    """The result of a search.
+class Progress:
+    """How far a search is.
 
     Attributes
     ----------
-    best
-        Constructor arguments of the best trial; empty if none was better than the settings as they are.
-    score
-        Its score; ``trials[0].score`` is that of the settings as they are.
-    metric
-        What the score is: ``"log_likelihood"``, or ``"ibs"`` with its sign turned.
-    trials
-        All trials in order.
+    done
+        How many times settings were scored on all folds, those in the record among them.
+    total
+        How many times they will be, at most.
+    confirming
+        Whether the trials are done and the best are tried again.
     """
 
-    best: dict[str, Any]
-    score: float
-    metric: str
-    trials: tuple[Trial, ...]
+    done: int
+    total: int
+    confirming: bool
 
 
 def tune(
@@ -78,17 +60,21 @@ def tune(
     *,
     trials: int = 20,
     settings: Mapping[str, Any] | None = None,
-    folds: int = 4,
+    folds: int = 5,
     random_state: int = 0,
     groups: object = None,
     storage: Any = None,
     on_trial: Callable[[Trial], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Tuning:
-    """Search for settings under which a model predicts best, with Optuna (tree-structured Parzen estimators).
+    """Search for settings under which a model predicts better than under those it has; if there are none, these stay.
 
-    The first trial has the settings as they are, so that the result is never worse on these folds. Networks have
-    one member in the search. The best score of many is better than it will be on new rows: judge the
-    result by rows that were not given to the search.
+    Trials are drawn by Optuna (tree-structured Parzen estimators) and scored by cross-validation; the first has the
+    settings as they are, and every other is compared with it row by row. One that is clearly worse after the first
+    folds is stopped. Up to three of the best are then tried again, beside the default, on two fresh divisions of the
+    rows with other seeds. Settings replace the default only if they are better there by more than noise, given how
+    many were tried, and do not rank worse by Harrell's C, again by more than noise: a default that is as good as all
+    others is replaced with a probability of about 5 %. Ensembles have all their members throughout.
 
     Parameters
     ----------
@@ -97,7 +83,7 @@ def tune(
     X, y
         Covariates and times, as for its ``fit``.
     trials
-        Number of trials, including those in `storage`.
+        Number of trials, including those in `storage`. More trials find more, but ask for a greater gain.
     settings
         Arguments of the constructor that are fixed; what is set here is not searched.
     folds
@@ -110,15 +96,17 @@ def tune(
         A file (Optuna's journal) from which a search that was killed goes on, to the result it would have had.
     on_trial
         Called after each trial.
+    on_progress
+        Called after each trial, and each time that settings were tried again.
 
     Examples
     --------
     >>> from aldsurv import WeibullAFT
     >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(60, 10))
-    >>> result = tune(WeibullAFT, x, (rng.weibull(2, 60) * np.exp(x[:, 0] / 2), np.ones(60)), trials=5)
-    >>> len(result.trials), result.metric, result.score > result.trials[0].score
-    (5, 'log_likelihood', True)
+    >>> x = rng.normal(size=(80, 25))
+    >>> result = tune(WeibullAFT, x, (rng.weibull(2, 80) * np.exp(x[:, 0] / 2), np.ones(80)), trials=5)
+    >>> len(result.trials), result.metric, result.confirmed, sorted(result.best)
+    (5, 'bounded_log_likelihood', True, ['ridge'])
     """
     fixed = dict(settings or {})
     for name, value, least in (("trials", trials, 1), ("folds", folds, 2), ("random_state", random_state, 0)):
@@ -129,17 +117,20 @@ def tune(
     path = None if storage is None else Path(storage)
     name = search_fingerprint(estimator_class, X, data, settings=fixed, folds=folds, random_state=random_state)
     record = TrialRecord(space, random_state, path, name)
-    parts = even_folds(data, folds, random_state, X)
-    if data.group is not None:
-        _require_other_events(data, parts)
-    while len(record) < trials:
-        draw = record.next_draw()
-        chosen = {key: space.entries[key].value(value) for key, value in draw.items()}
-        score = cross_validated(estimator_class, {**fixed, **chosen}, X, data, parts, space.score, random_state)
-        record.add(draw, score)
-        if on_trial is not None:
-            on_trial(Trial(len(record), chosen, score))
-    return _result(record, space)
+    task = Task(estimator_class, fixed, X, data, space.score, folds, random_state)
+    report = on_progress or (lambda progress: None)
+    _run_trials(task, space, record, trials, on_trial or (lambda trial: None), report)
+    tried = _trials(record, space)
+    if all(trial.score is None for trial in tried):
+        raise TrainingError(
+            f"none of {len(tried)} trials has a finite score", advice="Check the columns for extreme values."
+        )
+    finalists = confirm(
+        task, tried, record, lambda done, total: report(Progress(len(tried) + done, len(tried) + total, True))
+    )
+    best = finalists[0].settings if finalists and finalists[0].verdict == "better" else {}
+    metric = "bounded_log_likelihood" if space.score == "log_likelihood" else space.score
+    return Tuning(best, metric, tried, finalists)
 
 
 def search_fingerprint(
@@ -148,7 +139,7 @@ def search_fingerprint(
     y: object,
     *,
     settings: Mapping[str, Any] | None = None,
-    folds: int = 4,
+    folds: int = 5,
     random_state: int = 0,
 ) -> str:
     """SHA-256 of what a search depends on, except the number of its trials: rows, model, space, settings, seed."""
@@ -184,18 +175,79 @@ def _open_space(kind: type[SurvivalEstimator], fixed: Mapping[str, Any]) -> Sear
     return space
 
 
-def _result(record: TrialRecord, space: SearchSpace) -> Tuning:
-    trials = tuple(
-        Trial(number, {key: space.entries[key].value(value) for key, value in draw.items()}, score)
-        for number, (draw, score) in enumerate(record.trials, start=1)
+def _run_trials(
+    task: Task,
+    space: SearchSpace,
+    record: TrialRecord,
+    trials: int,
+    on_trial: Callable[[Trial], None],
+    on_progress: Callable[[Progress], None],
+) -> None:
+    """Draw, score and record trials until there are as many as asked for."""
+    if len(record) >= trials:
+        return
+    folds = task.draw_folds(0)
+    clusters = task.clusters()
+    again = REPEATS * (1 + min(FINALISTS, trials - 1)) if trials > 1 else 0
+    default = scores_from_json(record.trials[0].facts["scores"]) if len(record) else None
+    while len(record) < trials:
+        draw = record.next_draw()
+        chosen = _settings(draw, space)
+        is_first = not len(record)
+        scores = _score_trial(task, chosen, folds, default, clusters)
+        default = scores if is_first else default
+        score, facts = _trial_facts(task, scores, None if is_first else default, folds, clusters)
+        record.add(draw, score, {**facts, "scores": scores_to_json(scores)} if is_first else facts)
+        on_trial(Trial(len(record), chosen, score, **facts))
+        on_progress(Progress(len(record), trials + again, False))
+
+
+def _score_trial(
+    task: Task, settings: Mapping[str, Any], folds: Folds, default: list[PartScores] | None, clusters: IntArray
+) -> list[PartScores] | None:
+    """Scores on all folds, or on the first ones if the settings are hopeless there."""
+    if default is None:
+        return task.score(settings, folds)
+    first = (len(folds.parts) + 1) // 2
+    scores = task.score(settings, Folds(folds.parts[:first], folds.seeds[:first]))
+    if scores is None:
+        return None
+    gain = paired_gain(scores, default[:first], folds.parts[:first], task.data.weights, clusters)
+    if gain.mean < -_HOPELESS * gain.standard_error:
+        return scores
+    rest = task.score(settings, Folds(folds.parts[first:], folds.seeds[first:]))
+    return None if rest is None else scores + rest
+
+
+def _trial_facts(
+    task: Task,
+    scores: list[PartScores] | None,
+    default: list[PartScores] | None,
+    folds: Folds,
+    clusters: IntArray,
+) -> tuple[float | None, dict[str, Any]]:
+    """The score of a trial, and what else `Trial` has."""
+    if scores is None:
+        return None, {}
+    count, weights = len(scores), task.data.weights
+    facts: dict[str, Any] = {"folds": count, "concordance": none_if_nan(mean_concordance(scores))}
+    if default is None:
+        return mean_score(scores, folds.parts[:count], weights), facts
+    gain = paired_gain(scores, default[:count], folds.parts[:count], weights, clusters)
+    # Folds differ by more than settings do: of a trial that was stopped, the score on its folds says little.
+    score = mean_score(default, folds.parts, weights) + gain.mean
+    return score, {**facts, "gain": gain.mean, "standard_error": gain.standard_error}
+
+
+def _trials(record: TrialRecord, space: SearchSpace) -> tuple[Trial, ...]:
+    return tuple(
+        Trial(number, _settings(draw, space), score, **{key: facts[key] for key in facts if key != "scores"})
+        for number, (draw, score, facts) in enumerate(record.trials, start=1)
     )
-    scored = [(trial.score, -trial.number, trial) for trial in trials if trial.score is not None]
-    if not scored:
-        raise TrainingError(
-            f"none of {len(trials)} trials has a finite score", advice="Check the columns for extreme values."
-        )
-    score, _, best = max(scored)
-    return Tuning(best.settings, float(score), space.score, trials)
+
+
+def _settings(draw: Draw, space: SearchSpace) -> dict[str, Any]:
+    return {key: space.entries[key].value(value) for key, value in draw.items()}
 
 
 def _require_rows(data: SurvivalData, folds: int) -> None:
@@ -205,16 +257,4 @@ def _require_rows(data: SurvivalData, folds: int) -> None:
             "event",
             argument="folds",
             advice="Give more rows, or search with fewer folds.",
-        )
-
-
-def _require_other_events(data: SurvivalData, parts: Sequence[NDArray[np.int64]]) -> None:
-    """Raise `DataError` unless there are two folds, and events outside of each."""
-    events = np.isfinite(data.upper)
-    if len(parts) < 2 or any(events[part].sum() == events.sum() for part in parts):
-        raise DataError(
-            f"{data.n_groups} groups cannot be parted for cross-validation: groups stay whole, and one has all rows or "
-            "all events",
-            argument="groups",
-            advice="Give more groups, or none.",
         )

@@ -38,7 +38,7 @@ _INTERRUPTED = 130
 @click.option("--support", default=None, metavar="NAME", help="real, positive, log or auto.")
 @click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months, for tables and plots.")
 @click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Share of rows to test on; 0: none.")
-@click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for settings by N trials.")
+@click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for better settings by N trials.")
 @out_option("The model to write.")
 @force_option()
 @json_option()
@@ -71,6 +71,11 @@ def fit(
     is given. A model of that name is replaced, any other file only with
     --force.
 
+    --tune N tries N settings by cross-validation, the first being the
+    default. The best are tried again on fresh folds, and replace the default
+    only if they are better beyond noise; otherwise the default stays. The
+    rows held out take no part in the search.
+
     Ctrl-C ends the training: the best model so far is saved, the exit code
     is 130. A search by --tune that was stopped goes on when the same command
     is given again.
@@ -90,6 +95,9 @@ def fit(
         --time t --event e --id patient
       aldsurv fit people.csv \\
         --time t --event e --tune 30
+      aldsurv fit people.csv \\
+        --time t --event e \\
+        --model boosted_ald --tune 50
     """  # noqa: D301
     # Imported here, so that help is shown at once.
     from aldsurv.cli.fit import fit_request, fit_run, fit_text

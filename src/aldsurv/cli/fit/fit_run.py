@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -15,7 +17,7 @@ from aldsurv.cli.shared.column_uses import ColumnText, table_columns
 from aldsurv.cli.shared.error_text import errors_in_file
 from aldsurv.cli.shared.input_files import read_outcome_table, require_events
 from aldsurv.cli.shared.notes import Notes
-from aldsurv.cli.shared.number_text import format_count
+from aldsurv.cli.shared.number_text import format_clock, format_count
 from aldsurv.cli.shared.progress import progress_line
 from aldsurv.columns.features import Features
 from aldsurv.errors import AldsurvError, DataError, ParameterError
@@ -26,7 +28,7 @@ from aldsurv.quoting import printable, quoted
 if TYPE_CHECKING:
     from aldsurv.cli.fit.fit_text import Printer
     from aldsurv.tables.table import Table
-    from aldsurv.tuning.search import Trial, Tuning
+    from aldsurv.tuning.search import Progress, Tuning
 
 # Names of columns that hold the number of a person.
 _PERSON = re.compile(r"(?i)(^|[^a-z])(id|pid|mrn|patient|subject|person|participant)([^a-z]?(id|no|nr|number|code))?$")
@@ -172,7 +174,7 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
     from aldsurv.tuning.search import search_fingerprint, tune
 
     estimator_type = request.estimator_type
-    fixed = {name: value for name, value in request.parameters.items() if name not in ("members", "unit")}
+    fixed = {name: value for name, value in request.parameters.items() if name != "unit"}
     codes = {"categorical": list(rows.categorical) or None}
     settings = {**fixed, **(codes if "categorical" in estimator_type.parameter_defaults() else {})}
     name = search_fingerprint(estimator_type, rows.x, rows.y, settings=settings, random_state=request.seed)
@@ -180,15 +182,8 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
     place = default_target(rows.path) if is_stream(request.target) else request.target
     journal = place.with_name(f"{place.stem}.tune-{name[:12]}.journal")
     is_new = not journal.exists()
-    scores: list[float] = []
     try:
         with progress_line(show=request.show_progress) as show:
-
-            def report_progress(trial: Trial) -> None:
-                scores.extend([] if trial.score is None else [trial.score])
-                best = f", best score {max(scores):.4f}" if scores else ""
-                show(f"trial {trial.number} of {trials}{best}")
-
             tuning = tune(
                 estimator_type,
                 rows.x,
@@ -197,7 +192,7 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
                 settings=settings,
                 random_state=request.seed,
                 storage=journal,
-                on_trial=report_progress,
+                on_progress=_progress_report(trials, show),
             )
     except AldsurvError:
         # Do not leave an empty journal behind.
@@ -209,3 +204,20 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
             fit_text.show_note(f"the trials so far are in {printable(journal)}: the same command goes on from there.")
         raise
     return TuningResult(tuning, journal)
+
+
+def _progress_report(trials: int, show: Callable[[str], None]) -> Callable[[Progress], None]:
+    """A function that shows how far a search is, and how long it will take at most."""
+    start, first = time.monotonic(), 0
+
+    def report_progress(progress: Progress) -> None:
+        nonlocal first
+        # What the record had is not counted, for it took no time.
+        first = first or progress.done
+        each = (time.monotonic() - start) / (progress.done - first + 1)
+        left = format_clock(each * (progress.total - progress.done))
+        share = f"{100 * progress.done // progress.total} %"
+        what = "trying the best again" if progress.confirming else f"trial {progress.done} of {trials}"
+        show(f"{what}, {share} done, at most about {left} left")
+
+    return report_progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, final
 
 import click
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from aldsurv.cli.fit.fit_run import FitResult, TableSummary, TuningResult
 
 __all__ = ["Printer", "fit_facts", "held_out_text", "saved_text", "show_note", "table_text", "tuning_text"]
-
-_TUNING_METRICS = {"log_likelihood": "log-likelihood", "ibs": "integrated Brier score"}
 
 
 @final
@@ -67,18 +66,12 @@ def table_text(summary: TableSummary, unit: str | None) -> str:
 
 
 def tuning_text(result: TuningResult) -> str:
-    """The best settings of a search."""
+    """What a search found, and whether it replaces the default."""
     tuning = result.tuning
-    before, sign = tuning.trials[0].score, -1 if tuning.metric == "ibs" else 1
-    score = f"{sign * tuning.score:.4f}"
-    trials = format_count(len(tuning.trials), "trial")
-    parts = [f"Best of {trials} by the {_TUNING_METRICS[tuning.metric]} in cross-validation"]
+    parts = [tuning.describe()]
     if tuning.best:
         settings = ", ".join(f"{name} {_setting_text(value)}" for name, value in tuning.best.items())
-        default = "none" if before is None else f"{sign * before:.4f}"
-        parts += [f"  {score} with {settings}", f"  {default} with the default settings"]
-    else:
-        parts += [f"  {score} with the default settings: nothing better"]
+        parts.append(f"  settings: {settings}")
     parts.append(f"  trials in {printable(result.journal)}")
     return "\n".join(line for part in parts for line in wrapped(part, screen_width(), indent=4))
 
@@ -140,10 +133,15 @@ def fit_facts(
 def _tuning_facts(result: TuningResult) -> dict[str, object]:
     tuning = result.tuning
     return {
+        "result": tuning.describe(),
         "metric": tuning.metric,
-        "score": tuning.score,
+        "confirmed": tuning.confirmed,
         "best": tuning.best,
-        "trials": [{"settings": trial.settings, "score": trial.score} for trial in tuning.trials],
+        "score": tuning.score,
+        "gain": tuning.gain,
+        "standard_error": tuning.standard_error,
+        "trials": [asdict(trial) for trial in tuning.trials],
+        "finalists": [asdict(finalist) for finalist in tuning.finalists],
         "journal": str(result.journal),
     }
 

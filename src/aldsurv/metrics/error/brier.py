@@ -16,7 +16,14 @@ from aldsurv.metrics.row_blocks import row_blocks
 from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, has_estimate, uncensored_share
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
 
-__all__ = ["brier_score", "default_times", "event_weights", "integrated_brier_score", "mean_brier_score"]
+__all__ = [
+    "brier_score",
+    "default_times",
+    "event_weights",
+    "integrated_brier_rows",
+    "integrated_brier_score",
+    "mean_brier_score",
+]
 
 
 def brier_score(
@@ -126,6 +133,43 @@ def integrated_brier_score(
     if grid.size < 2:
         return undefined("integrated_brier_score", "fewer than two times have an estimate of the censoring")
     return float(np.trapezoid(_score(predicted, rows, grid, censoring, ties), grid) / (grid[-1] - grid[0]))
+
+
+def integrated_brier_rows(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    times: ArrayLike | None = None,
+    ties: Ties = "events_first",
+) -> FloatArray:
+    """What each row (n,) adds to `integrated_brier_score`, whatever its weight: the score is their weighted mean.
+
+    NaN where the score has no value, without a warning.
+
+    Parameters
+    ----------
+    predicted, data, train, times, ties
+        As in `integrated_brier_score`.
+    """
+    without_delayed_entry(data, "integrated_brier_score")
+    training = SurvivalData.of(train)
+    censoring = censoring_distribution(training)
+    grid = default_times(training) if times is None else np.asarray(times, dtype=np.float64)
+    grid = grid[has_estimate(censoring, grid)]
+    if grid.size < 2 or grid[0] == grid[-1]:
+        return np.full(len(data), np.nan)
+    width = np.diff(grid, prepend=grid[0], append=grid[-1])
+    share = (width[1:] + width[:-1]) / (2 * (grid[-1] - grid[0]))
+    present = share / censoring.survival_at(grid)
+    seen = event_weights(data, censoring, ties)
+    score = np.empty(len(data))
+    for rows in row_blocks(len(data), grid.size):
+        survival = as_numbers(predicted[rows].survival(grid))
+        waiting = data.time[rows, None] > grid
+        score[rows] = np.where(waiting, (1 - survival) ** 2, 0.0) @ present
+        score[rows] += seen[rows] * (np.where(waiting, 0.0, survival**2) @ share)
+    return score
 
 
 def default_times(train: SurvivalData) -> FloatArray:

@@ -22,7 +22,7 @@ from aldsurv.metrics.calibration.level_calibration import (
     survival_calibration,
 )
 from aldsurv.metrics.catalogue import Metric, MetricFunction
-from aldsurv.metrics.checked_arguments import FloatArray, Prediction, as_numbers, number_column
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, number_column
 from aldsurv.metrics.discrimination.concordance import (
     concordance_harrell,
     concordance_uno,
@@ -32,7 +32,7 @@ from aldsurv.metrics.discrimination.concordance import (
 )
 from aldsurv.metrics.discrimination.pair_order import PairOrder
 from aldsurv.metrics.error.absolute_error import mean_absolute_error
-from aldsurv.metrics.error.brier import default_times, event_weights, integrated_brier_score
+from aldsurv.metrics.error.brier import integrated_brier_rows, integrated_brier_score
 from aldsurv.metrics.error.log_likelihood import (
     bounded_log_likelihood,
     bounded_rows,
@@ -40,8 +40,7 @@ from aldsurv.metrics.error.log_likelihood import (
     log_likelihood_rows,
 )
 from aldsurv.metrics.point_estimates import Point, point_estimate
-from aldsurv.metrics.row_blocks import row_blocks
-from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, has_estimate
+from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
 
 __all__ = ["ByCounts", "Counts", "by_counts", "numbers"]
 
@@ -167,24 +166,7 @@ def _by_brier(
     times: ArrayLike | None = None,
     ties: Ties = "events_first",
 ) -> ByCounts:
-    """The integral by trapezoids of each row's score, whose mean over the rows is the integrated score."""
-    training = SurvivalData.of(train)
-    censoring = censoring_distribution(training)
-    grid = default_times(training) if times is None else np.asarray(times, dtype=np.float64)
-    grid = grid[has_estimate(censoring, grid)]
-    if grid.size < 2 or grid[0] == grid[-1]:
-        return _mean(np.full(len(data), np.nan), data.weights)
-    width = np.diff(grid, prepend=grid[0], append=grid[-1])
-    share = (width[1:] + width[:-1]) / (2 * (grid[-1] - grid[0]))
-    present = share / censoring.survival_at(grid)
-    seen = event_weights(data, censoring, ties)
-    score = np.empty(len(data))
-    for rows in row_blocks(len(data), grid.size):
-        survival = as_numbers(predicted[rows].survival(grid))
-        waiting = data.time[rows, None] > grid
-        score[rows] = np.where(waiting, (1 - survival) ** 2, 0.0) @ present
-        score[rows] += seen[rows] * (np.where(waiting, 0.0, survival**2) @ share)
-    return _mean(score, data.weights)
+    return _mean(integrated_brier_rows(predicted, data, train=train, times=times, ties=ties), data.weights)
 
 
 def _by_levels(
