@@ -51,7 +51,7 @@ class _Strata:
 
 
 class _Risks(NamedTuple):
-    """Of some strata: the value; each row's observed less expected events, and the expected ones; risks and their sums."""
+    """Of some strata: the value, each row's observed less expected events, the expected ones, risks and their sums."""
 
     value: float
     residual: FloatArray
