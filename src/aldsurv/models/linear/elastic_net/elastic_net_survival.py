@@ -198,7 +198,7 @@ class ElasticNetSurvival(LinearSurvival):
         """The path over standardised columns of rows of numbers (n, d), and where on it to stay."""
         centre, spread = weights @ x / weights.sum(), spreads(x, weights)
         factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        columns = np.ascontiguousarray(x.T)
+        columns = np.array(x.T, order="C")
         columns -= centre[:, None]
         columns *= factor[:, None]
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, np.float64)).tolist()
