@@ -218,10 +218,10 @@ def _beta_of(x, y, alpha, kind, free=False):
 def test_noise_gives_no_column_a_coefficient():
     rng = np.random.default_rng(5)
     x, time = rng.normal(size=(80, 200)), rng.exponential(1, 80)
-    with pytest.warns(NoSkillWarning, match="gives no column a coefficient: no penalty predicts"):
+    with pytest.warns(NoSkillWarning, match="gives no column a coefficient: rows held out"):
         model = ElasticNetCox(choose="one_standard_error", random_state=0).fit(x, (time, np.ones(80)))
     assert model.selected_columns_ == []
-    assert "none of 200 has a coefficient: no penalty" in model.summary()
+    assert "none of 200 has a coefficient: rows held out" in model.summary()
     survival = model.predict_distribution(x[:2]).survival([0.5, 1.0])
     np.testing.assert_array_equal(survival[0], survival[1])
 

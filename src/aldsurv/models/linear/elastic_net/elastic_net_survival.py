@@ -263,8 +263,9 @@ class ElasticNetSurvival(LinearSurvival):
             rule = "best" if self.choose == "best" else "largest within a standard error of the best"
             rows[0] += f"; {rule} of {path.alphas.size} alphas by held-out log-likelihood"
             k = int(np.argmin(np.abs(path.alphas - self.alpha_)))
-            error = path.standard_errors[k]
-            rows.append(f"{path.scores[k]:.4f} (standard error {error:.4f}) over a model without columns")
+            if chosen:
+                error = path.standard_errors[k]
+                rows.append(f"{path.scores[k]:.4f} (standard error {error:.4f}) over a model without columns")
         lines = [f"  {name:<15} {row}" for name, row in zip(("penalty", "held-out gain"), rows, strict=False)]
         total = len(self.design_.names)
         told = f"{chosen} of {total} have a coefficient" if chosen else f"none of {total} has a coefficient"
@@ -304,7 +305,7 @@ class ElasticNetSurvival(LinearSurvival):
 def _reason(path: RegularisationPath) -> str:
     if not path.scores.size:
         return "there are too few events to choose a penalty by rows held out"
-    return "no penalty predicts rows held out better than a model without columns"
+    return "rows held out are predicted best without columns"
 
 
 def _read_path(l1_ratio: float, size: int, arrays: Arrays) -> RegularisationPath:
