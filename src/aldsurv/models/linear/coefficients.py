@@ -90,7 +90,7 @@ class CoefficientTable:
 
     def lines(self, numbers: Sequence[int]) -> CoefficientTable:
         """The table of some lines, by their numbers."""
-        chosen = np.asarray(numbers, np.intp)
+        chosen = np.array(numbers, np.intp)
         names = tuple(self.names[k] for k in chosen)
         return CoefficientTable(names, self.coefficient[chosen], self.standard_error[chosen], self.ratio_name)
 
