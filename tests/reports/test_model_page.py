@@ -11,7 +11,7 @@ import aldsurv
 from aldsurv import ALDSurvival, SurvivalData, metrics
 from aldsurv.distributions import Step
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.models import BoostedALD, CoxRegression, WeibullAFT
+from aldsurv.models import BoostedALD, CoxRegression, ElasticNetCox, WeibullAFT
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.reports import write_model_report
 from aldsurv.reports.model import citation, evaluated_model
@@ -318,6 +318,19 @@ def test_mass_below_zero_is_reported(undrawn):
     report = model_report(BelowZero(), x, y)
     assert "a probability of 10 % on average" in dict(report.cautions)["Negative times."]
     assert "no" in model_report(KnownScale(), x, y).page.sections[-4].blocks[0].text.lower()
+
+
+def test_coefficients_of_a_linear_model(undrawn, tables):
+    (x, y), (other, outcome) = tables
+    for model, keys in (
+        (CoxRegression(), ["name", "coefficient", "ratio", "lower", "upper", "p"]),
+        (ElasticNetCox(alpha=0.01), ["name", "coefficient", "ratio"]),
+    ):
+        report = model_report(model.fit(x, y), other, outcome)
+        table = next(section for section in report.page.sections if section.anchor == "model").blocks[-1]
+        assert [column.key for column in table.columns] == keys
+        assert [row[0].text for row in table.cells] == list(model.coefficients_.names)
+        assert [row[2].value for row in table.cells] == model.coefficients_.ratio.tolist()
 
 
 def test_curves_that_do_not_come_down(undrawn, tables):

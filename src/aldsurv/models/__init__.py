@@ -3,6 +3,8 @@
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.linear.aft import LogNormalAFT, WeibullAFT
 from aldsurv.models.linear.cox import CoxRegression
+from aldsurv.models.linear.elastic_net.elastic_net_aft import ElasticNetAFT
+from aldsurv.models.linear.elastic_net.elastic_net_cox import ElasticNetCox
 from aldsurv.models.neural.ald import ALDSurvival
 from aldsurv.models.neural.cqrnn import CQRNN
 from aldsurv.models.neural.deephit import DeepHit
@@ -25,6 +27,8 @@ __all__ = [
     "CoxRegression",
     "DeepHit",
     "DeepSurv",
+    "ElasticNetAFT",
+    "ElasticNetCox",
     "ICALDCalibrated",
     "ICALDSurvival",
     "LogNormalAFT",

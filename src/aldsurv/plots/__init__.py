@@ -25,6 +25,7 @@ from aldsurv.plots.individuals import plot_individuals
 from aldsurv.plots.kaplan_meier_plot import plot_kaplan_meier
 from aldsurv.plots.mean_survival import plot_mean_survival, prediction_figure
 from aldsurv.plots.predicted_against_observed import plot_predicted_against_observed
+from aldsurv.plots.regularisation_plot import plot_held_out_scores, plot_regularisation_path, regularisation_figure
 from aldsurv.plots.time_histogram import plot_time_distribution
 
 __all__ = [
@@ -37,14 +38,17 @@ __all__ = [
     "plot_d_calibration",
     "plot_density",
     "plot_hazard",
+    "plot_held_out_scores",
     "plot_importance",
     "plot_individuals",
     "plot_kaplan_meier",
     "plot_mean_survival",
     "plot_partial_dependence",
     "plot_predicted_against_observed",
+    "plot_regularisation_path",
     "plot_survival",
     "plot_time_distribution",
     "prediction_figure",
+    "regularisation_figure",
     "save_figure",
 ]

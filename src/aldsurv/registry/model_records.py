@@ -81,6 +81,18 @@ MODELS = Registry(
         "accelerated failure times with normal errors of log time",
     ),
     ModelRecord(
+        "coxnet",
+        "aldsurv.models.linear.elastic_net.elastic_net_cox:ElasticNetCox",
+        "Elastic-net Cox",
+        "proportional hazards for many columns: an elastic net leaves few of them",
+    ),
+    ModelRecord(
+        "aftnet",
+        "aldsurv.models.linear.elastic_net.elastic_net_aft:ElasticNetAFT",
+        "Elastic-net AFT",
+        "accelerated failure times for many columns: an elastic net leaves few of them",
+    ),
+    ModelRecord(
         "recalibrated",
         "aldsurv.models.wrappers.recalibrated_survival:RecalibratedSurvival",
         "ALD recalibrated",

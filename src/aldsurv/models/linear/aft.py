@@ -18,12 +18,24 @@ from aldsurv.errors import DataError
 from aldsurv.models.file_entries import require
 from aldsurv.models.linear.aft_likelihood import LogTimeLikelihood, SmallestExtreme, Standard, StandardNormal
 from aldsurv.models.linear.design import Design
-from aldsurv.models.linear.linear_fit import LinearFit, LinearProblem, solve
-from aldsurv.models.linear.linear_survival import RIDGE_RANGE, LinearSurvival, UserUnit, number_of_events, spreads
+from aldsurv.models.linear.linear_fit import LinearProblem, solve
+from aldsurv.models.linear.linear_survival import States, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
+from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
 from aldsurv.models.search_space import SearchSpace
 
-__all__ = ["AcceleratedFailureTime", "LogNormalAFT", "WeibullAFT", "location_and_scale", "rows_with_information"]
+__all__ = [
+    "AcceleratedFailureTime",
+    "LogNormalAFT",
+    "WeibullAFT",
+    "check_log_sigma",
+    "informative_rows",
+    "least_spread",
+    "location_and_scale",
+    "log_time_unit",
+    "rows_with_information",
+    "rows_with_location",
+]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -39,7 +51,7 @@ _LARGEST_LOG = 300.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AcceleratedFailureTime(LinearSurvival):
+class AcceleratedFailureTime(RidgeSurvival):
     """``log T = β0 + β·x + σ·Z``: columns multiply the time, the shape is the same for all rows.
 
     Exact, right-, left- and interval-censored rows, with delayed entry and weights. An event at time 0 is taken as one
@@ -51,7 +63,7 @@ class AcceleratedFailureTime(LinearSurvival):
         Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column; the intercept has none. So that there always
         is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: negligible unless σ is tiny.
     categorical, point, unit
-        As in `LinearSurvival`.
+        As in `RidgeSurvival`.
 
     Attributes
     ----------
@@ -60,7 +72,7 @@ class AcceleratedFailureTime(LinearSurvival):
     aic_
         Akaike's criterion.
     covariance_, dropped_, penalty_, log_likelihood_
-        As in `LinearSurvival`; the log-likelihood is in the unit of the data.
+        As in `RidgeSurvival`; the log-likelihood is in the unit of the data.
     """
 
     ridge: float = field(default=0.0, kw_only=False)
@@ -83,32 +95,20 @@ class AcceleratedFailureTime(LinearSurvival):
     def _location_and_scale(self, X: object) -> tuple[FloatArray, float]:
         """μ of each row, and σ."""
         self._require_fitted()
-        intercept, *slopes, log_sigma = self.standardised_.tolist()
-        mu = intercept + self.design_.numbers(X, type(self).__name__) @ np.array(slopes, np.float64)
-        return np.clip(mu, -_LARGEST_LOG, _LARGEST_LOG), float(np.exp(log_sigma))
+        return rows_with_location(self.standardised_, self.design_.numbers(X, type(self).__name__))
 
     def _check_estimates(self, estimates: FloatArray) -> None:
         super()._check_estimates(estimates)
-        require(abs(float(estimates[-1])) <= _LARGEST_LOG_SIGMA, "its spread of log time is out of range")
+        check_log_sigma(estimates)
 
-    def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> LinearFit:
-        rows, numbers = rows_with_information(data)
-        if numbers.size < 2:
-            raise DataError(
-                f"{type(self).__name__} needs at least two rows with a time above 0 and a positive weight, "
-                f"but has n_samples={numbers.size}.",
-                argument="y",
-            )
+    def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> States:
+        rows, numbers = informative_rows(data, type(self).__name__)
         spread = spreads(x, data.weights)
         problem = _LogTimeProblem(x[numbers], design.names, spread, rows, self._standard(), self.LAST_PARAMETER[0])
-        return solve(problem, self.ridge)
+        return (solve(problem, self.ridge),)
 
     def _to_users_unit(self, design: Design) -> UserUnit:
-        name, sign = self.LAST_PARAMETER
-        factors = np.concatenate([[1.0], 1 / design.scales, [sign]])
-        # The intercept is where all columns are 0, not at their means.
-        intercept = np.concatenate([[1.0], -design.centres / design.scales, [0.0]])
-        return UserUnit(["intercept", *design.names, name], factors, intercept)
+        return log_time_unit(design, *self.LAST_PARAMETER)
 
     def _kind(self) -> str:
         return f"accelerated failure time, AIC {self.aic_:.2f}"
@@ -224,15 +224,53 @@ def rows_with_information(data: SurvivalData) -> tuple[SurvivalData, IntArray]:
     return (with_log_times(data[rows]) if rows.size else data[rows]), rows
 
 
+def informative_rows(data: SurvivalData, owner: str) -> tuple[SurvivalData, IntArray]:
+    """What `rows_with_information` gives; an error if they are too few for a location and a scale."""
+    rows, numbers = rows_with_information(data)
+    if numbers.size < 2:
+        raise DataError(
+            f"{owner} needs at least two rows with a time above 0 and a positive weight, "
+            f"but has n_samples={numbers.size}.",
+            argument="y",
+        )
+    return rows, numbers
+
+
+def rows_with_location(standardised: FloatArray, x: FloatArray) -> tuple[FloatArray, float]:
+    """μ of each row of numbers (n, d), and σ, by an intercept, the slopes and log σ."""
+    mu = standardised[0] + x @ standardised[1:-1]
+    return np.clip(mu, -_LARGEST_LOG, _LARGEST_LOG), float(np.exp(standardised[-1]))
+
+
+def check_log_sigma(estimates: FloatArray) -> None:
+    """Refuse a spread of log time of a file that no rows lead to."""
+    require(abs(float(estimates[-1])) <= _LARGEST_LOG_SIGMA, "its spread of log time is out of range")
+
+
+def log_time_unit(design: Design, last_parameter: str, sign: float) -> UserUnit:
+    """How an intercept, slopes and log σ become those of the user's columns, the last times `sign`."""
+    factors = np.concatenate([[1.0], 1 / design.scales, [sign]])
+    # The intercept is where all columns are 0, not at their means.
+    intercept = np.concatenate([[1.0], -design.centres / design.scales, [0.0]])
+    return UserUnit(["intercept", *design.names, last_parameter], factors, intercept)
+
+
 def location_and_scale(data: SurvivalData, standard: Standard) -> tuple[float, float]:
     """μ and σ without columns, of rows from `rows_with_information`; σ is kept off 0."""
     start = _start(data, 1)
     likelihood = LogTimeLikelihood(np.ones((len(data), 1)), data, standard)
-    cost = (_LEAST_SHARE * float(np.exp(start[-1]))) ** 2
     (mu, log_sigma), _ = maximise(
-        _guarded(likelihood, cost), start, names=["location", "scale"], longest=np.array([np.inf, 1.0])
+        _guarded(likelihood, least_spread(data) ** 2),
+        start,
+        names=["location", "scale"],
+        longest=np.array([np.inf, 1.0]),
     )
     return float(mu), float(np.exp(log_sigma))
+
+
+def least_spread(data: SurvivalData) -> float:
+    """What a penalty keeps the spread of log time above, about, for rows from `rows_with_information`."""
+    return _LEAST_SHARE * float(np.exp(_start(data, 1)[-1]))
 
 
 def _start(data: SurvivalData, columns: int) -> FloatArray:

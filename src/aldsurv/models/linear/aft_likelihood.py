@@ -16,7 +16,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.censored_likelihood import EXACT, INTERVAL, LEFT, RIGHT, row_kinds
 from aldsurv.models.linear.newton import Evaluation
 
-__all__ = ["LogTimeLikelihood", "SmallestExtreme", "Standard", "StandardNormal"]
+__all__ = ["LogTimeLikelihood", "RowSlopes", "SmallestExtreme", "Standard", "StandardNormal"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -89,7 +89,7 @@ class StandardNormal(Standard):
         return np.asarray(log_ndtr(z))
 
 
-class _Slopes(NamedTuple):
+class RowSlopes(NamedTuple):
     """Of each row: the value, and its derivatives by μ and log σ."""
 
     value: FloatArray
@@ -139,7 +139,7 @@ class LogTimeLikelihood:
         """Value, gradient and information at the parameters (d + 1,)."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             mu, log_sigma = self._x @ parameters[:-1], float(parameters[-1])
-            value, by_mu, by_log, mu_mu, mu_log, log_log = self._rows(mu, log_sigma)
+            value, by_mu, by_log, mu_mu, mu_log, log_log = self.slopes(mu, log_sigma)
             w, x = self._weight, self._x
             gradient = np.append(x.T @ (w * by_mu), w @ by_log)
             information = np.empty((gradient.size, gradient.size))
@@ -148,14 +148,15 @@ class LogTimeLikelihood:
             information[-1, -1] = -(w @ log_log)
             return Evaluation(float(w @ value), gradient, information)
 
-    def _rows(self, mu: FloatArray, log_sigma: float) -> _Slopes:
-        total = _Slopes(*np.zeros((6, len(mu))))
+    def slopes(self, mu: FloatArray, log_sigma: float) -> RowSlopes:
+        """Of each row (n,) its log-likelihood at μ (n,) and log σ, without its weight, and the derivatives."""
+        total = RowSlopes(*np.zeros((6, len(mu))))
         sigma, standard = float(np.exp(log_sigma)), self._standard
 
         def z_of(rows: IntArray, log_time: FloatArray) -> FloatArray:
             return np.asarray((log_time[rows] - mu[rows]) / sigma)
 
-        def add(rows: IntArray, part: _Slopes) -> None:
+        def add(rows: IntArray, part: RowSlopes) -> None:
             for sums, values in zip(total, part, strict=True):
                 sums[rows] += values
 
@@ -188,9 +189,9 @@ def _survival_slopes(standard: Standard, z: FloatArray) -> tuple[FloatArray, Flo
     return value, -hazard, -hazard * (slope + hazard)
 
 
-def _chained(value: FloatArray, first: FloatArray, second: FloatArray, z: FloatArray, sigma: float) -> _Slopes:
+def _chained(value: FloatArray, first: FloatArray, second: FloatArray, z: FloatArray, sigma: float) -> RowSlopes:
     """Derivatives by μ and log σ from those by z, which falls by 1/σ and by z with them."""
-    return _Slopes(
+    return RowSlopes(
         value,
         -first / sigma,
         -first * z,
@@ -200,7 +201,7 @@ def _chained(value: FloatArray, first: FloatArray, second: FloatArray, z: FloatA
     )
 
 
-def _interval_slopes(standard: Standard, low: FloatArray, high: FloatArray, sigma: float) -> _Slopes:
+def _interval_slopes(standard: Standard, low: FloatArray, high: FloatArray, sigma: float) -> RowSlopes:
     value = standard.log_probability(low, high)
     (log_low, slope_low, _), (log_high, slope_high, _) = standard.log_density(low), standard.log_density(high)
     # First and second derivatives of the log-probability by its two ends.
@@ -211,7 +212,7 @@ def _interval_slopes(standard: Standard, low: FloatArray, high: FloatArray, sigm
     first_z = by_low * low + by_high * high
     second_z = low_low * low + high_high * high + both * (low + high)
     second_zz = low_low * low**2 + high_high * high**2 + 2 * both * low * high
-    return _Slopes(
+    return RowSlopes(
         value,
         -first / sigma,
         -first_z,

@@ -88,6 +88,12 @@ class CoefficientTable:
         """Upper ends of the 95 % intervals of the ratios."""
         return _exp(self.coefficient + _QUANTILE * self.standard_error)
 
+    def lines(self, numbers: Sequence[int]) -> CoefficientTable:
+        """The table of some lines, by their numbers."""
+        chosen = np.array(numbers, np.intp)
+        names = tuple(self.names[k] for k in chosen)
+        return CoefficientTable(names, self.coefficient[chosen], self.standard_error[chosen], self.ratio_name)
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -107,6 +113,9 @@ class CoefficientTable:
         return f"CoefficientTable({', '.join(self.names)})"
 
     def __str__(self) -> str:
+        if np.isnan(self.standard_error).all():
+            short = [[line[0], line[1], line[5]] for line in map(_cells, self)]
+            return aligned([["", "coefficient", self.ratio_name], *short])
         header = ["", "coefficient", "std. error", "z", "p", self.ratio_name, "95 %"]
         return aligned([header, *([_cells(line) for line in self])])
 

@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 from aldsurv.checks import Choice, Constraint
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
-from aldsurv.errors import DataError
-from aldsurv.models.file_entries import Arrays, finite_floats, require
+from aldsurv.models.file_entries import Arrays
+from aldsurv.models.fitted_state import fitted_state
+from aldsurv.models.linear.cox_baseline import CoxBaseline, require_right_censored
 from aldsurv.models.linear.design import Design
-from aldsurv.models.linear.linear_fit import LinearFit, LinearProblem, solve
-from aldsurv.models.linear.linear_survival import RIDGE_RANGE, LinearSurvival, UserUnit, number_of_events, spreads
+from aldsurv.models.linear.linear_fit import LinearProblem, solve
+from aldsurv.models.linear.linear_survival import States, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.partial_likelihood import PartialLikelihood
+from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
 from aldsurv.models.search_space import SearchSpace
-from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline, baseline_hazard
+from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 
 __all__ = ["CoxRegression"]
 
@@ -29,25 +31,8 @@ IntArray = NDArray[np.int64]
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
-class CoxFit(LinearFit):
-    """What Cox's regression learns.
-
-    Attributes
-    ----------
-    baseline
-        Cumulative hazard of an average row, or one for each stratum.
-    average
-        The (weighted) mean of each column (d,).
-    """
-
-    baseline: BaselineHazard | StratifiedBaseline
-    average: FloatArray
-
-
-@final
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoxRegression(LinearSurvival):
+class CoxRegression(RidgeSurvival):
     """Proportional hazards: ``h(t | x) = h0(t)·exp(β·x)``, β by the partial likelihood, h0 a step at each event.
 
     Exact and right-censored rows, with delayed entry, weights and strata. `baseline_` is the
@@ -63,7 +48,7 @@ class CoxRegression(LinearSurvival):
         Column of X or list of them, by name or position: each combination of their levels has a baseline of its own,
         and no coefficient.
     ridge, categorical, point, unit
-        As in `LinearSurvival`. In lifelines `ridge` is ``penalizer = ridge/n``, in scikit-survival ``alpha = ridge``
+        As in `RidgeSurvival`. In lifelines `ridge` is ``penalizer = ridge/n``, in scikit-survival ``alpha = ridge``
         for standardised columns. The median of a curve that stays above one half is infinite.
 
     Attributes
@@ -71,7 +56,7 @@ class CoxRegression(LinearSurvival):
     baseline_
         Cumulative baseline hazard, or one for each stratum.
     coefficients_, covariance_, dropped_, penalty_, log_likelihood_
-        As in `LinearSurvival`: hazard ratios, and the partial log-likelihood.
+        As in `RidgeSurvival`: hazard ratios, and the partial log-likelihood.
 
     Examples
     --------
@@ -100,14 +85,14 @@ class CoxRegression(LinearSurvival):
     def predict(self, X: object) -> FloatArray:
         """Risk score of each row: β·x, measured from an average row; the higher, the earlier the event."""
         self._require_fitted()
-        return np.asarray((self.design_.numbers(X, type(self).__name__) - self.average_) @ self.standardised_)
+        return self._baseline().log_risk(self.design_.numbers(X, type(self).__name__), self.standardised_)
 
     def predict_distribution(self, X: object) -> ProportionalHazards:
         """Survival ``exp(-H0(t)·exp(β·x))`` of each row, a step at every time of an event; the last value is held."""
-        risk, codes = self.predict(X), self.design_.codes(X)
-        if isinstance(self.baseline_, StratifiedBaseline) and codes is not None:
-            return self.baseline_.distribution(risk, codes)
-        return self.baseline_.distribution(risk)  # type: ignore[call-arg]
+        return self._baseline().distribution(self.predict(X), self.design_.codes(X))
+
+    def _baseline(self) -> CoxBaseline:
+        return fitted_state(self, CoxBaseline)
 
     def _strata_columns(self) -> Any:
         return self.strata
@@ -115,55 +100,19 @@ class CoxRegression(LinearSurvival):
     def _kind(self) -> str:
         return f"proportional hazards, {self.ties.capitalize()}'s ties"
 
-    def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> CoxFit:
-        if not (data.exact | data.right_censored).all():
-            count = int(np.count_nonzero(~(data.exact | data.right_censored)))
-            raise DataError(
-                f"CoxRegression takes exact and right-censored rows only, but {count} of {len(data)} rows are left- or "
-                "interval-censored",
-                argument="y",
-                advice="Use WeibullAFT or LogNormalAFT, or leave these rows out.",
-            )
+    def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> States:
+        require_right_censored(data, type(self).__name__)
         fit = solve(_CoxProblem(x, design.names, data, self.ties, codes), self.ridge)
-        average = data.weights @ x / data.total_weight
-        risk = (x - average) @ fit.standardised
-        baseline = baseline_hazard(data, risk, ties=self.ties, strata=codes)  # type: ignore[call-overload]
-        return CoxFit(**vars(fit), baseline=baseline, average=average)
+        return fit, CoxBaseline.estimate(x, fit.standardised, data, self.ties, codes)
 
     def _to_users_unit(self, design: Design) -> UserUnit:
         return UserUnit(design.names, 1 / design.scales)
 
     def _further_arrays(self) -> dict[str, NDArray[Any]]:
-        parts = self.baseline_.baselines if isinstance(self.baseline_, StratifiedBaseline) else (self.baseline_,)
-        levels = self.baseline_.levels if isinstance(self.baseline_, StratifiedBaseline) else np.zeros(0)
-        return {
-            "average": self.average_,
-            "baseline.levels": levels.astype(np.int64),
-            "baseline.sizes": np.array([part.times.size for part in parts], np.int64),
-            "baseline.times": np.concatenate([part.times for part in parts]),
-            "baseline.log_cumulative": np.concatenate([part.log_cumulative for part in parts]),
-        }
+        return self._baseline().to_arrays()
 
-    def _with_further_arrays(self, fit: LinearFit, design: Design, arrays: Arrays) -> CoxFit:
-        names = ("levels", "sizes", "times", "log_cumulative")
-        expected = {"average", *(f"baseline.{name}" for name in names)}
-        require(set(arrays) == expected, "its baseline is not that of this model")
-        average = finite_floats(arrays, "average")
-        require(average.shape == (len(design.names),), "its average row has other columns")
-        levels, sizes, times, heights = (arrays[f"baseline.{name}"] for name in names)
-        require(all(array.ndim == 1 for array in (levels, sizes, times, heights)), "its baseline must be of columns")
-        require(levels.dtype == sizes.dtype == np.int64, "strata of the baseline must be numbered")
-        require(times.dtype == heights.dtype == np.float64, "its baseline must be of numbers")
-        stratified = bool(design.columns)
-        require(sizes.size == (levels.size if stratified else 1), "there must be one baseline per stratum")
-        numbered = bool((np.diff(levels) > 0).all() and np.isin(levels, np.arange(len(design.strata))).all())
-        require(numbered, "the baselines are not those of its strata")
-        require(bool((sizes > 0).all()), "the baselines are unclear")
-        require(sizes.sum() == times.size == heights.size, "the baseline's sizes do not fit")
-        cuts = np.cumsum(sizes)[:-1]
-        parts = tuple(map(_read_baseline, np.split(times, cuts), np.split(heights, cuts)))
-        baseline = StratifiedBaseline(levels, parts) if stratified else parts[0]
-        return CoxFit(**vars(fit), baseline=baseline, average=average)
+    def _read_further(self, design: Design, arrays: Arrays) -> States:
+        return (CoxBaseline.from_arrays(design, arrays),)
 
 
 @final
@@ -184,12 +133,3 @@ class _CoxProblem(LinearProblem):
         # The information of the risk sets about the columns.
         information = self.likelihood(self.x)(np.zeros(len(self.names))).information
         return information, float(self._data.weights[self._data.exact].sum()) * self.spread**2
-
-
-def _read_baseline(times: FloatArray, heights: FloatArray) -> BaselineHazard:
-    require(bool(np.isfinite(times).all() and (np.diff(times) > 0).all()), "times of the baseline must ascend")
-    # Only a stratum without an event has no hazard at all.
-    no_event = heights.size == 1 and bool(np.isneginf(heights[0]))
-    require(no_event or bool(np.isfinite(heights).all()), "the baseline must be of numbers")
-    require(no_event or bool((np.diff(heights) >= 0).all()), "the baseline must not fall")
-    return BaselineHazard(times.copy(), heights.copy())

@@ -63,13 +63,14 @@ class Design:
     def _uses(self) -> list[tuple[str, float, float] | None]:
         """Of each column of numbers its name, centre and scale; None if it is not used."""
         uses: list[tuple[str, float, float] | None] = []
+        strata = self._positions
         for position, plan in enumerate(self.features.columns):
             columns: list[tuple[str, float, float] | None] = [(name, 0.0, 1.0) for name in plan.names_out]
             if isinstance(plan, Number):
                 columns[0] = (plan.name, plan.mean, plan.scale)
             elif isinstance(plan, Levels):
                 columns[0] = None
-            uses += [None] * len(columns) if position in self._positions else columns
+            uses += [None] * len(columns) if position in strata else columns
         return uses
 
     @property

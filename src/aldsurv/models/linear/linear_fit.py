@@ -371,7 +371,8 @@ def _warn_of_separation(names: tuple[str, ...], *, collapsed: bool) -> None:
 def _warn_of_many(penalty: Penalty, events: int) -> None:
     warnings.warn(
         f"{len(penalty.columns)} columns outnumber the {events} events: all coefficients are shrunk by a ridge of "
-        f"{penalty.ridge:.4g}, chosen by the data.",
+        f"{penalty.ridge:.4g}, chosen by the data. Where few columns matter, an elastic net (models coxnet and aftnet) "
+        "leaves the others out.",
         FitWarning,
         stacklevel=5,
     )

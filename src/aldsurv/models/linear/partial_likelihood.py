@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.models.linear.newton import Evaluation
 
-__all__ = ["PartialLikelihood"]
+__all__ = ["PartialLikelihood", "RiskSets", "RiskSlopes"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -27,7 +27,8 @@ _MOST_STRATA, _MOST_ROWS = 64, 4096
 class _Strata:
     """Rows of some strata, each from the last time to the first, and their groups of tied events in that order."""
 
-    x: FloatArray
+    # Number of each row in the data.
+    number: IntArray
     weight: FloatArray
     # Row of each event, its group, the mean weight in it, and which share of the group's risk is gone before it.
     event: IntArray
@@ -49,17 +50,56 @@ class _Strata:
     sizes: IntArray
 
 
+class _Risks(NamedTuple):
+    """Of some strata: the value, each row's observed less expected events, the expected ones, risks and their sums."""
+
+    value: float
+    residual: FloatArray
+    expected: FloatArray
+    risk: FloatArray
+    left: FloatArray
+
+
 @final
-class PartialLikelihood:
-    """The partial log-likelihood as a function of the coefficients.
+class RiskSlopes:
+    """The partial log-likelihood at a log risk of each row: its value, and derivatives by the log risks.
+
+    Attributes
+    ----------
+    value
+        The partial log-likelihood.
+    by_row
+        Its derivative by each row's log risk (n,): observed less expected events, 0 for rows of weight 0.
+    """
+
+    def __init__(self, parts: list[_Strata], eta: FloatArray) -> None:
+        self._parts = parts
+        self.by_row = np.zeros(len(eta))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self._risks = [_risks(strata, eta[strata.number]) for strata in parts]
+        self.value = float(sum(risks.value for risks in self._risks))
+        for strata, risks in zip(parts, self._risks, strict=True):
+            self.by_row[strata.number] = risks.residual
+
+    def information(self, x: FloatArray) -> FloatArray:
+        """Negative matrix of second derivatives (d, d) by coefficients of columns (n, d)."""
+        total = np.zeros((x.shape[1], x.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for strata, risks in zip(self._parts, self._risks, strict=True):
+                total += _information(strata, risks, x[strata.number])
+        return total
+
+
+@final
+class RiskSets:
+    """Who is at risk at each event, as far as the times tell: all of the partial likelihood except the columns.
 
     At a time with m tied events of total weight W the sum of the risks R of those at risk, and D of those with the
-    event, it falls by ``W·log R`` (Breslow), or by ``W/m · Σ log(R - k/m·D)``, k from 0 to m-1 (Efron).
+    event, the partial log-likelihood falls by ``W·log R`` (Breslow), or by ``W/m · Σ log(R - k/m·D)``, k from 0 to m-1
+    (Efron).
 
     Parameters
     ----------
-    x
-        Columns (n, d), on scales of about one.
     data
         Exact and right-censored rows; those of weight 0 count as absent.
     ties
@@ -68,34 +108,50 @@ class PartialLikelihood:
         Number of each row's stratum (n,): risk sets are those of a stratum.
     """
 
-    def __init__(
-        self, x: FloatArray, data: SurvivalData, *, ties: str, strata: NDArray[np.int64] | None = None
-    ) -> None:
+    def __init__(self, data: SurvivalData, *, ties: str, strata: NDArray[np.int64] | None = None) -> None:
         present = np.flatnonzero(data.weights > 0)
         codes = np.zeros(present.size, np.int64) if strata is None else strata[present]
         order = np.argsort(codes, kind="stable")
         cuts = np.flatnonzero(np.diff(codes[order])) + 1
         parts = [present[part] for part in np.split(order, cuts)]
-        self._columns = x.shape[1]
         exact = data.exact
-        self._parts = _joined([_stratum(x[rows], data[rows], ties) for rows in parts if exact[rows].any()])
+        self.parts = _joined([_stratum(rows, data[rows], ties) for rows in parts if exact[rows].any()])
+
+    def at(self, eta: FloatArray) -> RiskSlopes:
+        """The partial log-likelihood at the rows' log risks (n,)."""
+        return RiskSlopes(self.parts, eta)
+
+
+@final
+class PartialLikelihood:
+    """The partial log-likelihood as a function of the coefficients of columns (n, d), on scales of about one.
+
+    Other parameters are those of `RiskSets`.
+    """
+
+    def __init__(
+        self, x: FloatArray, data: SurvivalData, *, ties: str, strata: NDArray[np.int64] | None = None
+    ) -> None:
+        self._columns = x.shape[1]
+        parts = RiskSets(data, ties=ties, strata=strata).parts
+        self._parts = [(part, x[part.number]) for part in parts]
 
     def __call__(self, beta: FloatArray) -> Evaluation:
         """Value, gradient and information at `beta`."""
         value, d = 0.0, self._columns
         gradient, information = np.zeros(d), np.zeros((d, d))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            for strata in self._parts:
-                part = _evaluated(strata, beta)
-                value += part.value
-                gradient += part.gradient
-                information += part.information
+            for strata, x in self._parts:
+                risks = _risks(strata, x @ beta)
+                value += risks.value
+                gradient += x.T @ risks.residual
+                information += _information(strata, risks, x)
         return Evaluation(value, gradient, information)
 
 
-def _stratum(x: FloatArray, data: SurvivalData, ties: str) -> _Strata:
+def _stratum(rows: IntArray, data: SurvivalData, ties: str) -> _Strata:
     order = np.argsort(-data.time, kind="stable")
-    x, data = x[order], data[order]
+    data = data[order]
     # Negative times ascend, as searching wants them.
     minus = -data.time
     event = np.flatnonzero(data.exact)
@@ -112,7 +168,7 @@ def _stratum(x: FloatArray, data: SurvivalData, ties: str) -> _Strata:
         late = np.searchsorted(-data.entry[by_entry], minus_times, side="right")
         end = np.searchsorted(minus_times, -data.entry, side="left")
     return _Strata(
-        x=x,
+        number=rows[order],
         weight=data.weights,
         event=event,
         group=group,
@@ -135,7 +191,7 @@ def _joined(strata: list[_Strata]) -> list[_Strata]:
     found: list[list[_Strata]] = []
     rows = 0
     for stratum in strata:
-        size = len(stratum.x)
+        size = stratum.number.size
         if not found or len(found[-1]) == _MOST_STRATA or rows + size > _MOST_ROWS:
             found.append([])
             rows = 0
@@ -151,7 +207,7 @@ def _concatenated(parts: list[_Strata]) -> _Strata:
         return [0, *np.cumsum(sizes)[:-1].tolist()]
 
     offsets = {
-        "row": counts([len(part.x) for part in parts]),
+        "row": counts([part.number.size for part in parts]),
         "event": counts([part.event.size for part in parts]),
         "group": counts([part.first_event.size for part in parts]),
         "none": [0] * len(parts),
@@ -172,26 +228,15 @@ def _concatenated(parts: list[_Strata]) -> _Strata:
     return _Strata(**joined)
 
 
-def _evaluated(rows: _Strata, beta: FloatArray) -> Evaluation:
-    x, event, group, gone = rows.x, rows.event, rows.group, rows.gone
-    eta = x @ beta
+def _risks(rows: _Strata, eta: FloatArray) -> _Risks:
+    event, group, gone = rows.event, rows.group, rows.gone
     top = np.maximum.reduceat(eta, rows.first_row)
     risk = rows.weight * np.exp(eta - np.repeat(top, rows.sizes))
-    risk_x = risk[:, None] * x
-    # Summed from the last time on, so that the late, small sums are exact.
-    sums, sums_x = _before(risk), _before(risk_x)
-    at_risk, at_risk_x = sums[rows.lasting], sums_x[rows.lasting]
-    if rows.sizes.size > 1:
-        at_risk, at_risk_x = at_risk - sums[rows.start], at_risk_x - sums_x[rows.start]
-    tied, tied_x = np.bincount(group, risk[event]), np.add.reduceat(risk_x[event], rows.first_event)
-    if rows.by_entry is not None and rows.late is not None:
-        sums, sums_x = _before(risk[rows.by_entry]), _before(risk_x[rows.by_entry])
-        at_risk = at_risk - (sums[rows.late] - sums[rows.start])
-        at_risk_x = at_risk_x - (sums_x[rows.late] - sums_x[rows.start])
+    at_risk = _at_risk(rows, risk)
+    tied = np.bincount(group, risk[event])
     # Those with the event are at risk: what rounding leaves of a difference is no less.
     at_risk = np.maximum(at_risk, tied)
     left = at_risk[group] - gone * tied[group]
-    means = (at_risk_x[group] - gone[:, None] * tied_x[group]) / left[:, None]
     offset = np.repeat(top, rows.sizes)[event]
     value = float(rows.weight[event] @ eta[event] - rows.group_weight @ (np.log(left) + offset))
 
@@ -201,10 +246,31 @@ def _evaluated(rows: _Strata, beta: FloatArray) -> Evaluation:
     expected = since[rows.begin] - since[rows.end]
     expected[event] -= np.bincount(group, gone * share)[group]
     expected *= risk
-    observed = np.zeros(len(x))
+    observed = np.zeros(len(eta))
     observed[event] = rows.weight[event]
-    information = x.T @ (expected[:, None] * x) - means.T @ (rows.group_weight[:, None] * means)
-    return Evaluation(value, x.T @ (observed - expected), information)
+    return _Risks(value, observed - expected, expected, risk, left)
+
+
+def _information(rows: _Strata, risks: _Risks, x: FloatArray) -> FloatArray:
+    """Negative second derivatives by coefficients of columns (n, d): the variance within risk sets, over events."""
+    risk_x = risks.risk[:, None] * x
+    at_risk_x = _at_risk(rows, risk_x)
+    tied_x = np.add.reduceat(risk_x[rows.event], rows.first_event)
+    means = (at_risk_x[rows.group] - rows.gone[:, None] * tied_x[rows.group]) / risks.left[:, None]
+    return np.asarray(x.T @ (risks.expected[:, None] * x) - means.T @ (rows.group_weight[:, None] * means))
+
+
+def _at_risk(rows: _Strata, values: FloatArray) -> FloatArray:
+    """Sums of values (n, …) over those at risk at each group of tied events."""
+    # Summed from the last time on, so that the late, small sums are exact.
+    sums = _before(values)
+    at_risk = sums[rows.lasting]
+    if rows.sizes.size > 1:
+        at_risk = at_risk - sums[rows.start]
+    if rows.by_entry is not None and rows.late is not None:
+        sums = _before(values[rows.by_entry])
+        at_risk = at_risk - (sums[rows.late] - sums[rows.start])
+    return at_risk
 
 
 def _before(values: NDArray[Any]) -> FloatArray:

@@ -50,8 +50,8 @@ def unfitted(estimator: Any, seed: int | None = None) -> SurvivalEstimator:
 
 def balanced_order(data: SurvivalData, generator: np.random.Generator) -> IntArray:
     """Row numbers in a random order over which events are spread evenly: each stretch of it has its share."""
-    place = np.empty(len(data))
-    for stratum in (data.exact, ~data.exact):
+    place, happened = np.empty(len(data)), np.isfinite(data.upper)
+    for stratum in (happened, ~happened):
         rows = generator.permutation(np.flatnonzero(stratum))
         place[rows] = (np.arange(len(rows)) + 0.5) / max(len(rows), 1)
     return np.argsort(place, kind="stable")
@@ -76,7 +76,9 @@ def choose_parts(
         Covariates, which show exact copies of a row: these are in one part, as are rows of one group. There are no more
         parts than groups.
     """
-    n, events = len(data), int(np.count_nonzero(data.exact & (data.weights > 0)))
+    # An event within an interval is one, too.
+    happened = np.isfinite(data.upper)
+    n, events = len(data), int(np.count_nonzero(happened & (data.weights > 0)))
     order = balanced_order(data, np.random.default_rng(seed))
     groups, by_lot = find_groups(X, data), data.group is not None
     if data.group is not None:
@@ -87,13 +89,13 @@ def choose_parts(
         if events < 2 or not 0 < size < n:
             return []
         parts[order[np.floor((np.arange(size) + 0.5) * n / size).astype(np.int64)]] = 1
-        held = [np.flatnonzero(keep_together(parts, groups, data.exact, order, by_lot=by_lot) == 1)]
+        held = [np.flatnonzero(keep_together(parts, groups, happened, order, by_lot=by_lot) == 1)]
         return _learnable(held, data)
     count = min(int(folds), events, n // 2, data.n_groups)
     if count < 2:
         return []
     parts[order] = np.arange(n) % count
-    parts = keep_together(parts, groups, data.exact, order, by_lot=by_lot)
+    parts = keep_together(parts, groups, happened, order, by_lot=by_lot)
     # Groups can be too large for as many parts.
     held = _learnable([np.flatnonzero(parts == k) for k in range(count)], data)
     return held if len(held) > 1 else []

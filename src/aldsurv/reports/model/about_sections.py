@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from aldsurv.registry import MODELS
 from aldsurv.reports.model.cautions import Caution
 from aldsurv.reports.model.citation import bibtex, references
+from aldsurv.reports.model.coefficient_table import coefficient_table
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.page.number_format import number, percent, time_with_unit
+from aldsurv.reports.page.number_format import name_list, number, percent, time_with_unit
 from aldsurv.reports.page.page import Facts, Quotation, Remarks, Section, Text
 
 __all__ = ["caution_section", "citation_section", "footer", "model_section"]
 
 # Parameters that do not change the predictions, or are not text or numbers.
 _NOT_SHOWN = ("progress", "device", "callbacks", "checkpoint", "encoder", "categorical")
+_MOST_NAMES = 100
 
 
 def caution_section(given: Sequence[Caution]) -> Section:
@@ -39,7 +41,8 @@ def model_section(evaluated: EvaluatedModel) -> Section:
             ("Trained on", f"{trained_on.rows:,} rows{groups}, {trained_on.events:,} events ({share})"),
             ("Times in training", f"{first} to {last}"),
         ]
-    entries.append(("Columns", f"{len(evaluated.table.names)}: {', '.join(evaluated.table.names)}"))
+    names = evaluated.table.names
+    entries.append(("Columns", f"{len(names)}: {name_list(names, _MOST_NAMES)}"))
     settings = [f"{name}={value}" for name, value in model.get_params().items() if _is_shown(name, value)]
     if settings:
         entries.append(("Settings", ", ".join(settings)))
@@ -47,7 +50,9 @@ def model_section(evaluated: EvaluatedModel) -> Section:
         versions = (f"{name} {version}" for name, version in trained_on.versions.items())
         entries.append(("Trained with", ", ".join(versions)))
     lead = Text("The model and its training data.")
-    return Section("model", "The model", (lead, Facts(tuple(entries))))
+    table = model.coefficients_
+    coefficients = () if table is None or not len(table) else (coefficient_table(table),)
+    return Section("model", "The model", (lead, Facts(tuple(entries)), *coefficients))
 
 
 def citation_section() -> Section:

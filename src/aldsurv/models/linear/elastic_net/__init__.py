@@ -1,0 +1,1 @@
+"""Elastic-net paths: linear models of tables with more columns than rows."""
