@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         LogNormalAFT,
         LogNormalSurvival,
         RecalibratedSurvival,
+        StackedSurvival,
         WeibullAFT,
         load,
     )
@@ -57,6 +58,7 @@ __all__ = [
     "LogNormalAFT",
     "LogNormalSurvival",
     "RecalibratedSurvival",
+    "StackedSurvival",
     "SurvivalData",
     "SurvivalDistribution",
     "WeibullAFT",

@@ -16,6 +16,7 @@ from aldsurv.models.trees.boosted_ald import BoostedALD
 from aldsurv.models.wrappers.conformal import ConformalLowerBound
 from aldsurv.models.wrappers.icald_calibrated import ICALDCalibrated
 from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
+from aldsurv.models.wrappers.stacked import StackedSurvival
 
 __all__ = [
     "CQRNN",
@@ -30,6 +31,7 @@ __all__ = [
     "LogNormalAFT",
     "LogNormalSurvival",
     "RecalibratedSurvival",
+    "StackedSurvival",
     "SurvivalEstimator",
     "WeibullAFT",
     "fit_together",

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from aldsurv.columns.features import Features
     from aldsurv.models.linear.coefficients import CoefficientTable
     from aldsurv.models.rows.strata import Stratum
+    from aldsurv.models.wrappers.stack_table import StackedModel
 
 __all__ = ["POINTS", "SurvivalEstimator", "read_target", "summarised"]
 
@@ -203,6 +204,11 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def coefficients_(self) -> CoefficientTable | None:
         """The table of coefficients, of a model that has one."""
         return None
+
+    @property
+    def stacked_(self) -> tuple[StackedModel, ...]:
+        """The models that this one mixes, with their weights, of a stack; none of any other."""
+        return ()
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

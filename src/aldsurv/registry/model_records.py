@@ -81,6 +81,12 @@ MODELS = Registry(
         "accelerated failure times with normal errors of log time",
     ),
     ModelRecord(
+        "stack",
+        "aldsurv.models.wrappers.stacked:StackedSurvival",
+        "Stack",
+        "several models at once, each weighted by how well it predicts new rows",
+    ),
+    ModelRecord(
         "recalibrated",
         "aldsurv.models.wrappers.recalibrated_survival:RecalibratedSurvival",
         "ALD recalibrated",

@@ -29,10 +29,21 @@ IntArray = NDArray[np.int64]
 @final
 @dataclass(frozen=True)
 class HeldOut:
-    """A fitted model, and predictions for rows by models that had not learned from them, with these rows."""
+    """A fitted model, and predictions for rows by models that had not learned from them, with these rows.
+
+    Attributes
+    ----------
+    model
+        The fitted model.
+    parts
+        Predictions and rows of each part that was held out.
+    interrupted
+        Whether the training of any of the models was ended early by the user.
+    """
 
     model: SurvivalEstimator
     parts: list[tuple[SurvivalDistribution, SurvivalData]]
+    interrupted: bool = False
 
 
 def unfitted(estimator: Any, seed: int | None = None) -> SurvivalEstimator:
@@ -75,7 +86,7 @@ def choose_parts(
     X
         Covariates, which show exact copies of a row: these are in one part.
     """
-    n, events = len(data), int(np.count_nonzero(data.exact & (data.weights > 0)))
+    n, events = len(data), int(np.count_nonzero(np.isfinite(data.upper) & (data.weights > 0)))
     order = balanced_order(data, np.random.default_rng(seed))
     copies = None if X is None else find_copies(X, data)
     parts = np.zeros(n, np.int64)
@@ -114,7 +125,8 @@ def predict_held_out(estimator: SurvivalEstimator, X: object, data: SurvivalData
         require_same_count(_count_rows(X), data)
         rest = np.setdiff1d(all_rows, parts[0])
         model = unfitted(estimator).fit(take_rows(X, rest), data[rest])
-        return HeldOut(model, [(_predict_quietly(model, X, parts[0]), data[parts[0]])])
+        held = [(_predict_quietly(model, X, parts[0]), data[parts[0]])]
+        return HeldOut(model, held, model.innermost.interrupted_)
     # All rows first: an error is about the rows as given, not about a part of them.
     model = unfitted(estimator).fit(X, data)
     models = [unfitted(estimator) for _ in parts]
@@ -124,7 +136,8 @@ def predict_held_out(estimator: SurvivalEstimator, X: object, data: SurvivalData
         warnings.simplefilter("ignore")
         fit_all(models, [(take_rows(X, rest), data[rest]) for rest in others])
     predicted = [_predict_quietly(fitted, X, part) for fitted, part in zip(models, parts, strict=True)]
-    return HeldOut(model, [(each, data[part]) for each, part in zip(predicted, parts, strict=True)])
+    interrupted = any(fitted.innermost.interrupted_ for fitted in (model, *models))
+    return HeldOut(model, [(each, data[part]) for each, part in zip(predicted, parts, strict=True)], interrupted)
 
 
 def fit_all(models: Sequence[SurvivalEstimator], rows: Sequence[tuple[Any, SurvivalData]]) -> None:
@@ -137,13 +150,14 @@ def fit_all(models: Sequence[SurvivalEstimator], rows: Sequence[tuple[Any, Survi
         model.fit(X, y)
 
 
-def read_rows(X: object, y: object, sample_weight: object) -> SurvivalData:
-    """The target of exact and right-censored rows, with events among them."""
+def read_rows(X: object, y: object, sample_weight: object, *, bounds: bool = False) -> SurvivalData:
+    """The target of exact and right-censored rows, with events among them; with `bounds` of any rows."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "c":
         # Before the target, which may be complex, too: the error names the first argument.
         raise DataError("Complex data not supported: X must hold real numbers. Give its parts as columns.")
     data = read_target(y, sample_weight)
-    _ = data.time  # Raises an error for rows of other kinds.
+    if not bounds:
+        _ = data.time  # Raises an error for rows of other kinds.
     require_events(data)
     return data
 
