@@ -84,7 +84,8 @@ class FittedStack:
                 inner[int(match[1])][match[2]] = array
         weights, knots = _read_weights(arrays, len(entries)), _read_knots(arrays)
         members = [
-            _read_member(entry, own, weight, encoder) for entry, own, weight in zip(entries, inner, weights, strict=True)
+            _read_member(entry, own, weight, encoder)
+            for entry, own, weight in zip(entries, inner, weights, strict=True)
         ]
         names = [member.name for member in members]
         require(len(set(names)) == len(names), "two of its members have one name")

@@ -10,10 +10,12 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.quoting import quoted
 from aldsurv.registry import MODELS
 
-__all__ = ["DEFAULT_MEMBERS", "named_members", "prepared_member"]
+__all__ = ["DEFAULT_MEMBERS", "STACK", "named_members", "prepared_member"]
 
-# Different enough to err differently: a network, trees, a linear model whose prior of a coefficient is that one standard
-# deviation of a column rarely more than doubles or triples the hazard, one peak, and proportional hazards.
+# All members together, among their scores.
+STACK = "stack"
+# Different enough to err differently: a network and trees for mixtures, a linear model, networks for one peak and for
+# proportional hazards. The ridge is a standard normal prior of the log hazard ratio of one standard deviation.
 DEFAULT_MEMBERS: Mapping[str, Mapping[str, Any]] = {
     "ald": {},
     "boosted_ald": {},
@@ -48,7 +50,7 @@ def named_members(estimators: object) -> dict[str, SurvivalEstimator]:
         )
     given = [entry for entry in estimators if _is_pair(entry)]
     members: dict[str, SurvivalEstimator] = {}
-    taken = {name for name, _ in given}
+    taken = {STACK, *(name for name, _ in given)}
     for entry in estimators:
         if _is_pair(entry):
             name, value = entry
@@ -61,10 +63,10 @@ def named_members(estimators: object) -> dict[str, SurvivalEstimator]:
 
 
 def prepared_member(member: SurvivalEstimator, settings: Mapping[str, Any]) -> SurvivalEstimator:
-    """An unfitted copy with settings that the stack has and the member has not been given."""
+    """An unfitted copy with the settings of the stack, except None, that the member has and was not given."""
     defaults, parameters = member.parameter_defaults(), member.get_params(deep=False)
     for name, value in settings.items():
-        if name in defaults and parameters[name] is defaults[name]:
+        if value is not None and name in defaults and parameters[name] is defaults[name]:
             parameters[name] = value
     return type(member)(**parameters)
 
@@ -105,6 +107,10 @@ def _check_name(name: str, members: Mapping[str, Any]) -> None:
     if not name or "__" in name or not name.isprintable():
         raise ParameterError(
             f"names of estimators must be text without '__', but one is {quoted(name, 60)}.", argument="estimators"
+        )
+    if name == STACK:
+        raise ParameterError(
+            f"names of estimators must not be {quoted(STACK)}, which stands for all of them.", argument="estimators"
         )
     if name in members:
         raise ParameterError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,32 +16,23 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.joined_steps import joined_steps
 from aldsurv.distributions.wrappers.mixture import Mixture
-from aldsurv.errors import (
-    AldsurvError,
-    CensoringError,
-    CompetingCausesWarning,
-    DataError,
-    FitWarning,
-    MissingDependencyError,
-    NoSkillWarning,
-    ParameterError,
-    TrainingError,
-)
+from aldsurv.errors import FitWarning, ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import NOT_SAVED, Arrays, Document, FileContent, from_portable, portable, require
-from aldsurv.models.neural.fitting.skill_check import HeldPart, gain_over_kaplan_meier, warn_without_skill
+from aldsurv.models.neural.fitting.skill_check import (
+    HeldPart,
+    gain_over_kaplan_meier,
+    sampled_rows,
+    warn_without_skill,
+)
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.rows.member_rows import member_seeds
-from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
+from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, read_rows, unfitted
 from aldsurv.models.wrappers.fitted_stack import FittedStack, StackMember
-from aldsurv.models.wrappers.stack_members import named_members, prepared_member
+from aldsurv.models.wrappers.stack_fitting import SMALL_WEIGHT, fit_members, weights_of_fits
+from aldsurv.models.wrappers.stack_members import STACK, named_members, prepared_member
 from aldsurv.models.wrappers.stack_table import StackedModel, stack_lines
-from aldsurv.models.wrappers.stacking_weights import (
-    effective_counts,
-    event_knots,
-    likelihoods,
-    most_likely_weights,
-)
+from aldsurv.models.wrappers.stacking_weights import event_knots
 from aldsurv.registry import MODELS
 
 if TYPE_CHECKING:
@@ -55,15 +45,6 @@ FloatArray = NDArray[np.float64]
 _NOT_SAVED = NOT_SAVED | {"estimators"}
 # With fewer events, weights would be chance.
 _LEAST_EVENTS = 10
-# Rows in favour of equal weights, per member.
-_PRIOR = 1.0
-# A member with less weight is left out: it would cost as much as the others in every prediction.
-_LEAST_WEIGHT = 0.01
-_SMALL = f"its weight is below {_LEAST_WEIGHT:g}"
-# Of the mixture among the scores of members.
-_STACK = "stack"
-# What one member may fail by, and not the others: rows that it cannot take, or a package that is not installed.
-_FAILURES = (DataError, CensoringError, TrainingError, MissingDependencyError)
 
 
 def _are_weights(value: object) -> bool:
@@ -82,8 +63,8 @@ class StackedSurvival(SurvivalEstimator):
     The weights are those under which rows are most likely that the members had not learned from: each row is predicted
     by members fitted to the other folds, and the mixture of these predictions has the highest likelihood. All are asked
     for the same probabilities, of the interval between quantiles of the event times in which an event falls, so that
-    densities and curves of steps compare fairly. As many rows as there are members count in favour of equal weights:
-    under a hundred events weights are chance more than knowledge.
+    densities and curves of steps compare fairly. As many rows as there are members count in favour of equal weights, so
+    that few events do not leave one member alone.
 
     The prediction is the weighted mixture of the members fitted to all rows. Curves of steps (Cox, DeepSurv, DeepHit)
     are joined by lines between these quantiles and go on exponentially after the last, so that it has a density, means
@@ -99,8 +80,8 @@ class StackedSurvival(SurvivalEstimator):
     folds
         Each row is predicted by members that learned from the other folds.
     weights
-        ``"likelihood"``, as above; ``"equal"``, which takes one fit of each member instead of ``folds + 1``; or a number
-        for each of the estimators, divided by their sum.
+        ``"likelihood"``, as above; ``"equal"``, which takes one fit of each member instead of ``folds + 1``; or a
+        number for each of the estimators, divided by their sum.
     point
         The summary of the distribution that `predict_time` gives, and by which rows are ranked: ``"median"``,
         ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
@@ -121,8 +102,8 @@ class StackedSurvival(SurvivalEstimator):
     weights_
         Their weights, which add up to 1.
     member_scores_
-        By name the mean log-likelihood per row of rows that the member had not learned from; ``"stack"`` for that of the
-        mixture. Empty if no rows were held out.
+        By name the mean log-likelihood per row of rows that the member had not learned from; ``"stack"`` for that of
+        the mixture. Empty if no rows were held out.
     left_out_
         Names of members that are not part of the prediction, and why.
     seconds_
@@ -225,91 +206,51 @@ class StackedSurvival(SurvivalEstimator):
         parts = []
         if self.weights == "likelihood" and events >= _LEAST_EVENTS and len(members) > 1:
             parts = choose_parts(data, folds=self.folds, validation=None, seed=seeds[0], X=X)
-        fits: dict[str, HeldOut] = {}
-        failures: dict[str, AldsurvError] = {}
-        seconds: dict[str, float] = {}
-        for (name, member), seed in zip(members.items(), seeds[1:], strict=True):
-            self._show(f"{len(seconds) + 1} of {len(members)}: {name}")
-            start = time.perf_counter()
-            try:
-                fits[name] = self._fit_member(member, seed, X, data, parts, quiet=bool(fits))
-            except _FAILURES as error:
-                failures[name] = error
-            seconds[name] = time.perf_counter() - start
-        if not fits:
-            raise next(iter(failures.values()))
-        for name, error in failures.items():
-            warnings.warn(f"{name} is left out of the stack: {error}", FitWarning, stacklevel=2)
-        weights, scores = self._weighted(fits, data)
-        self._adopt(
-            FittedStack(
-                members=tuple(
-                    StackMember(name, fit.model, float(weight))
-                    for (name, fit), weight in zip(fits.items(), weights, strict=True)
-                    if weight > 0
-                ),
-                knots=event_knots(data),
-                scores=scores,
-                left_out={name: str(error) for name, error in failures.items()}
-                | {name: _SMALL for name, weight in zip(fits, weights, strict=True) if weight == 0},
-                seconds=seconds,
-            )
+        shared: dict[str, Any] = {"categorical": self.categorical, "unit": self.unit}
+        if self.progress is False:
+            shared["progress"] = False
+        prepared = {
+            name: prepared_member(member, {**shared, "random_state": seed})
+            for (name, member), seed in zip(members.items(), seeds[1:], strict=True)
+        }
+        fits = fit_members(prepared, X, data, parts, show=self._shows_progress())
+        for name, reason in fits.failed.items():
+            warnings.warn(f"{name} is left out of the stack: {reason}", FitWarning, stacklevel=2)
+        if isinstance(self.weights, str):
+            weights, scores = weights_of_fits(fits.held_out, event_knots(data))
+        else:
+            weights, scores = self._given_weights(list(fits.held_out)), {}
+        small = {name: SMALL_WEIGHT for name, weight in weights.items() if weight == 0}
+        kept = tuple(
+            StackMember(name, fits.held_out[name].model, weight) for name, weight in weights.items() if weight > 0
         )
+        self._adopt(FittedStack(kept, event_knots(data), scores, {**fits.failed, **small}, fits.seconds))
         if parts:
-            self._check_skill(fits, data)
+            self._check_skill(fits.held_out, data)
         return self
 
-    def _fit_member(
-        self, member: SurvivalEstimator, seed: int, X: object, data: SurvivalData, parts: list[Any], *, quiet: bool
-    ) -> HeldOut:
-        given = {"categorical": self.categorical, "unit": self.unit}
-        settings = {name: value for name, value in given.items() if value is not None} | {"random_state": seed}
-        if self.progress is False:
-            settings["progress"] = False
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CompetingCausesWarning)
-            if parts:
-                # Whether the stack has skill, all rows held out tell.
-                warnings.simplefilter("ignore", NoSkillWarning)
-            if quiet:
-                # About the same columns; the first member has given them.
-                warnings.simplefilter("ignore")
-            held_out = predict_held_out(prepared_member(member, settings), X, data, parts)
-        if held_out.interrupted:
-            raise KeyboardInterrupt
-        return held_out
+    def _given_weights(self, fitted: Sequence[str]) -> dict[str, float]:
+        """The weights that were given for the members that could be fitted, divided by their sum."""
+        given = dict(zip(named_members(self.estimators), map(float, self.weights), strict=True))
+        total = sum(given[name] for name in fitted)
+        if total <= 0:
+            raise ParameterError(
+                f"weights must not all be 0 for the estimators that could be fitted: {', '.join(fitted)}.",
+                argument="weights",
+            )
+        return {name: given[name] / total for name in fitted}
 
-    def _weighted(self, fits: Mapping[str, HeldOut], data: SurvivalData) -> tuple[FloatArray, dict[str, float]]:
-        """Weights (members,) that add up to 1, and the scores of the rows held out, by name."""
-        names, parts = list(fits), [fit.parts for fit in fits.values()]
-        if not isinstance(self.weights, str):
-            by_name = dict(zip(named_members(self.estimators), self.weights, strict=True))
-            given = np.array([by_name[name] for name in names], np.float64)
-            if not given.any():
-                raise ParameterError(
-                    f"weights must not all be 0 for the estimators that could be fitted: {', '.join(names)}.",
-                    argument="weights",
-                )
-            return given / given.sum(), {}
-        if not parts[0]:
-            return np.full(len(names), 1 / len(names)), {}
-        rows = np.concatenate([held.weights for _, held in parts[0]])
-        table = np.stack([likelihoods(part, event_knots(data)) for part in parts], axis=1)
-        weights = _without_small(most_likely_weights(table, effective_counts(rows), prior=_PRIOR * len(names)))
-        scores = np.column_stack([table, np.log(np.exp(table) @ weights)])
-        mean = (rows / rows.sum()) @ scores
-        return weights, dict(zip([*names, _STACK], map(float, mean), strict=True))
+    def _shows_progress(self) -> bool:
+        return self.progress is True or (self.progress == "auto" and bool(sys.stderr) and sys.stderr.isatty())
 
     def _check_skill(self, fits: Mapping[str, HeldOut], data: SurvivalData) -> None:
         """Warn if the rows held out are predicted no better than by Kaplan-Meier."""
-        pairs = zip(*(fits[name].parts for name in self.weights_), strict=True)
-        mixed = [(self._mixed([predicted for predicted, _ in part]), part[0][1]) for part in pairs]
-        gain = gain_over_kaplan_meier(HeldPart(predicted, rows, data) for predicted, rows in mixed)
-        warn_without_skill(gain, type(self).__name__)
-
-    def _show(self, text: str) -> None:
-        if self.progress is True or (self.progress == "auto" and sys.stderr and sys.stderr.isatty()):
-            sys.stderr.write(f"{text}\n")
+        parts = []
+        for members in zip(*(fits[name].parts for name in self.weights_), strict=True):
+            rows = sampled_rows(np.arange(len(members[0][1])))
+            mixed = self._mixed([predicted[rows] for predicted, _ in members])
+            parts.append(HeldPart(mixed, members[0][1][rows], data))
+        warn_without_skill(gain_over_kaplan_meier(parts), type(self).__name__)
 
     def _adopt(self, fitted: FittedStack) -> None:
         """Become fitted."""
@@ -351,7 +292,9 @@ class StackedSurvival(SurvivalEstimator):
         self._require_fitted()
         scores, seconds = self.member_scores_, self.seconds_
         kept = [
-            StackedModel(name, MODELS.title_of(type(model)), self.weights_[name], scores.get(name), seconds.get(name), "")
+            StackedModel(
+                name, MODELS.title_of(type(model)), self.weights_[name], scores.get(name), seconds.get(name), ""
+            )
             for name, model in self.estimators_.items()
         ]
         left_out = [
@@ -377,14 +320,14 @@ class StackedSurvival(SurvivalEstimator):
     def summary(self) -> str:
         """The members with their weights, scores and seconds, and what they were trained on."""
         self._require_fitted()
-        return "\n".join([super().summary(), *stack_lines(self.stacked_, self.member_scores_.get(_STACK))])
+        return "\n".join([super().summary(), *stack_lines(self.stacked_, self.member_scores_.get(STACK))])
 
     # ---- predicting
 
     def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The mixture of the members' distributions for each row of `X`, in the unit of the training times."""
         self._require_fitted()
-        predicted = []
+        predicted: list[SurvivalDistribution] = []
         for model in self.estimators_.values():
             with warnings.catch_warnings():
                 if predicted:
@@ -401,7 +344,9 @@ class StackedSurvival(SurvivalEstimator):
 
     def _portable_parameters(self) -> dict[str, Any]:
         """The parameters of a file; of the members those that are fitted, with their weights if these were given."""
-        parameters = {name: portable(getattr(self, name)) for name in self.parameter_defaults() if name not in _NOT_SAVED}
+        parameters = {
+            name: portable(getattr(self, name)) for name in self.parameter_defaults() if name not in _NOT_SAVED
+        }
         if not isinstance(self.weights, str):
             parameters["weights"] = list(self.weights_.values())
         return parameters
@@ -423,9 +368,3 @@ class StackedSurvival(SurvivalEstimator):
         model.check_parameters()
         model._adopt(fitted)
         return model
-
-
-def _without_small(weights: FloatArray) -> FloatArray:
-    """Weights of which those below the least are 0."""
-    kept = np.where(weights >= min(_LEAST_WEIGHT, float(weights.max())), weights, 0.0)
-    return np.asarray(kept / kept.sum())
