@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from aldsurv.columns.features import Features
     from aldsurv.models.linear.coefficients import CoefficientTable
     from aldsurv.models.rows.strata import Stratum
-    from aldsurv.models.wrappers.stack_table import StackedModel
+    from aldsurv.models.wrappers.stack_table import StackTable
 
 __all__ = ["POINTS", "SurvivalEstimator", "read_target", "summarised"]
 
@@ -206,9 +206,9 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         return None
 
     @property
-    def stacked_(self) -> tuple[StackedModel, ...]:
-        """The models that this one mixes, with their weights, of a stack; none of any other."""
-        return ()
+    def stack_table_(self) -> StackTable | None:
+        """The table of the models that are mixed, with their weights, of a stack."""
+        return None
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, final
 
-__all__ = ["StackedModel", "stack_lines"]
+__all__ = ["StackTable", "StackedModel"]
 
 
 class StackedModel(NamedTuple):
@@ -30,33 +30,45 @@ class StackedModel(NamedTuple):
     weight: float
     score: float | None
     seconds: float | None
-    reason: str
+    reason: str = ""
 
 
-def stack_lines(models: Sequence[StackedModel], score: float | None) -> list[str]:
-    """Lines of a table of the members, and what was left out.
+@final
+@dataclass(frozen=True)
+class StackTable:
+    """All models that a stack was made of.
 
-    Parameters
+    Attributes
     ----------
     models
-        The members and those left out.
+        The members, and those that were left out.
     score
-        Of the mixture.
+        Mean log-likelihood per row that was held out, of the mixture; None if there were none.
     """
-    total = None if any(each.seconds is None for each in models) else sum(each.seconds or 0.0 for each in models)
-    rows = [*models, StackedModel("all", "", 1.0, score, total, "")]
-    width = max(len(each.name) for each in rows)
-    columns = [("weight", [f"{each.weight:.3f}" for each in rows])]
-    if score is not None:
-        columns.append(("log-likelihood", ["" if each.score is None else f"{each.score:.4f}" for each in rows]))
-    if total is not None:
-        columns.append(("seconds", [f"{each.seconds:.1f}" for each in rows]))
-    lines = [f"  {'member':<{width}}" + "".join(f"  {title}" for title, _ in columns)]
-    for k, each in enumerate(rows):
-        cells = "".join(f"  {texts[k]:>{len(title)}}" for title, texts in columns)
-        lines.append(f"  {each.name:<{width}}{cells}".rstrip())
-    if score is None:
-        lines.append("  weights without rows held out: equal, or as given")
-    else:
-        lines.append("  log-likelihood per row that was held out, events by intervals of time")
-    return [*lines, *(f"  {each.name} is left out: {each.reason}" for each in models if each.reason)]
+
+    models: tuple[StackedModel, ...]
+    score: float | None
+
+    @property
+    def seconds(self) -> float | None:
+        """Of all models; None if not known."""
+        known = [each.seconds for each in self.models if each.seconds is not None]
+        return sum(known) if len(known) == len(self.models) else None
+
+    def lines(self) -> list[str]:
+        """A line for each model, and what they are."""
+        rows = [*self.models, StackedModel("all", "", 1.0, self.score, self.seconds)]
+        columns = {"weight": [f"{each.weight:.3f}" for each in rows]}
+        if self.score is not None:
+            columns["log-likelihood"] = ["" if each.score is None else f"{each.score:.4f}" for each in rows]
+        if self.seconds is not None:
+            columns["seconds"] = [f"{each.seconds:.1f}" for each in rows]
+        names = ["member", *(each.name for each in rows)]
+        width = max(map(len, names))
+        lines = [name.ljust(width) for name in names]
+        for title, texts in columns.items():
+            lines = [f"{line}  {text:>{len(title)}}" for line, text in zip(lines, [title, *texts], strict=True)]
+        note = "weights are equal, or as given: no rows were held out"
+        if self.score is not None:
+            note = "log-likelihood per row that was held out, events by intervals of time"
+        return [*lines, note, *(f"{each.name} is left out: {each.reason}" for each in self.models if each.reason)]

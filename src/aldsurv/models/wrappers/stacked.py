@@ -31,7 +31,7 @@ from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, read_ro
 from aldsurv.models.wrappers.fitted_stack import FittedStack, StackMember
 from aldsurv.models.wrappers.stack_fitting import SMALL_WEIGHT, fit_members, weights_of_fits
 from aldsurv.models.wrappers.stack_members import STACK, named_members, prepared_member
-from aldsurv.models.wrappers.stack_table import StackedModel, stack_lines
+from aldsurv.models.wrappers.stack_table import StackedModel, StackTable
 from aldsurv.models.wrappers.stacking_weights import event_knots
 from aldsurv.registry import MODELS
 
@@ -287,21 +287,19 @@ class StackedSurvival(SurvivalEstimator):
         return self.point
 
     @property
-    def stacked_(self) -> tuple[StackedModel, ...]:
-        """The members, and those that were left out."""
+    def stack_table_(self) -> StackTable:
+        """The members and those that were left out: weights, scores, seconds."""
         self._require_fitted()
+        titles = {name: MODELS.title_of(type(model)) for name, model in self.estimators_.items()}
+        reasons = {**dict.fromkeys(self.estimators_, ""), **self.left_out_}
         scores, seconds = self.member_scores_, self.seconds_
-        kept = [
+        models = [
             StackedModel(
-                name, MODELS.title_of(type(model)), self.weights_[name], scores.get(name), seconds.get(name), ""
+                name, titles.get(name, name), self.weights_.get(name, 0.0), scores.get(name), seconds.get(name), reason
             )
-            for name, model in self.estimators_.items()
+            for name, reason in reasons.items()
         ]
-        left_out = [
-            StackedModel(name, name, 0.0, scores.get(name), seconds.get(name), reason)
-            for name, reason in self.left_out_.items()
-        ]
-        return (*kept, *left_out)
+        return StackTable(tuple(models), scores.get(STACK))
 
     def fitted_settings(self) -> dict[str, Any]:
         """The settings, and those of the members with their weights."""
@@ -320,7 +318,7 @@ class StackedSurvival(SurvivalEstimator):
     def summary(self) -> str:
         """The members with their weights, scores and seconds, and what they were trained on."""
         self._require_fitted()
-        return "\n".join([super().summary(), *stack_lines(self.stacked_, self.member_scores_.get(STACK))])
+        return "\n".join([super().summary(), *(f"  {line}" for line in self.stack_table_.lines())])
 
     # ---- predicting
 

@@ -62,7 +62,7 @@ def most_likely_weights(log_likelihood: FloatArray, counts: FloatArray, *, prior
     """Weights (k,) of a mixture of fixed components, by maximum likelihood with a Dirichlet prior.
 
     The maximum of ``Σᵢ cᵢ log Σₖ wₖLᵢₖ + prior·mean log w``, a concave function, over weights that are not negative and
-    add up to 1. An EM step shares every row out among the components, ``rᵢₖ = wₖLᵢₖ / Σⱼ wⱼLᵢⱼ``, and takes the share of
+    add up to 1. An EM step shares every row out among components, ``rᵢₖ = wₖLᵢₖ / Σⱼ wⱼLᵢⱼ``, and takes the share of
     all rows, ``wₖ ∝ Σᵢ cᵢrᵢₖ + prior/k``: it always gains. A Newton step is taken in its place where it gains more.
 
     Parameters
