@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         LogNormalAFT,
         LogNormalSurvival,
         RecalibratedSurvival,
+        StackedSurvival,
         WeibullAFT,
         load,
     )
@@ -61,6 +62,7 @@ __all__ = [
     "LogNormalAFT",
     "LogNormalSurvival",
     "RecalibratedSurvival",
+    "StackedSurvival",
     "SurvivalData",
     "SurvivalDistribution",
     "WeibullAFT",

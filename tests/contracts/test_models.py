@@ -19,14 +19,14 @@ import aldsurv
 from aldsurv import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, NotFittedError
-from aldsurv.models import ALDSurvival, SurvivalEstimator, WeibullAFT, fit_together
+from aldsurv.models import ALDSurvival, CoxRegression, SurvivalEstimator, WeibullAFT, fit_together
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.registry import MODELS
 
 NAMES = list(MODELS)
 NEURAL = [name for name in NAMES if issubclass(MODELS.load(name), NeuralSurvival)]
 # Another seed gives another model.
-SEEDED = {*NEURAL, "recalibrated", "boosted_ald", "icald_calibrated"}
+SEEDED = {*NEURAL, "recalibrated", "boosted_ald", "icald_calibrated", "stack"}
 # Another seed gives other folds, which may or may not choose another penalty.
 FOLDED = {"coxnet", "aftnet"}
 # Of a network's settings those that make it quick; models without them have nothing to make quick.
@@ -43,6 +43,7 @@ EXPECTED = {
     },
     "icald_calibrated": {_WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in two folds"},
     "coxnet": {_WEIGHTS: "a row given twice is a tie, as for Cox regression"},
+    "stack": {_WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in two folds"},
     "cox": {_WEIGHTS: "a row given twice is a tie, which Efron's rule counts otherwise than a row of weight 2"},
 }
 # What is around a network of one kind only: as quick as may be.
@@ -58,7 +59,9 @@ def make(name, **settings):
     kind = MODELS.load(name)
     known = inspect.signature(kind).parameters
     # Whatever is around a model is tried with one that is fitted in no time.
-    settings = {"estimator": WeibullAFT(ridge=settings.get("ridge", 0.0)), **AROUND.get(name, {}), **settings}
+    ridge = {"ridge": settings.get("ridge", 0.0)}
+    within = {"estimator": WeibullAFT(**ridge), "estimators": [WeibullAFT(**ridge), CoxRegression(**ridge)]}
+    settings = {**within, **AROUND.get(name, {}), **settings}
     return kind(**{setting: value for setting, value in {**QUICK, **settings}.items() if setting in known})
 
 

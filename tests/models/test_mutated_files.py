@@ -13,7 +13,7 @@ from aldsurv import ALDSurvival, CoxRegression, SurvivalData, WeibullAFT
 from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.files.model_file import read_model_file, write_model_file
-from aldsurv.models import RecalibratedSurvival
+from aldsurv.models import RecalibratedSurvival, StackedSurvival
 from aldsurv.registry import MODELS
 from models.mutated_files import flaw, mutations
 
@@ -29,10 +29,11 @@ MADE = {
     "weibull_aft": lambda: WeibullAFT(),
     "cox": lambda: CoxRegression(),
     "recalibrated": lambda: RecalibratedSurvival(WeibullAFT(), folds=2, bins=3, random_state=0),
+    "stack": lambda: StackedSurvival([WeibullAFT(), CoxRegression()], folds=2, random_state=0),
     "ald": lambda: ALDSurvival(max_epochs=1, members=1, hidden=[3], head_hidden=[], progress=False, random_state=0),
 }
 # One in so many mutations; by hand all of them, of every model, were tried.
-STRIDE = {"weibull_aft": 9, "cox": 13, "recalibrated": 11, "ald": 31}
+STRIDE = {"weibull_aft": 9, "cox": 13, "recalibrated": 11, "stack": 23, "ald": 31}
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from aldsurv.models.trees.boosted_ald import BoostedALD
 from aldsurv.models.wrappers.conformal import ConformalLowerBound
 from aldsurv.models.wrappers.icald_calibrated import ICALDCalibrated
 from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
+from aldsurv.models.wrappers.stacked import StackedSurvival
 
 __all__ = [
     "CQRNN",
@@ -34,6 +35,7 @@ __all__ = [
     "LogNormalAFT",
     "LogNormalSurvival",
     "RecalibratedSurvival",
+    "StackedSurvival",
     "SurvivalEstimator",
     "WeibullAFT",
     "fit_together",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from aldsurv.columns.features import Features
     from aldsurv.models.linear.coefficients import CoefficientTable
     from aldsurv.models.rows.strata import Stratum
+    from aldsurv.models.wrappers.stack_table import StackTable
 
 __all__ = ["POINTS", "SurvivalEstimator", "read_target", "summarised"]
 
@@ -207,6 +208,11 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     @property
     def coefficients_(self) -> CoefficientTable | None:
         """The table of coefficients, of a model that has one."""
+        return None
+
+    @property
+    def stack_table_(self) -> StackTable | None:
+        """The table of the models that are mixed, with their weights, of a stack."""
         return None
 
     @property

@@ -65,7 +65,7 @@ class SklearnEstimatorMixin:
 
     def __repr__(self) -> str:
         defaults = self.parameter_defaults()
-        changed = {n: v for n, v in self.get_params().items() if not _same(v, defaults[n])}
+        changed = {n: v for n, v in self.get_params(deep=False).items() if not _same(v, defaults[n])}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def _require_fitted(self) -> None:

@@ -93,6 +93,12 @@ MODELS = Registry(
         "accelerated failure times for many columns: an elastic net leaves few of them",
     ),
     ModelRecord(
+        "stack",
+        "aldsurv.models.wrappers.stacked:StackedSurvival",
+        "Stack",
+        "several models at once, each weighted by how well it predicts new rows",
+    ),
+    ModelRecord(
         "recalibrated",
         "aldsurv.models.wrappers.recalibrated_survival:RecalibratedSurvival",
         "ALD recalibrated",

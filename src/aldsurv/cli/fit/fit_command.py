@@ -132,6 +132,8 @@ def fit(
     if as_json:
         click.echo(json_text(fit_text.fit_facts(request, summary, result, seconds, notes)), err=to_stderr)
     else:
+        if result.model.stack_table_ is not None:
+            printer.show(fit_text.stack_text(result.model.stack_table_))
         printer.show(fit_text.saved_text(request, result, len(summary.table), seconds))
     if result.interrupted:
         raise click.exceptions.Exit(_INTERRUPTED)

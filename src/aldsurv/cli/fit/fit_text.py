@@ -18,8 +18,18 @@ from aldsurv.registry import METRICS
 if TYPE_CHECKING:
     from aldsurv.cli.fit.fit_request import FitRequest
     from aldsurv.cli.fit.fit_run import FitResult, TableSummary, TuningResult
+    from aldsurv.models.wrappers.stack_table import StackTable
 
-__all__ = ["Printer", "fit_facts", "held_out_text", "saved_text", "show_note", "table_text", "tuning_text"]
+__all__ = [
+    "Printer",
+    "fit_facts",
+    "held_out_text",
+    "saved_text",
+    "show_note",
+    "stack_text",
+    "table_text",
+    "tuning_text",
+]
 
 
 @final
@@ -91,6 +101,12 @@ def held_out_text(scores: HeldOutScores, rows: int) -> str:
     return "\n".join([*wrapped(heading, screen_width()), *metric_table(lines, CONFIDENCE)])
 
 
+def stack_text(table: StackTable) -> str:
+    """The members of a stack: their weights, and how many seconds each took."""
+    lines = [part for line in table.lines() for part in wrapped(printable(line), screen_width(), indent=2)]
+    return "\n".join(["The stack of the model that is saved:", *(f"  {line}" for line in lines)])
+
+
 def saved_text(request: FitRequest, result: FitResult, rows: int, seconds: float) -> str:
     """What was saved, and what the scores are of."""
     which = f"all {rows} rows" if result.rows == rows else f"the {result.rows} rows that were not held out"
@@ -112,6 +128,7 @@ def fit_facts(
     from aldsurv.cli.info_command import shown_settings
 
     table, scores, tuning = summary.table, result.scores, result.tuning
+    stack = result.model.stack_table_
     return {
         "model": request.model,
         "file": str(request.target),
@@ -121,6 +138,7 @@ def fit_facts(
         "persons": None if table.y is None or table.y.group is None else table.y.n_groups,
         "columns": [column._asdict() for column in summary.columns],
         "settings": shown_settings(result.model),
+        "stack": None if stack is None else [model._asdict() for model in stack.models],
         "tuning": None if tuning is None else _tuning_facts(tuning),
         "held_out": None if scores is None else _held_out_facts(scores),
         "fitted_to": result.rows,

@@ -29,10 +29,21 @@ IntArray = NDArray[np.int64]
 @final
 @dataclass(frozen=True)
 class HeldOut:
-    """A fitted model, and predictions for rows by models that had not learned from them, with these rows."""
+    """A fitted model, and predictions for rows by models that had not learned from them, with these rows.
+
+    Attributes
+    ----------
+    model
+        The fitted model.
+    parts
+        Predictions and rows of each part that was held out.
+    interrupted
+        Whether the training of any of the models was ended early by the user.
+    """
 
     model: SurvivalEstimator
     parts: list[tuple[SurvivalDistribution, SurvivalData]]
+    interrupted: bool = False
 
 
 def unfitted(estimator: Any, seed: int | None = None) -> SurvivalEstimator:
@@ -139,7 +150,8 @@ def predict_held_out(estimator: SurvivalEstimator, X: object, data: SurvivalData
         require_same_count(_count_rows(X), data)
         rest = np.setdiff1d(all_rows, parts[0])
         model = unfitted(estimator).fit(take_rows(X, rest), data[rest])
-        return HeldOut(model, [(_predict_quietly(model, X, parts[0]), data[parts[0]])])
+        held = [(_predict_quietly(model, X, parts[0]), data[parts[0]])]
+        return HeldOut(model, held, model.innermost.interrupted_)
     # All rows first: an error is about the rows as given, not about a part of them.
     model = unfitted(estimator).fit(X, data)
     models = [unfitted(estimator) for _ in parts]
@@ -149,7 +161,8 @@ def predict_held_out(estimator: SurvivalEstimator, X: object, data: SurvivalData
         warnings.simplefilter("ignore")
         fit_all(models, [(take_rows(X, rest), data[rest]) for rest in others])
     predicted = [_predict_quietly(fitted, X, part) for fitted, part in zip(models, parts, strict=True)]
-    return HeldOut(model, [(each, data[part]) for each, part in zip(predicted, parts, strict=True)])
+    interrupted = any(fitted.innermost.interrupted_ for fitted in (model, *models))
+    return HeldOut(model, [(each, data[part]) for each, part in zip(predicted, parts, strict=True)], interrupted)
 
 
 def fit_all(models: Sequence[SurvivalEstimator], rows: Sequence[tuple[Any, SurvivalData]]) -> None:
@@ -162,13 +175,16 @@ def fit_all(models: Sequence[SurvivalEstimator], rows: Sequence[tuple[Any, Survi
         model.fit(X, y)
 
 
-def read_rows(X: object, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
-    """The target of exact and right-censored rows, with events among them."""
+def read_rows(
+    X: object, y: object, sample_weight: object, groups: object = None, *, bounds: bool = False
+) -> SurvivalData:
+    """The target of exact and right-censored rows, with events among them; with `bounds` of any rows."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "c":
         # Before the target, which may be complex, too: the error names the first argument.
         raise DataError("Complex data not supported: X must hold real numbers. Give its parts as columns.")
     data = read_target(y, sample_weight, groups)
-    _ = data.time  # Raises an error for rows of other kinds.
+    if not bounds:
+        _ = data.time  # Raises an error for rows of other kinds.
     require_events(data)
     return data
 

@@ -12,6 +12,7 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent, from_portable, portable, require, text
 from aldsurv.models.wrappers.cross_fitting import unfitted
 from aldsurv.models.wrappers.nested import NestedEstimatorMixin
+from aldsurv.models.wrappers.stack_table import StackTable
 from aldsurv.registry import MODELS
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
         """The summary by which rows are ranked."""
         self._require_fitted()
         return self.estimator_.ranking_point_
+
+    @property
+    def stack_table_(self) -> StackTable | None:
+        """The table of the models that are mixed, if the model within is a stack."""
+        return self.estimator_.stack_table_
 
     def fitted_settings(self) -> dict[str, Any]:
         """The settings, and those of the model within."""

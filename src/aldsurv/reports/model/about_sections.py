@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aldsurv.models.wrappers.stack_table import StackTable
 from aldsurv.registry import MODELS
 from aldsurv.reports.model.cautions import Caution
 from aldsurv.reports.model.citation import bibtex, references
 from aldsurv.reports.model.coefficient_table import coefficient_table
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.page.number_format import name_list, number, percent, time_with_unit
-from aldsurv.reports.page.page import Facts, Quotation, Remarks, Section, Text
+from aldsurv.reports.page.page import Block, Facts, Quotation, Remarks, Section, Text
+from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
 __all__ = ["caution_section", "citation_section", "footer", "model_section"]
 
@@ -49,10 +51,36 @@ def model_section(evaluated: EvaluatedModel) -> Section:
     if trained_on is not None and trained_on.versions:
         versions = (f"{name} {version}" for name, version in trained_on.versions.items())
         entries.append(("Trained with", ", ".join(versions)))
-    lead = Text("The model and its training data.")
+    blocks: list[Block] = [Text("The model and its training data."), Facts(tuple(entries))]
     table = model.coefficients_
-    coefficients = () if table is None or not len(table) else (coefficient_table(table),)
-    return Section("model", "The model", (lead, Facts(tuple(entries)), *coefficients))
+    if table is not None and len(table):
+        blocks.append(coefficient_table(table))
+    if model.stack_table_ is not None:
+        blocks.append(_stack_table(model.stack_table_))
+    return Section("model", "The model", tuple(blocks))
+
+
+def _stack_table(table: StackTable) -> PageTable:
+    """Members of a stack with their weights."""
+    columns = (
+        PageColumn("member", "Member"),
+        PageColumn("model", "Model"),
+        PageColumn("weight", "Weight", numeric=True, meaning="share of the prediction"),
+        PageColumn("score", "Log-likelihood", numeric=True, meaning="per row that the member had not learned from"),
+        PageColumn("note", "Note"),
+    )
+    cells = tuple(
+        (
+            PageCell(each.name),
+            PageCell(each.title),
+            PageCell(f"{each.weight:.3f}", each.weight),
+            PageCell("" if each.score is None else f"{each.score:.4f}", each.score),
+            PageCell(f"left out: {each.reason}" if each.reason else "", tone="wraps"),
+        )
+        for each in table.models
+    )
+    about = "The prediction is the mixture of those of the members, by their weights."
+    return PageTable("members", "Members of the stack", columns, cells, about)
 
 
 def citation_section() -> Section:

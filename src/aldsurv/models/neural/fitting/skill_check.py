@@ -14,7 +14,15 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import NoSkillWarning
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
-__all__ = ["Gain", "HeldPart", "gain_over_kaplan_meier", "sampled_rows", "warn_without_skill"]
+__all__ = [
+    "Gain",
+    "HeldPart",
+    "gain_over_kaplan_meier",
+    "interval_log_likelihood",
+    "predicted_survival",
+    "sampled_rows",
+    "warn_without_skill",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -100,7 +108,8 @@ def gain_over_kaplan_meier(parts: Iterable[HeldPart], *, repeats: float = 1.0) -
             curve = kaplan_meier(known)
         # Quantiles that are themselves times of events: curves of steps fall there and not a rounding later.
         cuts = np.unique(np.quantile(times, np.arange(1, _INTERVALS) / _INTERVALS, method="lower"))
-        gains.append(_scores(predicted_survival(predicted), data, cuts) - _scores(curve.survival_at, data, cuts))
+        own = interval_log_likelihood(predicted_survival(predicted), data, cuts)
+        gains.append(own - interval_log_likelihood(curve.survival_at, data, cuts))
         weights.append(data.weights)
         early = -np.asarray(predicted.survival(cuts), np.float64).sum(axis=1)
         more_covariance, more_variance = _association(early, _excess_events(curve.survival_at, data), data.weights)
@@ -170,12 +179,27 @@ def predicted_survival(predicted: SurvivalDistribution) -> Callable[[FloatArray]
     return lambda times: np.asarray(predicted.survival(times[:, None]), np.float64)[:, 0]
 
 
-def _scores(survival: Callable[[FloatArray], FloatArray], data: SurvivalData, cuts: FloatArray) -> FloatArray:
-    """Log-likelihood (n,) of each row, events being known to the interval between two cuts."""
+def interval_log_likelihood(
+    survival: Callable[[FloatArray], FloatArray], data: SurvivalData, cuts: FloatArray
+) -> FloatArray:
+    """Log-likelihood (n,) of each row, events being known to the interval between two cuts; always finite.
+
+    Parameters
+    ----------
+    survival
+        What gives the survival (n,) of each row at a time of its own, as `predicted_survival`.
+    data
+        The rows: every kind of censoring, with delayed entry; weights do not count.
+    cuts
+        Times between the intervals (m,), ascending; there may be none.
+    """
     place = np.searchsorted(cuts, data.lower, side="left")
     edges = np.concatenate([[-np.inf], cuts, [np.inf]])
     lower = np.where(data.exact, edges[place], data.lower)
     upper = np.where(data.exact, edges[place + 1], data.upper)
+    if data.entry is not None:
+        # Before its entry a row was not watched.
+        lower = np.maximum(lower, data.entry)
     chance = _survival(survival, lower) - _survival(survival, upper)
     chance = (1 - _SPREAD) * np.clip(chance, 0.0, 1.0) + _SPREAD / (len(cuts) + 1)
     if data.entry is None:
