@@ -92,7 +92,7 @@ def test_the_prediction_is_the_weighted_mixture(linear):
     step = 1e-4
     between = np.array([5.0, 11.0, 60.0])
     slopes = (predicted.cdf(between + step) - predicted.cdf(between - step)) / (2 * step)
-    assert_allclose(predicted.density(between), slopes, rtol=1e-4)
+    assert_allclose(predicted.density(between), slopes, rtol=1e-4, atol=1e-9)
     assert_allclose(predicted.cdf(predicted.quantile([0.1, 0.5, 0.9])), np.tile([0.1, 0.5, 0.9], (150, 1)), rtol=1e-9)
     assert np.isfinite(predicted.mean()).all()
     assert_array_equal(predicted[3:5].survival(times), predicted.survival(times)[3:5])

@@ -146,7 +146,8 @@ def _note_copies(request: FitRequest, table: Table, notes: Notes) -> None:
     """Say that some rows are there more than once, where any are held out."""
     from aldsurv.columns.row_copies import count_extra, find_copies
 
-    splits = request.held_out or request.trials or "validation" in request.estimator_type.parameter_defaults()
+    parts = {"validation", "folds"} & set(request.estimator_type.parameter_defaults())
+    splits = request.held_out or request.trials or parts
     copies = find_copies(table.x, table.y) if splits and table.y is not None else None
     if copies is not None:
         count = count_extra(copies)

@@ -196,10 +196,10 @@ class StackedSurvival(SurvivalEstimator):
 
     # ---- fitting
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says; what members take, the stack takes."""
         self.check_parameters()
-        data = self._read_training_target(read_rows(X, y, sample_weight, bounds=True), None)
+        data = self._read_training_target(read_rows(X, y, sample_weight, groups, bounds=True), None)
         members = named_members(self.estimators)
         seeds = member_seeds(self.random_state, 1 + len(members))
         events = int(np.count_nonzero(np.isfinite(data.upper) & (data.weights > 0)))

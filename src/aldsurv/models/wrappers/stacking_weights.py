@@ -77,8 +77,8 @@ def most_likely_weights(log_likelihood: FloatArray, counts: FloatArray, *, prior
 
     Examples
     --------
-    >>> most_likely_weights(np.log([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]), np.ones(3), prior=1e-3).round(2)
-    array([0.72, 0.28])
+    >>> most_likely_weights(np.log([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]), np.ones(3), prior=2.0).round(3)
+    array([0.594, 0.406])
     """
     best = log_likelihood.max(axis=1)
     counted = np.isfinite(best) & (counts > 0)

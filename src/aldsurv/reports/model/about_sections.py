@@ -17,7 +17,7 @@ from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 __all__ = ["caution_section", "citation_section", "footer", "model_section"]
 
 # Parameters that do not change the predictions, or are not text or numbers.
-_NOT_SHOWN = ("progress", "device", "callbacks", "checkpoint", "encoder", "categorical")
+_NOT_SHOWN = ("progress", "device", "callbacks", "checkpoint", "encoder", "categorical", "estimators")
 _MOST_NAMES = 100
 
 
