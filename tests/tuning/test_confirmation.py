@@ -16,7 +16,7 @@ from aldsurv import SurvivalData, WeibullAFT
 from aldsurv.distributions.families.exponential import Exponential
 from aldsurv.errors import DataError
 from aldsurv.models.search_space import OneOf, SearchSpace
-from aldsurv.tuning.confirmation import confirm
+from aldsurv.tuning.confirmation import choose_finalists, confirm
 from aldsurv.tuning.paired import concordance_gain, critical_value, paired_gain
 from aldsurv.tuning.result import Finalist, Trial, Tuning
 from aldsurv.tuning.score import Folds, PartScores, mean_score, row_clusters
@@ -105,6 +105,17 @@ def test_better_settings_are_taken() -> None:
     assert len(taken) >= 8
     assert set(taken) == {6}
     assert np.mean([one.gain for one in found]) == pytest.approx(1.2, abs=0.3)
+
+
+@pytest.mark.parametrize("folds", [2, 5])
+def test_finalists_are_the_best_of_the_trials_that_were_not_stopped(folds: int) -> None:
+    default = Trial(1, {}, 0.0, None, None, folds)
+    gains = [0.3, -0.1, 0.2, 0.4, 0.1]
+    others = [Trial(k, {}, gain, gain, 0.1, folds) for k, gain in enumerate(gains, start=2)]
+    stopped, failed = Trial(7, {}, 0.9, 0.9, 0.1, 1), Trial(8, {}, None)
+    assert [trial.number for trial in choose_finalists([default, *others, stopped, failed])] == [5, 2, 4]
+    assert choose_finalists([default, others[1], failed]) == []
+    assert choose_finalists([Trial(1, {}, None), others[1]]) == [others[1]]
 
 
 def test_what_falls_behind_is_not_tried_again() -> None:

@@ -21,8 +21,10 @@ LEVEL = 0.05
 _LEAST_GAIN = 1e-4
 
 
-def choose_finalists(trials: Sequence[Trial], folds: int) -> list[Trial]:
+def choose_finalists(trials: Sequence[Trial]) -> list[Trial]:
     """The trials with the best scores of those that are better than the default, or of all if it failed."""
+    # As many as there are: rows that stay together can make fewer folds than were asked for.
+    folds = max(trial.folds for trial in trials)
     whole = [trial for trial in trials[1:] if trial.score is not None and trial.folds == folds]
     better = [trial for trial in whole if trials[0].score is None or (trial.gain or 0.0) > 0]
     return sorted(better, key=lambda trial: (-(trial.score or 0.0), trial.number))[:FINALISTS]
@@ -44,7 +46,7 @@ def confirm(
     on_scored
         Called with the number of settings scored so far and that of all that may still be.
     """
-    finalists = choose_finalists(trials, task.folds)
+    finalists = choose_finalists(trials)
     comparisons = sum(trial.score is not None for trial in trials[1:])
     clusters = task.clusters()
     runs: dict[int, _Run] = {trial.number: _Run(trial) for trial in (trials[0], *finalists)} if finalists else {}
