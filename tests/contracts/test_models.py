@@ -58,7 +58,8 @@ def make(name, **settings):
     kind = MODELS.load(name)
     known = inspect.signature(kind).parameters
     # Whatever is around a model is tried with one that is fitted in no time.
-    settings = {"estimator": WeibullAFT(ridge=settings.get("ridge", 0.0)), **AROUND.get(name, {}), **settings}
+    folded = {"l1_ratio": 0.9, "folds": 3} if name in FOLDED else {}
+    settings = {**folded, "estimator": WeibullAFT(ridge=settings.get("ridge", 0.0)), **AROUND.get(name, {}), **settings}
     return kind(**{setting: value for setting, value in {**QUICK, **settings}.items() if setting in known})
 
 
