@@ -61,7 +61,8 @@ def make(name, **settings):
     # Whatever is around a model is tried with one that is fitted in no time.
     ridge = {"ridge": settings.get("ridge", 0.0)}
     within = {"estimator": WeibullAFT(**ridge), "estimators": [WeibullAFT(**ridge), CoxRegression(**ridge)]}
-    settings = {**within, **AROUND.get(name, {}), **settings}
+    folded = {"l1_ratio": 0.9, "folds": 3} if name in FOLDED else {}
+    settings = {**within, **folded, **AROUND.get(name, {}), **settings}
     return kind(**{setting: value for setting, value in {**QUICK, **settings}.items() if setting in known})
 
 

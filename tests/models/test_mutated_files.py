@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import aldsurv
-from aldsurv import ALDSurvival, CoxRegression, SurvivalData, WeibullAFT
+from aldsurv import ALDSurvival, CoxRegression, ElasticNetAFT, ElasticNetCox, SurvivalData, WeibullAFT
 from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.files.model_file import read_model_file, write_model_file
@@ -28,12 +28,14 @@ NEW = {"age": np.array([-3.0, 0.0, 50.0]), "site": np.array(["left", "right", "n
 MADE = {
     "weibull_aft": lambda: WeibullAFT(),
     "cox": lambda: CoxRegression(),
+    "coxnet": lambda: ElasticNetCox(0.9, n_alphas=4, folds=2, random_state=0),
+    "aftnet": lambda: ElasticNetAFT(0.9, n_alphas=4, folds=2, random_state=0),
     "recalibrated": lambda: RecalibratedSurvival(WeibullAFT(), folds=2, bins=3, random_state=0),
     "stack": lambda: StackedSurvival([WeibullAFT(), CoxRegression()], folds=2, random_state=0),
     "ald": lambda: ALDSurvival(max_epochs=1, members=1, hidden=[3], head_hidden=[], progress=False, random_state=0),
 }
 # One in so many mutations; by hand all of them, of every model, were tried.
-STRIDE = {"weibull_aft": 9, "cox": 13, "recalibrated": 11, "stack": 23, "ald": 31}
+STRIDE = {"weibull_aft": 9, "cox": 13, "coxnet": 13, "aftnet": 13, "recalibrated": 11, "stack": 23, "ald": 31}
 
 
 @pytest.fixture(scope="module")

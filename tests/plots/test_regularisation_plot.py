@@ -14,7 +14,9 @@ from aldsurv.plots import plot_held_out_scores, plot_regularisation_path, regula
 def model():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(100, 30))
-    return ElasticNetCox(random_state=0).fit(x, (rng.exponential(np.exp(-x[:, 0] + x[:, 1])), np.ones(100)))
+    return ElasticNetCox(0.9, folds=3, random_state=0).fit(
+        x, (rng.exponential(np.exp(-x[:, 0] + x[:, 1])), np.ones(100))
+    )
 
 
 def test_the_path_shows_the_effects(model):

@@ -43,8 +43,8 @@ def quick(**more) -> dict:
     return {"max_epochs": 4, "hidden": (4,), "head_hidden": (4,), **more}
 
 
-# A model around another one has nothing to search: its score is mostly that of the model within.
-ALONE = [name for name in MODELS if "estimator" not in MODELS.load(name).parameter_defaults()]
+# A model around others has nothing to search: its score is mostly that of the models within.
+ALONE = [name for name in MODELS if not {"estimator", "estimators"} & set(MODELS.load(name).parameter_defaults())]
 
 
 @pytest.mark.parametrize("name", ALONE)

@@ -39,8 +39,8 @@ def plot_regularisation_path(model: ElasticNetSurvival, *, names: int = _MOST_NA
         if k not in named:
             ax.plot(path.alphas, effects[k], color="0.75", linewidth=0.7)
     for number, k in enumerate(named):
-        look = {"color": COLOURS[number % len(COLOURS)], "linestyle": "-" if number < len(COLOURS) else "--"}
-        ax.plot(path.alphas, effects[k], linewidth=1.8, label=plain_label(labels[ever[k]]), **look)
+        colour, dashes = COLOURS[number % len(COLOURS)], "-" if number < len(COLOURS) else "--"
+        ax.plot(path.alphas, effects[k], dashes, color=colour, linewidth=1.8, label=plain_label(labels[ever[k]]))
     if named:
         ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     _draw_alphas(ax, model)
@@ -69,8 +69,8 @@ def plot_held_out_scores(model: ElasticNetSurvival, *, ax: Axes | None = None) -
             advice="Fit it with alpha=None.",
         )
     ax = new_axes() if ax is None else ax
-    look = {"ecolor": "0.6", "elinewidth": 1.0, "capsize": 2}
-    ax.errorbar(path.alphas, path.scores, yerr=path.standard_errors, fmt="o-", color=COLOURS[0], markersize=3.5, **look)
+    ax.errorbar(path.alphas, path.scores, yerr=path.standard_errors, color=COLOURS[0], ecolor="0.6", capsize=2, lw=1.4)
+    ax.plot(path.alphas, path.scores, "o", color=COLOURS[0], markersize=3.5)
     ax.axhline(0.0, color="0.4", linewidth=0.8)
     # Hopeless alphas must not flatten the part in which the best one is.
     top = float((path.scores + path.standard_errors).max())

@@ -142,7 +142,7 @@ def test_strata_are_those_of_cox_regression():
     columns = {"a": x[:, 0], "site": np.where(x[:, 1] > 0, "n", "s")}
     net, plain = ElasticNetCox(alpha=1e-9, strata="site").fit(columns, y), CoxRegression(strata="site").fit(columns, y)
     assert net.coefficients_["a"].coefficient == pytest.approx(plain.coefficients_["a"].coefficient, rel=1e-5)
-    chosen = ElasticNetCox(strata="site", random_state=0).fit(columns, y)
+    chosen = ElasticNetCox(0.9, strata="site", folds=3, random_state=0).fit(columns, y)
     assert chosen.strata_ == plain.strata_
     assert chosen.selected_columns_ == ["a"]
 
@@ -151,7 +151,7 @@ def test_strata_are_those_of_cox_regression():
 def test_a_wide_table_with_few_columns_that_matter(kind, tmp_path):
     x, y = drawn(150, 400)
     wide = np.column_stack([x, np.r_[1.0, np.zeros(149)], x[:, 0]])
-    model = kind(random_state=0).fit(wide[:120], y[:120])
+    model = kind(0.9, folds=5, random_state=0).fit(wide[:120], y[:120])
     chosen = set(model.selected_columns_)
     assert {"x1", "x2"} <= chosen
     assert "x400" not in chosen
@@ -166,7 +166,7 @@ def test_a_wide_table_with_few_columns_that_matter(kind, tmp_path):
     assert model.alpha_ == path.alphas[path.scores.argmax()]
     assert path.nonzero[path.scores.argmax()] == len(chosen)
     assert (np.diff(path.gains) >= -1e-8).all()
-    simpler = kind(choose="one_standard_error", random_state=0).fit(wide[:120], y[:120])
+    simpler = kind(0.9, folds=5, choose="one_standard_error", random_state=0).fit(wide[:120], y[:120])
     assert simpler.alpha_ >= model.alpha_
     assert f"{len(chosen)} of 402 have a coefficient" in model.summary()
     loaded = aldsurv.load(model.save(tmp_path / "m"))
@@ -177,7 +177,7 @@ def test_a_wide_table_with_few_columns_that_matter(kind, tmp_path):
 @pytest.mark.parametrize("kind", [ElasticNetCox, ElasticNetAFT])
 def test_the_score_is_what_models_of_the_other_rows_have(kind):
     x, y = drawn(60, 4)
-    model = kind(folds=2, random_state=3).fit(x, y)
+    model = kind(0.9, folds=2, random_state=3).fit(x, y)
     from aldsurv.models.rows.member_rows import member_seeds
     from aldsurv.models.wrappers.cross_fitting import choose_parts
 
@@ -219,7 +219,7 @@ def test_noise_gives_no_column_a_coefficient():
     rng = np.random.default_rng(5)
     x, time = rng.normal(size=(80, 200)), rng.exponential(1, 80)
     with pytest.warns(NoSkillWarning, match="gives no column a coefficient: rows held out"):
-        model = ElasticNetCox(choose="one_standard_error", random_state=0).fit(x, (time, np.ones(80)))
+        model = ElasticNetCox(0.9, folds=5, choose="one_standard_error", random_state=0).fit(x, (time, np.ones(80)))
     assert model.selected_columns_ == []
     assert "none of 200 has a coefficient: rows held out" in model.summary()
     survival = model.predict_distribution(x[:2]).survival([0.5, 1.0])
@@ -231,7 +231,7 @@ def test_noise_gives_no_column_a_coefficient():
 def test_tables_with_nothing_to_choose_from(kind):
     x, y = drawn(30, 2)
     with pytest.warns(NoSkillWarning, match="gives no column"):
-        assert kind(random_state=0).fit(np.ones((30, 2)), y).selected_columns_ == []
+        assert kind(0.9, folds=2, random_state=0).fit(np.ones((30, 2)), y).selected_columns_ == []
     one = SurvivalData.right(y.time, np.arange(30) == 3)
     with pytest.warns(NoSkillWarning, match="too few events"):
         assert kind(random_state=0).fit(x, one).selected_columns_ == []
@@ -241,7 +241,7 @@ def test_tables_with_nothing_to_choose_from(kind):
 
 def test_times_that_columns_explain_exactly():
     x = np.random.default_rng(0).normal(size=(30, 60))
-    model = ElasticNetAFT(random_state=0).fit(x, (np.exp(x[:, 0]), np.ones(30)))
+    model = ElasticNetAFT(0.9, folds=3, random_state=0).fit(x, (np.exp(x[:, 0]), np.ones(30)))
     assert np.isfinite(model.standardised_).all()
     assert "x0" in model.selected_columns_
 
@@ -249,7 +249,7 @@ def test_times_that_columns_explain_exactly():
 def test_interval_censored_rows():
     x, y = drawn(120, 30)
     visits = SurvivalData.interval(np.floor(4 * y.time) / 4, np.where(y.event, np.floor(4 * y.time + 1) / 4, np.inf))
-    model = ElasticNetAFT(random_state=0, family="weibull").fit(x, visits)
+    model = ElasticNetAFT(0.9, folds=3, random_state=0, family="weibull").fit(x, visits)
     assert {"x0", "x1", "x2"} <= set(model.selected_columns_)
     with pytest.raises(DataError, match="ElasticNetCox takes exact and right-censored rows only"):
         ElasticNetCox().fit(x, visits)
@@ -275,7 +275,7 @@ def test_it_predicts_no_worse_than_kaplan_meier_and_better_with_a_signal():
     x, y = drawn(240, 60)
     train, test = np.arange(160), np.arange(160, 240)
     for kind in (ElasticNetCox, ElasticNetAFT):
-        model, null = kind(random_state=0).fit(x[train], y[train]), kind(alpha=10.0).fit(x[train], y[train])
+        model, null = kind(folds=5, random_state=0).fit(x[train], y[train]), kind(alpha=10.0).fit(x[train], y[train])
         assert null.selected_columns_ == []
         scores = [
             integrated_brier_score(m.predict_distribution(x[test]), y[test], train=y[train]) for m in (model, null)

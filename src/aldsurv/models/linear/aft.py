@@ -249,9 +249,10 @@ def check_log_sigma(estimates: FloatArray) -> None:
 
 def log_time_unit(design: Design, last_parameter: str, sign: float) -> UserUnit:
     """How an intercept, slopes and log σ become those of the user's columns, the last times `sign`."""
-    factors = np.concatenate([[1.0], 1 / design.scales, [sign]])
+    factors = np.concatenate([[1.0], design.per_unit, [sign]])
     # The intercept is where all columns are 0, not at their means.
-    intercept = np.concatenate([[1.0], -design.centres / design.scales, [0.0]])
+    with np.errstate(over="ignore"):
+        intercept = np.concatenate([[1.0], -design.centres / design.scales, [0.0]])
     return UserUnit(["intercept", *design.names, last_parameter], factors, intercept)
 
 

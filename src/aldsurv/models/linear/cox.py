@@ -106,7 +106,7 @@ class CoxRegression(RidgeSurvival):
         return fit, CoxBaseline.estimate(x, fit.standardised, data, self.ties, codes)
 
     def _to_users_unit(self, design: Design) -> UserUnit:
-        return UserUnit(design.names, 1 / design.scales)
+        return UserUnit(design.names, design.per_unit)
 
     def _further_arrays(self) -> dict[str, NDArray[Any]]:
         return self._baseline().to_arrays()

@@ -88,6 +88,13 @@ class Design:
         """What each column is then divided by (d,)."""
         return np.array([use[2] for use in self._uses if use is not None], np.float64)
 
+    @property
+    def per_unit(self) -> FloatArray:
+        """What coefficients of scaled columns are multiplied by to be those of one unit of a column (d,)."""
+        # A file may hold scales of any size.
+        with np.errstate(over="ignore"):
+            return np.asarray(1 / self.scales)
+
     def numbers(self, X: object, owner: str) -> FloatArray:
         """The rows as numbers (n, d)."""
         # Rounded to float32, columns would be in every digit of a coefficient from the eighth on.

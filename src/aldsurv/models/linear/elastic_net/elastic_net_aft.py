@@ -85,9 +85,9 @@ class ElasticNetAFT(ElasticNetSurvival):
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(150, 1000))
+    >>> x = rng.normal(size=(150, 300))
     >>> event_time = np.exp(2 + x[:, 0] - x[:, 1] + 0.5 * rng.normal(size=150))
-    >>> model = ElasticNetAFT(random_state=0).fit(x, (event_time, np.ones(150)))
+    >>> model = ElasticNetAFT(0.9, folds=5, random_state=0).fit(x, (event_time, np.ones(150)))
     >>> len(model.selected_columns_) < 50, {"x0", "x1"} <= set(model.selected_columns_)
     (True, True)
     """
@@ -97,7 +97,7 @@ class ElasticNetAFT(ElasticNetSurvival):
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"family": Choice(tuple(_FAMILIES))}
     RATIO_NAME: ClassVar[str] = "time ratio"
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
-        {"l1_ratio": OneOf((0.1, 0.5, 0.9, 1.0)), "family": OneOf(tuple(_FAMILIES))}, "log_likelihood"
+        {"family": OneOf(tuple(_FAMILIES)), "choose": OneOf(("best", "one_standard_error"))}, "log_likelihood"
     )
 
     def predict_distribution(self, X: object) -> LogNormal | Weibull:

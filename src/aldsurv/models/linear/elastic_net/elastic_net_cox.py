@@ -57,10 +57,10 @@ class ElasticNetCox(ElasticNetSurvival):
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(150, 1000))
+    >>> x = rng.normal(size=(150, 300))
     >>> event_time, censoring = rng.exponential(np.exp(-x[:, 0] - x[:, 1])), rng.exponential(2, 150)
     >>> y = np.minimum(event_time, censoring), event_time <= censoring
-    >>> model = ElasticNetCox(random_state=0).fit(x, y)
+    >>> model = ElasticNetCox(0.9, folds=5, random_state=0).fit(x, y)
     >>> len(model.selected_columns_) < 50, {"x0", "x1"} <= set(model.selected_columns_)
     (True, True)
     """
@@ -73,7 +73,7 @@ class ElasticNetCox(ElasticNetSurvival):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ties": Choice(("efron", "breslow"))}
     RATIO_NAME: ClassVar[str] = "hazard ratio"
-    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"l1_ratio": OneOf((0.1, 0.5, 0.9, 1.0))}, "ibs")
+    SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"choose": OneOf(("best", "one_standard_error"))}, "ibs")
 
     def predict(self, X: object) -> FloatArray:
         """Risk score of each row: β·x, measured from an average row; the higher, the earlier the event."""
@@ -97,7 +97,7 @@ class ElasticNetCox(ElasticNetSurvival):
         return self.standardised_
 
     def _shown(self) -> list[int]:
-        return np.flatnonzero(self.standardised_).tolist()
+        return [int(k) for k in np.flatnonzero(self.standardised_)]
 
     def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> States:
         require_right_censored(data, type(self).__name__)
@@ -116,7 +116,7 @@ class ElasticNetCox(ElasticNetSurvival):
         return fit, CoxBaseline.estimate(x, solution.slopes, data, self.ties, codes)
 
     def _to_users_unit(self, design: Design) -> UserUnit:
-        return UserUnit(design.names, 1 / design.scales)
+        return UserUnit(design.names, design.per_unit)
 
     def _further_arrays(self) -> dict[str, NDArray[Any]]:
         return self._baseline().to_arrays()

@@ -105,12 +105,12 @@ class ElasticNetSurvival(LinearSurvival):
     ----------
     l1_ratio
         Share of the penalty on absolute values, above 0 and at most 1 (the lasso): the larger, the fewer columns have a
-        coefficient. Several, such as ``(0.1, 0.5, 0.9)``: the folds choose.
+        coefficient. Of several the folds choose one.
     alpha
         Strength of the penalty. None: the folds choose it from a path that begins where all coefficients are 0.
     n_alphas
         Number of alphas on the path, evenly by their logarithms. It ends early where held-out rows are predicted
-        worse and worse.
+        worse and worse, or where smaller alphas change nothing.
     alpha_min_ratio
         The last alpha as a share of the first; ``"auto"``: 0.01 if columns outnumber rows, else 0.0001.
     folds
@@ -140,11 +140,11 @@ class ElasticNetSurvival(LinearSurvival):
         Without the penalty.
     """
 
-    l1_ratio: float | Sequence[float] = field(default=0.9, kw_only=False)
+    l1_ratio: float | Sequence[float] = field(default=(0.1, 0.5, 0.9), kw_only=False)
     alpha: float | None = field(default=None, kw_only=False)
     n_alphas: int = 50
     alpha_min_ratio: float | str = "auto"
-    folds: int = 5
+    folds: int = 10
     choose: str = "best"
     random_state: Any = None
 
@@ -322,4 +322,4 @@ def _read_path(l1_ratio: float, size: int, arrays: Arrays) -> RegularisationPath
     ends = starts.size == steps + 1 and starts[0] == 0 and starts[-1] == columns.size == floats["values"].size
     require(bool(ends and (np.diff(starts) >= 0).all()), "its path is unclear")
     require(bool(((columns >= 0) & (columns < size)).all()), "its path is not of its columns")
-    return RegularisationPath(l1_ratio=l1_ratio, **floats, **integers)
+    return RegularisationPath(l1_ratio=l1_ratio, starts=starts, columns=columns, **floats)

@@ -22,6 +22,8 @@ IntArray = NDArray[np.int64]
 
 # A path ends if held-out rows have been predicted worse for so many alphas, by more than a standard error.
 _PATIENCE = 10
+# It ends, too, if a smaller alpha adds less than this share to the gain in the training rows.
+_LEAST_SHARE, _LEAST_ALPHAS = 1e-5, 5
 # In place of minus infinity, where a held-out row is impossible.
 _WORST = -1e30
 
@@ -151,6 +153,8 @@ def score_path(
             errors.append(error)
             top = int(np.argmax(scores))
             if len(scores) - 1 - top >= _PATIENCE and score + error < scores[top]:
+                break
+            if len(gains) > _LEAST_ALPHAS and gains[-1] - gains[-2] < _LEAST_SHARE * gains[-1]:
                 break
     path = RegularisationPath(
         l1_ratio=l1_ratio,
