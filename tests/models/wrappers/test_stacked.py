@@ -22,6 +22,9 @@ from aldsurv.distributions.joined_steps import joined_steps
 from aldsurv.errors import DataError, FitWarning, MissingDependencyError, NoSkillWarning, ParameterError, TrainingError
 from aldsurv.models import ConformalLowerBound, SurvivalEstimator
 from aldsurv.models.wrappers import stack_members
+from aldsurv.reports.model.about_sections import model_section
+from aldsurv.reports.model.evaluated_model import EvaluatedModel
+from aldsurv.reports.page.page import Page, render_page
 from models.rows import data as small_data
 
 
@@ -356,7 +359,7 @@ def test_facts_of_the_model(linear):
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(stack_members, "DEFAULT_MEMBERS", {"cox": {"ridge": 1.0}, "weibull_aft": {}})
     x, y = small_data(90)
-    table, target, page = (str(tmp_path / name) for name in ("people.csv", "stack.aldsurv", "page.html"))
+    table, target = (str(tmp_path / name) for name in ("people.csv", "stack.aldsurv"))
     frame = pd.DataFrame(x, columns=["a", "b", "code"]).round(3).assign(t=y.time.round(4), e=y.event.astype(int))
     frame.assign(code=(frame["code"] > 0).astype(int)).to_csv(table, index=False)
     options = ["--time", "t", "--event", "e", "--model", "stack", "--categorical", "code", "--unit", "days"]
@@ -369,7 +372,13 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert shown[1] == f"{model.weights_['weibull_aft']:.3f}"
     assert len(shown) == 4
     assert main(["predict", target, table, "--out", str(tmp_path / "predictions.csv")]) == 0
-    assert main(["report", target, table, "--out", page]) == 0
-    assert "Members of the stack" in Path(page).read_text(encoding="utf-8")
     assert main(["fit", table, *options, "--members", "3"]) == 2
     assert "the model 'stack' has no --members" in capsys.readouterr().err
+
+
+def test_the_report_has_a_table_of_the_members(linear):
+    x, y, model = linear
+    evaluated = EvaluatedModel.on_rows(model, x, y, train=None, unit=None, seed=0)
+    page = render_page(Page("Title", "Lead", (model_section(evaluated),)))
+    assert "Members of the stack" in page
+    assert all(f">{model.weights_[name]:.3f}<" in page for name in model.weights_)
