@@ -22,7 +22,7 @@ def wrapped(text: str, width: int, *, indent: int = 0) -> list[str]:
     """A text in lines of at most that width, those after the first indented."""
     if len(text) <= width:
         return [text]
-    return textwrap.wrap(text, width, subsequent_indent=" " * indent) or [""]
+    return textwrap.wrap(text, width, subsequent_indent=" " * indent, break_on_hyphens=False) or [""]
 
 
 def paragraph(text: str, *, indent: str = "") -> str:
@@ -52,7 +52,7 @@ def two_columns(rows: Sequence[tuple[str, str]], width: int, *, indent: int = 2)
     start = indent + max(map(len, names), default=0) + 2
     lines = []
     for name, (_, text) in zip(names, rows, strict=True):
-        first, *more = textwrap.wrap(text, max(width - start, 8)) or [""]
+        first, *more = textwrap.wrap(text, max(width - start, 8), break_on_hyphens=False) or [""]
         lines.append(f"{' ' * indent}{name:<{start - indent}}{first}".rstrip())
         lines += [f"{' ' * start}{line}" for line in more]
     return lines
