@@ -1,0 +1,93 @@
+"""Whether the scores are the study's: Cox and Kaplan-Meier of this library against the published scores of its folds.
+
+Both are determined by the rows they are fitted to, so that nothing but rows, columns and definitions can make a
+difference. The columns are prepared here as the study did it for every learner; models that are judged by this
+benchmark get the columns as the files have them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from aldsurv.models import CoxRegression
+from aldsurv.nonparametric import kaplan_meier
+from bench.neutral.scores import MEASURES, concordance, score_times, weighted_scores
+from bench.neutral.study import Study, Table
+
+__all__ = ["FACTORS", "LARGEST", "differences", "fold_scores", "with_few_levels"]
+
+# Columns that the files hold as whole numbers, and that are codes of categories.
+FACTORS = {
+    "bladder0": ("Center",),
+    "flchain": ("flc.grp",),
+    "lung": ("inst",),
+    "tumor": ("charlson_score",),
+    "uis": ("HC", "IV"),
+    "whas": ("mitype", "year"),
+}
+# Beyond this a score is another one than the published.
+LARGEST = 1e-4
+# Of a factor the most frequent levels are kept, and every further one that has this share of the training rows.
+_LEVELS, _SHARE = 5, 0.05
+_DECIMALS = 12
+# The study's names.
+_COX, _KAPLAN_MEIER = "CPH", "KM"
+
+
+def differences(study: Study, name: str, iterations: int | None = None) -> pd.DataFrame:
+    """The largest absolute differences from the published scores of a dataset, by learner and measure.
+
+    Parameters
+    ----------
+    study, name
+        The dataset.
+    iterations
+        How many, from the first; None for all.
+    """
+    table, measures = study.table(name), list(MEASURES)
+    wanted = range(1, min(iterations or table.iterations, table.iterations) + 1)
+    rows = study.published.query("dataset == @name and learner in (@_COX, @_KAPLAN_MEIER)")
+    published = rows.set_index(["learner", "iteration"])[measures]
+    found = {(who, one): scores for one in wanted for who, scores in fold_scores(table, one).items()}
+    own = pd.DataFrame.from_dict(found, orient="index", columns=measures)
+    return (own - published.loc[list(found)]).abs().groupby(level=0).max()
+
+
+def fold_scores(table: Table, iteration: int) -> dict[str, dict[str, float]]:
+    """The scores of Cox and of Kaplan-Meier on the test rows of an iteration, by the study's names of them."""
+    (x, y), (test_x, test_y) = (table.part(rows) for rows in table.split(iteration))
+    factors = [*FACTORS.get(table.name, ()), *x.columns[x.dtypes == "category"]]
+    x, test_x = with_few_levels(x, test_x, factors)
+    with warnings.catch_warnings():
+        # Of columns that are constant, or separate the events, in some of the folds.
+        warnings.simplefilter("ignore")
+        predicted = CoxRegression(categorical=factors).fit(x, y).predict_distribution(test_x)
+    times = score_times(test_y.time)
+    everybody = np.asarray(kaplan_meier(y).distribution.survival(times)).reshape(1, -1)
+    found = {}
+    for who, survival, risk in (
+        # Sums of the same numbers in another order are ties.
+        (_COX, np.asarray(predicted.survival(times)), np.round(predicted.log_risk[:, 0], _DECIMALS)),
+        (_KAPLAN_MEIER, np.repeat(everybody, len(test_y), axis=0), np.zeros(len(test_y))),
+    ):
+        isbs, isll = weighted_scores(survival, times, test_y, y)
+        found[who] = {"isbs": isbs, "isll": isll, "harrell_c": concordance(risk, test_y)}
+    return found
+
+
+def with_few_levels(
+    train: pd.DataFrame, test: pd.DataFrame, factors: Iterable[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both parts with the rare levels of each factor, by the training rows, merged into the rarest that is kept."""
+    train, test = train.copy(), test.copy()
+    for column in factors:
+        shares = train[column].astype(str).value_counts(normalize=True)
+        kept = [level for place, (level, share) in enumerate(shares.items()) if place < _LEVELS or share >= _SHARE]
+        merged = {level: kept[-1] for level in shares.index if level not in kept}
+        for part in (train, test):
+            part[column] = part[column].astype(str).replace(merged)
+    return train, test
