@@ -22,10 +22,10 @@ from bench.accuracy.chance import chance
 from bench.accuracy.data import DATASETS, DECISION, DISTINCT, SEEDS, STAGES
 from bench.accuracy.models import ALL, COMPARED, STEPS
 from bench.accuracy.report import PICTURE, report
-from bench.study_runs import run
 from bench.accuracy.speed import speed
 from bench.pages import listing
 from bench.paper_data import available
+from bench.study_runs import run
 
 
 def main(arguments: list[str]) -> int:

@@ -18,8 +18,8 @@ from aldsurv.distributions import SurvivalDistribution
 from aldsurv.nonparametric import censoring_distribution
 from bench.accuracy.data import REAL, SEEDS, parts
 from bench.accuracy.models import COMPARED
-from bench.study_runs import keep
 from bench.accuracy.tables import markdown
+from bench.study_runs import keep
 
 __all__ = ["chance", "redrawn"]
 

@@ -11,11 +11,11 @@ from bench.accuracy.data import AS_ASKED, DATASETS, DECISION, DISTINCT, KEPT_OUT
 from bench.accuracy.found import Found
 from bench.accuracy.models import ALL, COMPARED, STEPS
 from bench.accuracy.picture import draw
-from bench.study_runs import read_kept
 from bench.accuracy.tables import against, cell_table, mean_table, rank_table, truth_table
 from bench.pages import results
 from bench.pages.markdown import parsed_table
 from bench.pages.results import RESULTS, Origin, comment_lines, store_section, today
+from bench.study_runs import read_kept
 
 __all__ = ["CSV", "PICTURE", "STUDY", "page_tables", "report", "store_study", "tables_of_test", "write_csv"]
 

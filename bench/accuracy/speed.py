@@ -10,8 +10,8 @@ from typing import Any
 
 from bench.accuracy.data import Part, parts
 from bench.accuracy.models import COMPARED
-from bench.study_runs import keep
 from bench.accuracy.tables import markdown
+from bench.study_runs import keep
 
 __all__ = ["speed"]
 

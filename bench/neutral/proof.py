@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,7 @@ from aldsurv.nonparametric import kaplan_meier
 from bench.neutral.scores import MEASURES, concordance, score_times, weighted_scores
 from bench.neutral.study import Study, Table
 
-__all__ = ["FACTORS", "LARGEST", "differences", "fold_scores", "with_few_levels"]
+__all__ = ["FACTORS", "LIMITS", "Compared", "compare", "fold_scores", "with_few_levels"]
 
 # Columns that the files hold as whole numbers, and that are codes of categories.
 FACTORS = {
@@ -29,8 +31,9 @@ FACTORS = {
     "uis": ("HC", "IV"),
     "whas": ("mitype", "year"),
 }
-# Beyond this a score is another one than the published.
-LARGEST = 1e-4
+# Beyond these a score is another one than the published. Of C one pair of rows is more than 1e-4 on the smallest sets,
+# and two of nearly the same risk change places with the last step of an optimiser.
+LIMITS = {"isbs": 1e-4, "isll": 1e-4, "harrell_c": 2e-4}
 # Of a factor the most frequent levels are kept, and every further one that has this share of the training rows.
 _LEVELS, _SHARE = 5, 0.05
 _DECIMALS = 12
@@ -38,8 +41,34 @@ _DECIMALS = 12
 _COX, _KAPLAN_MEIER = "CPH", "KM"
 
 
-def differences(study: Study, name: str, iterations: int | None = None) -> pd.DataFrame:
-    """The largest absolute differences from the published scores of a dataset, by learner and measure.
+@final
+@dataclass(frozen=True)
+class Compared:
+    """A dataset's scores beside the published ones.
+
+    Attributes
+    ----------
+    differences
+        The largest absolute ones over the iterations, by learner and measure.
+    iterations
+        Those that were compared.
+    left_out
+        Those with a level of a factor in the test rows that no training row has: no one of the other levels in its
+        place gives the published scores, so that the study seems to have drawn one for each row.
+    """
+
+    differences: pd.DataFrame
+    iterations: list[int]
+    left_out: list[int]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no difference is beyond the limits."""
+        return bool((self.differences <= pd.Series(LIMITS)).all(axis=None))
+
+
+def compare(study: Study, name: str, iterations: int | None = None) -> Compared:
+    """Compare Cox and Kaplan-Meier with the published scores of a dataset.
 
     Parameters
     ----------
@@ -50,17 +79,19 @@ def differences(study: Study, name: str, iterations: int | None = None) -> pd.Da
     """
     table, measures = study.table(name), list(MEASURES)
     wanted = range(1, min(iterations or table.iterations, table.iterations) + 1)
-    rows = study.published.query("dataset == @name and learner in (@_COX, @_KAPLAN_MEIER)")
-    published = rows.set_index(["learner", "iteration"])[measures]
-    found = {(who, one): scores for one in wanted for who, scores in fold_scores(table, one).items()}
+    left_out = [iteration for iteration in wanted if _has_unseen_level(table, iteration)]
+    compared = [iteration for iteration in wanted if iteration not in left_out]
+    published = study.published[study.published["dataset"] == name].set_index(["learner", "iteration"])[measures]
+    found = {(who, one): scores for one in compared for who, scores in fold_scores(table, one).items()}
     own = pd.DataFrame.from_dict(found, orient="index", columns=measures)
-    return (own - published.loc[list(found)]).abs().groupby(level=0).max()
+    differences = (own - published.loc[list(found)]).abs()
+    return Compared(differences.groupby(level=0).max(), compared, left_out)
 
 
 def fold_scores(table: Table, iteration: int) -> dict[str, dict[str, float]]:
     """The scores of Cox and of Kaplan-Meier on the test rows of an iteration, by the study's names of them."""
     (x, y), (test_x, test_y) = (table.part(rows) for rows in table.split(iteration))
-    factors = [*FACTORS.get(table.name, ()), *x.columns[x.dtypes == "category"]]
+    factors = _factors(table)
     x, test_x = with_few_levels(x, test_x, factors)
     with warnings.catch_warnings():
         # Of columns that are constant, or separate the events, in some of the folds.
@@ -85,9 +116,22 @@ def with_few_levels(
     """Both parts with the rare levels of each factor, by the training rows, merged into the rarest that is kept."""
     train, test = train.copy(), test.copy()
     for column in factors:
-        shares = train[column].astype(str).value_counts(normalize=True)
+        levels = pd.concat([train[column], test[column]]).astype("category").cat.categories
+        # The most frequent first, equally frequent ones in their own order; those of test rows alone last.
+        shares = train[column].value_counts(normalize=True).reindex(levels, fill_value=0.0)
+        shares = shares.sort_values(ascending=False, kind="stable")
         kept = [level for place, (level, share) in enumerate(shares.items()) if place < _LEVELS or share >= _SHARE]
-        merged = {level: kept[-1] for level in shares.index if level not in kept}
+        names = {level: str(level if level in kept else kept[-1]) for level in levels}
         for part in (train, test):
-            part[column] = part[column].astype(str).replace(merged)
+            part[column] = part[column].map(names).astype(str)
     return train, test
+
+
+def _factors(table: Table) -> list[str]:
+    return [*FACTORS.get(table.name, ()), *table.x.columns[table.x.dtypes == "category"]]
+
+
+def _has_unseen_level(table: Table, iteration: int) -> bool:
+    train, test = table.split(iteration)
+    columns = (table.x[column] for column in _factors(table))
+    return any(not column.iloc[test].isin(column.iloc[train]).all() for column in columns)

@@ -53,7 +53,9 @@ def published_means(published: pd.DataFrame, measure: str, iterations: int) -> p
 
 def dataset_means(lines: Iterable[dict[str, Any]], model: str, measure: str, iterations: int) -> pd.Series[float]:
     """Means of a model's scores over the first iterations of each dataset."""
-    rows = [line for line in lines if line["model"] == model and "error" not in line and line["iteration"] <= iterations]
+    rows = [
+        line for line in lines if line["model"] == model and "error" not in line and line["iteration"] <= iterations
+    ]
     return pd.DataFrame(rows).groupby("dataset")[measure].mean()
 
 
@@ -63,7 +65,7 @@ def place(model: str, own: pd.Series[float], learners: pd.DataFrame, measure: st
     table[model] = own
     signed = -table if MEASURES[measure] else table
     ranks = signed.apply(lambda row: pd.Series(rankdata(row, nan_policy="omit"), row.index), axis=1)
-    means = ranks.mean().sort_values()
+    means = ranks.mean().dropna().sort_values()
     return Place(model, measure, len(table), {str(name): float(rank) for name, rank in means.items()})
 
 
