@@ -2,7 +2,8 @@
 
 Both are determined by the rows they are fitted to, so that nothing but rows, columns and definitions can make a
 difference. The columns are prepared here as the study did it for every learner; models that are judged by this
-benchmark get the columns as the files have them.
+benchmark get the columns as the files have them. Which numbers are codes, how ties between levels are settled, and
+which pairs C counts was found by what gives the published scores of Cox.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from aldsurv.nonparametric import kaplan_meier
 from bench.neutral.scores import MEASURES, concordance, score_times, weighted_scores
 from bench.neutral.study import Study, Table
 
-__all__ = ["FACTORS", "LIMITS", "Compared", "compare", "fold_scores", "with_few_levels"]
+__all__ = ["ASKED", "FACTORS", "LIMITS", "Compared", "compare", "fold_scores", "with_few_levels"]
 
 # Columns that the files hold as whole numbers, and that are codes of categories.
 FACTORS = {
@@ -31,9 +32,10 @@ FACTORS = {
     "uis": ("HC", "IV"),
     "whas": ("mitype", "year"),
 }
-# Beyond these a score is another one than the published. Of C one pair of rows is more than 1e-4 on the smallest sets,
-# and two of nearly the same risk change places with the last step of an optimiser.
-LIMITS = {"isbs": 1e-4, "isll": 1e-4, "harrell_c": 2e-4}
+# What was asked for, and beyond what the proof fails. Of C the latter is wider: on a small set one pair of rows that
+# changes places is more than 1e-4. Iterations between the two are counted and shown.
+ASKED = 1e-4
+LIMITS = {"isbs": ASKED, "isll": ASKED, "harrell_c": 2e-4}
 # Of a factor the most frequent levels are kept, and every further one that has this share of the training rows.
 _LEVELS, _SHARE = 5, 0.05
 _DECIMALS = 12
@@ -55,11 +57,14 @@ class Compared:
     left_out
         Those with a level of a factor in the test rows that no training row has: no one of the other levels in its
         place gives the published scores, so that the study seems to have drawn one for each row.
+    beyond
+        Those compared that have a difference beyond what was asked for.
     """
 
     differences: pd.DataFrame
     iterations: list[int]
     left_out: list[int]
+    beyond: list[int]
 
     @property
     def agrees(self) -> bool:
@@ -85,7 +90,8 @@ def compare(study: Study, name: str, iterations: int | None = None) -> Compared:
     found = {(who, one): scores for one in compared for who, scores in fold_scores(table, one).items()}
     own = pd.DataFrame.from_dict(found, orient="index", columns=measures)
     differences = (own - published.loc[list(found)]).abs()
-    return Compared(differences.groupby(level=0).max(), compared, left_out)
+    beyond = sorted({iteration for _, iteration in differences.index[(differences > ASKED).any(axis=1)]})
+    return Compared(differences.groupby(level=0).max(), compared, left_out, beyond)
 
 
 def fold_scores(table: Table, iteration: int) -> dict[str, dict[str, float]]:

@@ -86,6 +86,8 @@ def standing(folder: Path | str, study: Study, iterations: int) -> Standing:
 
 def store(found: Standing, study: Study, folder: Path | str) -> None:
     """Write docs/results/neutral.csv, and the sections of neutral.json that a folder has results for."""
+    inner = Lines(folder).read("inner")
+    tried = tried_settings(inner) if inner else None
     recipes = [f"{model}/default" for model in found.models if model in LIBRARY and model in MODELS]
     _write_csv(found, results.RESULTS / CSV, recipes)
     origin = today(f"{_COMMAND} report FOLDER", recipes)
@@ -98,9 +100,8 @@ def store(found: Standing, study: Study, folder: Path | str) -> None:
         "ranking": _ranking(found),
     }.items():
         store_section(STUDY, section, values, origin)
-    inner = Lines(folder).read("inner")
-    if inner:
-        store_section(STUDY, "tried", tried_settings(inner), today(f"{_COMMAND} inner FOLDER"))
+    if tried is not None:
+        store_section(STUDY, "tried", tried, today(f"{_COMMAND} inner FOLDER"))
 
 
 def _settings_today(model: str) -> str | None:

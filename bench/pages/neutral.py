@@ -42,6 +42,9 @@ def values() -> dict[str, str]:
         "splits of the default": str(tried[DEFAULT]["splits"] if tried else 0),
         "iterations proved": str(proof["iterations"]),
         "iterations left out of the proof": str(proof["left_out"]),
+        "iterations beyond what was asked": in_words(
+            [f"{name} {iteration}" for name, beyond in proof["beyond"].items() for iteration in beyond]
+        ),
     }
     return tables() | headline() | counts | dates
 

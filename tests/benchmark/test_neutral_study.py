@@ -240,6 +240,15 @@ def test_only_complete_models_stand_in_the_report(study, run_folder):
     assert report.standing(run_folder, study, 3).models == []
 
 
+def test_a_report_needs_the_default(study, run_folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    assert command.main(["report", str(run_folder), "--data", str(study.folder), "--iterations", "2"]) == 2
+    left_out, missing = capsys.readouterr().err.splitlines()
+    assert left_out == "weibull_aft is left out: 3 fits of the first 2 iterations are missing"
+    assert "has not all fits of ald" in missing
+    assert not list(tmp_path.iterdir())
+
+
 def test_published_means_are_of_the_learners_tuned_for_the_measure(study):
     scores = study.published.copy()
     tuned_for_c = (scores["learner"] == "ORSF") & (scores["tune_measure"] == "harrell_c")
@@ -328,6 +337,8 @@ def test_the_proof_fails_where_scores_are_others(study, tmp_path, capsys):
     scores = study.published.copy()
     scores.loc[(scores["dataset"] == "two") & (scores["learner"] == "CPH"), "isll"] += 3e-4
     scores.to_csv(tmp_path / "scores.csv.gz", index=False)
+    assert proof.compare(Study(tmp_path), "two").beyond == [1, 2, 3]
+    assert proof.compare(Study(tmp_path), "one").beyond == []
     assert command.main(["proof", "--data", str(tmp_path), "--iterations", "1"]) == 1
     assert capsys.readouterr().err.endswith(": two\n")
 
@@ -339,6 +350,7 @@ def test_the_scores_are_the_studys(name):
     assert found.iterations == [1]
     assert found.differences.to_numpy().max() < 1e-5
     assert found.agrees
+    assert found.beyond == []
 
 
 # ---- what the repository has
