@@ -173,7 +173,7 @@ def study(tmp_path_factory) -> Study:
         event, censoring = np.exp(rng.normal(size=n) - x), rng.exponential(3, n)
         frame = {"x": x, "level": levels, "time": np.minimum(event, censoring), "status": (event <= censoring) * 1}
         pd.DataFrame(frame).to_csv(folder / "datasets" / f"{name}.csv", index=False)
-        # Of the rare levels some rows are in each part.
+        # Of a level with three rows or more some are in each part.
         held = {f"iteration {k}": (np.argsort(np.argsort(levels, kind="stable")) % 3 == k) * 1 for k in range(3)}
         pd.DataFrame(held).to_csv(folder / "folds" / f"{name}.csv.gz", index=False)
         for iteration in range(1, 4):
@@ -337,7 +337,11 @@ def test_the_proof_fails_where_scores_are_others(study, tmp_path, capsys):
     scores = study.published.copy()
     scores.loc[(scores["dataset"] == "two") & (scores["learner"] == "CPH"), "isll"] += 3e-4
     scores.to_csv(tmp_path / "scores.csv.gz", index=False)
-    assert proof.compare(Study(tmp_path), "two").beyond == [1, 2, 3]
+    table, found = study.table("two"), proof.compare(Study(tmp_path), "two")
+    # One level has a single row: where that is a test row, no training row has the level.
+    (alone,) = np.flatnonzero(table.x.groupby("level", observed=True)["x"].transform("size") == 1)
+    assert found.left_out == [int(np.argmax(table.held[alone])) + 1]
+    assert found.iterations == found.beyond == [one for one in (1, 2, 3) if one not in found.left_out]
     assert proof.compare(Study(tmp_path), "one").beyond == []
     assert command.main(["proof", "--data", str(tmp_path), "--iterations", "1"]) == 1
     assert capsys.readouterr().err.endswith(": two\n")
