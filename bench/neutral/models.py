@@ -9,7 +9,7 @@ from aldsurv.models import ALDSurvival
 from aldsurv.registry import MODELS
 from bench.accuracy.composed import WithoutCovariates
 
-__all__ = ["CANDIDATES", "LIBRARY", "model_named"]
+__all__ = ["CANDIDATES", "LIBRARY", "SAME_AS", "model_named"]
 
 Maker = Callable[[int], Any]
 
@@ -33,6 +33,8 @@ LIBRARY: dict[str, Maker] = {
     "kaplan_meier": lambda _: WithoutCovariates(),
     **{name: _registered(name) for name in ("cox", "boosted_ald", "lognormal", "deepsurv", "weibull_aft")},
 }
+# Of these the learner of the study that is the same, except for how columns were prepared.
+SAME_AS = {"cox": "CPH", "kaplan_meier": "KM"}
 # Settings that were compared on inner splits of the training rows.
 CANDIDATES: dict[str, Maker] = {}
 

@@ -65,7 +65,7 @@ def place(model: str, own: pd.Series[float], learners: pd.DataFrame, measure: st
     table[model] = own
     signed = -table if MEASURES[measure] else table
     ranks = signed.apply(lambda row: pd.Series(rankdata(row, nan_policy="omit"), row.index), axis=1)
-    means = ranks.mean().sort_values()
+    means = ranks.mean().dropna().sort_values()
     return Place(model, measure, len(table), {str(name): float(rank) for name, rank in means.items()})
 
 

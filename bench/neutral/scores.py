@@ -1,7 +1,8 @@
 """The study's three scores, by its own definitions.
 
 They differ from `aldsurv.metrics` in what is left open there: censoring is estimated on the training rows and read at
-t, not just before; a row that is censored at t has left; the grid is that of the test times.
+t, not just before; a row that is censored at t has left; the grid is that of the test times; an event and a censored
+row at the same time are no pair.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from aldsurv import SurvivalData, metrics
 from aldsurv.nonparametric import kaplan_meier
 
-__all__ = ["MEASURES", "score_times", "scores", "weighted_scores"]
+__all__ = ["MEASURES", "concordance", "score_times", "scores", "weighted_scores"]
 
 FloatArray = NDArray[np.float64]
 # By name: whether higher is better.
@@ -30,8 +31,15 @@ def scores(model: Any, x: object, test: SurvivalData, train: SurvivalData) -> di
     times = score_times(test.time)
     survival = np.asarray(model.predict_distribution(x).survival(times))
     isbs, isll = weighted_scores(survival, times, test, train)
-    earliness = np.asarray(model.predict(x), np.float64)
-    return {"isbs": isbs, "isll": isll, "harrell_c": float(metrics.concordance_harrell(-earliness, test))}
+    return {"isbs": isbs, "isll": isll, "harrell_c": concordance(np.asarray(model.predict(x), np.float64), test)}
+
+
+def concordance(risk: FloatArray, test: SurvivalData) -> float:
+    """Harrell's C of pairs whose earlier time is an event's and strictly earlier; equal risks count one half."""
+    places = np.unique(test.time, return_inverse=True)[1]
+    # The library's C has an event before a censored row of the same time: put behind it, it is not comparable.
+    apart = SurvivalData.right(2.0 * places + test.event, test.event)
+    return float(metrics.concordance_harrell(-risk, apart))
 
 
 def score_times(time: FloatArray) -> FloatArray:

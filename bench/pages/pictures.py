@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from aldsurv.benchmark.paper.ledger import LedgerRow, ledger
 from aldsurv.plots.drawing.figure_files import whole_figure
 from aldsurv.reports.benchmark.ledger_section import ledger_squares, square_mark
+from bench.neutral.picture import digest_text, draw_ranks
+from bench.neutral.report import STUDY
+from bench.pages.neutral import model_titles
 from bench.pages.paper_results import PAPER_FILE, benchmark_results
+from bench.pages.results import read_section
 
-__all__ = ["LEDGER", "digest", "drawn_digest", "write_pictures"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-LEDGER = Path(__file__).parents[2] / "docs" / "images" / "ledger.png"
+__all__ = ["LEDGER", "NEUTRAL", "digest", "drawn_digest", "ranks_digest", "write_pictures"]
+
+_IMAGES = Path(__file__).parents[2] / "docs" / "images"
+LEDGER, NEUTRAL = _IMAGES / "ledger.png", _IMAGES / "neutral.png"
 _DPI = 130
 _KEY = "Description"
 
 
 def write_pictures() -> list[Path]:
     """Draw the pictures that show something else than the results files; which these were."""
-    rows = ledger(benchmark_results(PAPER_FILE))
-    if LEDGER.exists() and drawn_digest(LEDGER) == digest(rows):
-        return []
-    figure = whole_figure(ledger_squares(rows))
-    figure.savefig(LEDGER, dpi=_DPI, bbox_inches="tight", metadata={_KEY: digest(rows)})
-    return [LEDGER]
+    rows, ranking = ledger(benchmark_results(PAPER_FILE)), read_section(STUDY, "ranking")
+    return [
+        *_drawn(LEDGER, digest(rows), lambda: whole_figure(ledger_squares(rows))),
+        *_drawn(NEUTRAL, ranks_digest(ranking), lambda: draw_ranks(ranking, model_titles(ranking["isbs"]["models"]))),
+    ]
 
 
 def digest(rows: list[LedgerRow]) -> str:
@@ -33,9 +42,21 @@ def digest(rows: list[LedgerRow]) -> str:
     return hashlib.sha256("\n".join(marks).encode()).hexdigest()
 
 
+def ranks_digest(ranking: Mapping[str, Any]) -> str:
+    """SHA-256 of the ranks that the picture of the neutral benchmark shows."""
+    return hashlib.sha256(digest_text(ranking).encode()).hexdigest()
+
+
 def drawn_digest(path: Path) -> str:
     """The digest that a picture carries."""
     from PIL import Image
 
     with Image.open(path) as image:
         return str(image.info.get(_KEY, ""))
+
+
+def _drawn(path: Path, shown: str, draw: Callable[[], Figure]) -> list[Path]:
+    if path.exists() and drawn_digest(path) == shown:
+        return []
+    draw().savefig(path, dpi=_DPI, bbox_inches="tight", metadata={_KEY: shown})
+    return [path]

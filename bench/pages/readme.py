@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.accuracy.tables import short_table
-from bench.pages import accuracy, performance
+from bench.pages import accuracy, neutral, performance
 
 __all__ = ["values"]
 
@@ -12,4 +12,4 @@ def values() -> dict[str, str]:
     """By name."""
     cells = accuracy.study_cells()
     count = str(len(accuracy.compared_models(cells)))
-    return performance.values() | {"compared": short_table(cells), "models compared": count}
+    return performance.values() | neutral.headline() | {"compared": short_table(cells), "models compared": count}

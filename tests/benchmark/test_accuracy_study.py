@@ -14,8 +14,9 @@ from aldsurv import SurvivalData, datasets, metrics
 from aldsurv.benchmark.results import PAPER_METRICS
 from aldsurv.distributions import Exponential, LogNormal, Mixture, Normal, Step, Weibull
 from aldsurv.errors import ParameterError
+from bench import study_runs
 from bench.accuracy import __main__ as command
-from bench.accuracy import cells, data, models, running
+from bench.accuracy import cells, data, models
 from bench.accuracy.bars import bars
 from bench.accuracy.cells import Cell, run_cell
 from bench.accuracy.chance import redrawn
@@ -80,32 +81,36 @@ def test_the_command_refuses_what_a_stage_may_not_see(tmp_path, monkeypatch, cap
 # ---- resuming
 
 
-def study(tmp_path, names=("kaplan_meier", "cox")) -> int:
-    return running.run(
-        [Cell.of("validation", name, "norm_linear", seed) for name in names for seed in (0, 1)], tmp_path
+def study(tmp_path, names=("kaplan_meier", "cox"), compute=run_cell) -> int:
+    return study_runs.run(
+        [Cell.of("validation", name, "norm_linear", seed) for name in names for seed in (0, 1)], compute, tmp_path
     )
 
 
 def test_a_study_goes_on_where_it_was(tmp_path, monkeypatch):
     done = []
-    monkeypatch.setattr(running, "run_cell", lambda cell: done.append(cell) or run_cell(cell))
-    assert study(tmp_path, ["kaplan_meier"]) == 0
+
+    def compute(cell):
+        done.append(cell)
+        return run_cell(cell)
+
+    assert study(tmp_path, ["kaplan_meier"], compute) == 0
     # Killed in the middle of a line.
     file = tmp_path / "validation.jsonl"
     lines = file.read_text().splitlines()
     file.write_text(lines[0] + "\n" + lines[1][:40])
-    assert study(tmp_path) == 0
+    assert study(tmp_path, compute=compute) == 0
     assert [(cell.model, cell.seed) for cell in done] == [
         *[("kaplan_meier", 0), ("kaplan_meier", 1)],
         *[("kaplan_meier", 1), ("cox", 0), ("cox", 1)],
     ]
-    found = running.Lines(tmp_path).read("validation")
+    found = study_runs.Lines(tmp_path).read("validation")
     assert len(found) == 4
     assert found[0] == json.loads(lines[0])
     assert all(np.isfinite(line["log_loss"]) for line in found)
     # A model that is set otherwise has results of its own.
     monkeypatch.setitem(models.ALL, "cox", models.ALL["weibull_aft"])
-    study(tmp_path)
+    study(tmp_path, compute=compute)
     assert [(cell.model, cell.seed) for cell in done[5:]] == [("cox", 0), ("cox", 1)]
 
 
@@ -120,7 +125,7 @@ def test_a_failure_is_kept_and_tried_again(tmp_path, monkeypatch):
     monkeypatch.setitem(models.ALL, "broken", lambda _: Broken())
     for _ in range(2):
         assert study(tmp_path, ["broken"]) == 2
-    errors = [line["error"] for line in running.Lines(tmp_path).read("validation")]
+    errors = [line["error"] for line in study_runs.Lines(tmp_path).read("validation")]
     assert errors == ["ValueError: one line"] * 4
 
 
@@ -286,7 +291,7 @@ def test_every_model_can_be_made_and_known():
 
 def made_up(tmp_path, worse: int = 0) -> Found:
     """Ten runs of two models on the real sets and of two on the synthetic ones, with numbers that show what is what."""
-    lines = running.Lines(tmp_path)
+    lines = study_runs.Lines(tmp_path)
     rng = np.random.default_rng(5)
     for model, off in (("default", 0.0), ("paper", 0.1)):
         for place, name in enumerate(data.REAL):
@@ -346,7 +351,7 @@ _BARS = {
 
 
 def test_models_are_compared_on_the_draws_that_both_have(tmp_path):
-    lines = running.Lines(tmp_path)
+    lines = study_runs.Lines(tmp_path)
     # The first two draws are easy: whoever has only those is no better for it.
     for model, seeds, factor in (("default", 10, 1.0), ("cox", 10, 1.05), ("rsf", 2, 0.98)):
         for seed in range(seeds):
@@ -384,7 +389,7 @@ def test_results_files_hold_what_the_study_found(tmp_path, monkeypatch):
     found = made_up(tmp_path / "study")
     monkeypatch.setattr(results, "RESULTS", tmp_path)
     table = "| default | seconds |\n| --- | --: |\n| a | 1.5 |"
-    running.keep(tmp_path / "study", "speed", {"ratio": 2.5, "table": table})
+    study_runs.keep(tmp_path / "study", "speed", {"ratio": 2.5, "table": table})
     report(tmp_path / "study", store=True)
     again = Found.of_rows(read_rows(CSV))
     assert again.cells.keys() == found.cells.keys()

@@ -98,6 +98,8 @@ def copied(tmp_path, monkeypatch):
         ("models.json", r'"metabric": \{\s+"pycox": \{\s+"harrell_c": \[0\.\d', "docs/deephit.md"),
         ("models.json", r'"seconds": \{\s+"pycox": 0\.\d', "docs/deepsurv.md"),
         ("models.json", r'"default, 1 member": \{\s+"log_loss": 0\.\d', "docs/log_normal.md"),
+        ("neutral.json", r'"ald": \{\s+"isbs": \{\s+"ald": \d\.\d', "docs/neutral.md"),
+        ("neutral.json", r'"ald": \{\s+"isbs": \{\s+"ald": \d\.\d', "README.md"),
         ("performance.json", r'"aldsurv --help": 0\.\d', "docs/performance.md"),
         ("performance.json", r'"jobs": 2,\s+"clock": \d+,\s+"processor": \d', "README.md"),
         ("tutorial.json", r"Harrell's C +0\.\d", "docs/tutorial.md"),

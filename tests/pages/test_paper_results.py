@@ -13,6 +13,7 @@ from aldsurv.benchmark.paper.reasons import NO_REASON
 from aldsurv.benchmark.plan import PAPER_MODELS
 from aldsurv.benchmark.running import versions
 from bench import export_results
+from bench.neutral.report import STUDY
 from bench.pages import pictures, results
 from bench.pages.paper_results import PAPER_FILE, benchmark_results
 
@@ -50,6 +51,13 @@ def test_the_picture_shows_the_results(rows):
     assert pictures.drawn_digest(pictures.LEDGER) == pictures.digest(rows), "run python -m bench.pages"
     changed = [rows[0]._replace(status="unexplained", because=()), *rows[1:]]
     assert pictures.digest(changed) != pictures.digest(rows)
+
+
+def test_the_picture_of_ranks_shows_the_results():
+    ranking = results.read_section(STUDY, "ranking")
+    assert pictures.drawn_digest(pictures.NEUTRAL) == pictures.ranks_digest(ranking), "run python -m bench.pages"
+    ranking["isbs"]["mean_ranks"][0] += 0.01
+    assert pictures.drawn_digest(pictures.NEUTRAL) != pictures.ranks_digest(ranking)
 
 
 def test_an_exported_benchmark_reads_back(tmp_path, monkeypatch):

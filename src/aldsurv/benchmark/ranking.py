@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import final
@@ -14,7 +15,7 @@ from aldsurv.benchmark.results import Results
 from aldsurv.benchmark.statistics import FloatArray, as_loss, run_summary
 from aldsurv.benchmark.view import View, sorted_datasets, sorted_models
 
-__all__ = ["Ranking", "friedman", "nemenyi_critical_difference", "rank_models"]
+__all__ = ["Ranking", "friedman", "nemenyi_critical_difference", "rank_models", "rank_scores"]
 
 
 @final
@@ -65,7 +66,25 @@ def rank_models(results: Results, metric: str, *, view: View | None = None, leve
     losses = {key: run_summary(as_loss(metric, results.by_seed(one, metric))).mean for key, one in chosen.items()}
     datasets = sorted_datasets(dataset for dataset, _ in chosen)
     scores = np.array([[losses.get((dataset, model), np.nan) for model in models] for dataset in datasets])
-    scores = scores.reshape(len(datasets), len(models))
+    return rank_scores(models, scores.reshape(len(datasets), len(models)), metric, level=level)
+
+
+def rank_scores(models: Sequence[str], losses: ArrayLike, metric: str, *, level: float = 0.05) -> Ranking:
+    """Rank models by their losses on datasets.
+
+    Parameters
+    ----------
+    models, losses
+        Names, and losses (datasets, models): lower is better.
+    metric, level
+        As in `rank_models`.
+
+    Examples
+    --------
+    >>> rank_scores(["a", "b"], [[0.2, 0.1], [0.3, 0.2], [0.5, 0.1]], "ibs").mean_ranks
+    (1.0, 2.0)
+    """
+    scores = np.asarray(losses, np.float64)
     # A dataset with an infinite or missing loss is left out.
     scores = scores[np.isfinite(scores).all(axis=1)]
     statistic, p_value = friedman(scores)
