@@ -264,6 +264,7 @@ def other_cases() -> Iterator[Case]:
     yield Case("conformal censoring", bound, frozen=False)
     validated = aldsurv.RecalibratedSurvival(small_ald(), validation=0.3, bins=4, **seed)
     yield Case("recalibrated validation", validated, "weight")
+    yield Case("stack", aldsurv.StackedSurvival([cox, weibull], folds=3, **seed), "entry")
     few: dict[str, Any] = {"hidden": (4,), "max_epochs": 3, "nodes": 8, **seed}
     for support in ("real", "positive", "log"):
         corrected = aldsurv.ICALDCalibrated(small_ald(support=support), folds=2, **few)

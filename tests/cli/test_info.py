@@ -33,6 +33,7 @@ def fitted(name: str = "cox", remember: bool = True):
     given = {"members": 1, "max_epochs": 2, "random_state": 0, "unit": "months"}
     within = {"recalibrated": aldsurv.WeibullAFT(unit="months")}
     given["estimator"] = within.get(name, aldsurv.ALDSurvival(members=1, max_epochs=2, unit="months"))
+    given["estimators"] = [aldsurv.WeibullAFT(), aldsurv.CoxRegression()]
     model = kind(**{key: value for key, value in given.items() if key in known}).fit(
         X, (rng.exponential(5, 80), np.arange(80) % 4 > 0)
     )
@@ -51,7 +52,7 @@ def test_text(capsys: pytest.CaptureFixture[str], name: str) -> None:
     lines = out.splitlines()
     assert lines[0] == f"m.aldsurv: a model of aldsurv, {size / 1000:.1f} kB"
     said = " ".join(out.split())
-    # Of a file: seconds of a fit are not in it.
+    # The file does not hold how long a fit took, which some summaries say.
     head, *table = aldsurv.load("m.aldsurv").summary().split("\n\n")
     assert " ".join(head.split()) in said
     for line in model.coefficients_ if table else ():
