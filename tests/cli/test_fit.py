@@ -232,7 +232,7 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
             [*OUTCOME, "--event-value", "2"],
             "--event-value 2 does not occur in event, which holds 0, 1 (column 'status')",
         ),
-        ([*OUTCOME, "--model", "coxx"], "unknown model 'coxx'. Did you mean 'cox'?"),
+        ([*OUTCOME, "--model", "coxx"], "unknown model 'coxx'. Did you mean 'cox' or 'coxnet'?"),
         ([*OUTCOME, "--model", "cox", "--support", "log"], "the model 'cox' has no --support"),
         (
             [*OUTCOME, "--model", "cox", "--members", "2"],
