@@ -99,11 +99,11 @@ def _text(model: SurvivalEstimator, path: Path, size: int) -> str:
 def _summary_lines(model: SurvivalEstimator, width: int) -> list[str]:
     """The model's summary; a table of coefficients that is too wide as a list."""
     lines, table = [printable(line) for line in model.summary().splitlines()], model.coefficients_
-    if table is None or max(map(len, lines)) <= width:
+    end = lines.index("") if "" in lines else len(lines)
+    if table is None or max(map(len, lines[end:]), default=0) <= width:
         return [part for line in lines for part in wrapped(line, width, indent=4)]
     rows = [(printable(line.name), _coefficient_text(line, table.ratio_name)) for line in table]
-    heading = lines[: lines.index("")]
-    return [*(part for line in heading for part in wrapped(line, width, indent=4)), "", *two_columns(rows, width)]
+    return [*(part for line in lines[:end] for part in wrapped(line, width, indent=4)), "", *two_columns(rows, width)]
 
 
 def _coefficient_text(line: Coefficient, ratio_name: str) -> str:

@@ -174,7 +174,8 @@ class LinearSurvival(SurvivalEstimator):
             f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
             f"  log-likelihood  {self.log_likelihood_:.4f}",
         ]
-        return "\n".join([*lines, *self._summary_facts(), "", self._coefficient_text()])
+        table = self._coefficient_text()
+        return "\n".join([*lines, *self._summary_facts(), *(["", table] if table else [])])
 
     @property
     @abstractmethod

@@ -261,7 +261,7 @@ class ElasticNetSurvival(LinearSurvival):
         rows = [f"alpha {self.alpha_:.4g}, l1_ratio {self.l1_ratio_:.4g}"]
         if path.scores.size:
             rule = "best" if self.choose == "best" else "largest within a standard error of the best"
-            rows[0] += f"; {rule} of {path.alphas.size} alphas by held-out log-likelihood"
+            rows[0] += f"; {rule} of {path.alphas.size} alphas by rows held out"
             k = int(np.argmin(np.abs(path.alphas - self.alpha_)))
             if chosen:
                 error = path.standard_errors[k]
@@ -277,7 +277,7 @@ class ElasticNetSurvival(LinearSurvival):
         table = self.coefficients_
         shown = self._shown()
         if len(table) <= _MOST_LINES:
-            return str(table)
+            return str(table) if len(table) else ""
         sizes = np.abs(self.standardised_[shown])
         largest = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_LINES])
         more = len(table) - _MOST_LINES
