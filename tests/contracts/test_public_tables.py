@@ -18,7 +18,7 @@ for package in ("torch", "xgboost", "lifelines", "sksurv", "statsmodels", "sklea
 ROWS = 40
 GIVEN = {"random_state": 0, "progress": False, **QUICK}
 INTERVALS = {"diabetes", "mice", "botulinum"}
-EXACT_ONLY = {"cqrnn", "deepsurv", "deephit", "cox", "recalibrated", "icald_calibrated"}
+EXACT_ONLY = {"cqrnn", "deepsurv", "deephit", "cox", "coxnet", "recalibrated", "icald_calibrated"}
 
 
 def may_refuse(model: str, table: str) -> str | None:
