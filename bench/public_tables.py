@@ -24,7 +24,10 @@ from aldsurv.registry import MODELS
 __all__ = ["QUICK", "TABLES", "Outcome", "Rows", "outcome_of", "settings_of", "some_rows"]
 
 # Settings with which every model is fitted in a moment.
-QUICK: dict[str, Any] = {"members": 1, "components": 2, "max_epochs": 1, "max_rounds": 2, "folds": 2, "patience": 1}
+QUICK: dict[str, Any] = {
+    "members": 1, "components": 2, "max_epochs": 1, "max_rounds": 2, "folds": 2, "patience": 1,
+    "l1_ratio": 0.9, "n_alphas": 10, "estimators": ("weibull_aft", "lognormal_aft"),
+}  # fmt: skip
 _LEVELS = (0.1, 0.5, 0.9)
 _LEAST_EVENTS = 10
 
