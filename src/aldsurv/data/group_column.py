@@ -12,7 +12,7 @@ from aldsurv.data.row_checks import require_equal_length, require_rows
 
 __all__ = ["count_groups", "group_column", "group_numbers", "joined_groups"]
 
-# Labels that are no whole numbers become numbers from here on, where nobody numbers persons.
+# Labels that are not whole numbers become numbers from here on, far beyond those of usual numberings.
 _FIRST_HASH = 2**62
 
 

@@ -87,7 +87,7 @@ def bootstrap(
     a record in `aldsurv.registry.METRICS` sees the drawn rows alone.
 
     Rows of one group, such as those of one person, are drawn together: as many groups as there are, with replacement
-    (the cluster bootstrap). Single rows would be drawn as if each told something new, and limits be too narrow.
+    (the cluster bootstrap). Single rows would be drawn as if they were independent, and limits would be too narrow.
 
     A resample is further from any ideal than the rows are: replicates of a distance that cannot be negative, like
     CensDcal, lie mostly above the value. For the distances of calibration among the named metrics (and for p-values,

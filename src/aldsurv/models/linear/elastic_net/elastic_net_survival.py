@@ -268,10 +268,10 @@ class ElasticNetSurvival(LinearSurvival):
                 rows.append(f"{path.scores[k]:.4f} (standard error {error:.4f}) over a model without columns")
         lines = [f"  {name:<15} {row}" for name, row in zip(("penalty", "held-out gain"), rows, strict=False)]
         total = len(self.design_.names)
-        told = f"{chosen} of {total} have a coefficient" if chosen else f"none of {total} has a coefficient"
+        text = f"{chosen} of {total} have a coefficient" if chosen else f"none of {total} has a coefficient"
         if not chosen and self.alpha is None:
-            told += f": {_reason(path)}"
-        return [*lines, f"  columns         {told}"]
+            text += f": {_reason(path)}"
+        return [*lines, f"  columns         {text}"]
 
     def _coefficient_text(self) -> str:
         table = self.coefficients_
