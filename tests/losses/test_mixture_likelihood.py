@@ -23,6 +23,8 @@ LAYOUTS = {
     "free exp": MixtureOutputs(2, tied=False, exp_theta=True),
     "tied": MixtureOutputs(3, tied=True, exp_theta=False),
     "tied exp": MixtureOutputs(2, tied=True, exp_theta=True),
+    "skewed": MixtureOutputs(3, tied=True, exp_theta=False, skewed=True),
+    "skewed exp": MixtureOutputs(2, tied=True, exp_theta=True, skewed=True),
 }
 LEAST = 0.125
 every_support = pytest.mark.parametrize("support", SUPPORTS)
@@ -49,8 +51,10 @@ def by_hand(layout, raw):
     k = layout.components
     places = np.linspace(-1, 1, k)
     if layout.tied:
-        mu, s, logits = raw[:, :1], raw[:, 1:2], raw[:, 2 : 2 + k]
-        delta, rho, log_kappa = (raw[:, 2 + j * k : 2 + (j + 1) * k] for j in (1, 2, 3))
+        first = 3 if layout.skewed else 2
+        mu, s, logits = raw[:, :1], raw[:, 1:2], raw[:, first : first + k]
+        delta, rho, log_kappa = (raw[:, first + j * k : first + (j + 1) * k] for j in (1, 2, 3))
+        log_kappa = log_kappa + (raw[:, 2:3] if layout.skewed else 0)
         location = mu + (delta + places) * (1 if layout.exp_theta else np.exp(s))
         log_scale = s + rho
     else:

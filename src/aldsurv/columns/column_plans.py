@@ -66,6 +66,11 @@ class ColumnPlan(ABC):
         """Names of those columns."""
 
     @property
+    def pieces(self) -> int:
+        """How many of those columns, the last ones, are pieces of a column of numbers."""
+        return 0
+
+    @property
     @abstractmethod
     def use(self) -> str:
         """How the column is used, in words."""
@@ -111,13 +116,18 @@ class Number(ColumnPlan):
     @property
     def names_out(self) -> list[str]:
         """The name, one for the indicator of gaps, and one for each piece."""
-        pieces = [f"{self.name} piece {k}" for k in range(1, len(self.knots))]
+        pieces = [f"{self.name} piece {k + 1}" for k in range(self.pieces)]
         return [self.name, *([f"{self.name} missing"] if self.gaps else []), *pieces]
+
+    @property
+    def pieces(self) -> int:
+        """One between two knots."""
+        return max(len(self.knots) - 1, 0)
 
     @property
     def use(self) -> str:
         """Whether it is scaled, and in pieces."""
-        pieces = f", {len(self.knots) - 1} pieces" if self.knots else ""
+        pieces = f", {self.pieces} pieces" if self.knots else ""
         return ("number" if (self.mean, self.scale) == (0.0, 1.0) else "number, scaled") + pieces
 
     @property

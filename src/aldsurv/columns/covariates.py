@@ -16,7 +16,7 @@ from aldsurv.data.frame_columns import Column, column_array
 from aldsurv.errors import DataError
 from aldsurv.quoting import quoted
 
-__all__ = ["Covariates", "covariate_arrays", "read_covariates", "take_rows"]
+__all__ = ["Covariates", "covariate_arrays", "read_covariates", "row_count", "take_rows"]
 
 _CATEGORICAL_TYPES = {"CategoricalDtype", "Categorical", "Enum"}
 
@@ -92,6 +92,15 @@ def covariate_arrays(X: object) -> Iterator[NDArray[Any]]:
     table = read_covariates(X)
     for j in range(len(table.keys)):
         yield table.read(j)
+
+
+def row_count(X: object) -> int | None:
+    """How many rows a table has, without reading it; None for what is none."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    column = next(iter(X.values()), ()) if isinstance(X, Mapping) else X
+    return len(column) if isinstance(column, Sized) else None
 
 
 def take_rows(X: Any, rows: NDArray[np.int64]) -> object:

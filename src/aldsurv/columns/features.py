@@ -168,6 +168,12 @@ class Features:
         return [name for plan in self.columns for name in plan.names_out]
 
     @property
+    def piece_columns(self) -> NDArray[np.bool_]:
+        """Which columns of numbers (width,) say how far a value has come through a piece of its column."""
+        counts = [(plan.width - plan.pieces, plan.pieces) for plan in self.columns]
+        return np.repeat(np.tile([False, True], len(counts)), np.ravel(counts))
+
+    @property
     def width(self) -> int:
         """Number of columns of numbers."""
         return sum(plan.width for plan in self.columns)

@@ -35,7 +35,8 @@ class MixtureOutputs:
     Free shapes: θ, log σ, log κ and the logarithm of the weight of each component, K of each. Tied shapes: one
     location μ, one log scale s and K log weights, which depend on the covariates, then constants: the places δ, log
     scales ρ and log κ of the components relative to the shared ones: ``θ = μ + eˢ·δ`` (with exp, ``log θ = μ + δ``)
-    and ``log σ = s + ρ``.
+    and ``log σ = s + ρ``. Tied shapes that are skewed have one asymmetry a more, after s, which depends on the
+    covariates, too: ``log κ = a + `` the component's own.
 
     Parameters
     ----------
@@ -45,16 +46,24 @@ class MixtureOutputs:
         Whether shapes are tied.
     exp_theta
         Whether θ is the exponential of its output.
+    skewed
+        Of tied shapes, whether covariates move the asymmetry of all components together.
     """
 
     components: int
     tied: bool
     exp_theta: bool
+    skewed: bool = False
+
+    @property
+    def shared(self) -> int:
+        """How many outputs, the first ones, all components of tied shapes share."""
+        return (2 + self.skewed) if self.tied else 0
 
     @property
     def outputs(self) -> int:
         """How many outputs there are."""
-        return 4 * self.components + (2 if self.tied else 0)
+        return 4 * self.components + self.shared
 
     @property
     def constants(self) -> int:
@@ -66,18 +75,32 @@ class MixtureOutputs:
         """Fixed offsets (K,) of the locations, so that components differ before anything was learned."""
         return _places(self.components)
 
+    @property
+    def one_place(self) -> NDArray[np.float64]:
+        """Outputs (outputs,) that make all components the same: one asymmetric Laplace distribution; NaN: any value.
+
+        Skewed shapes only: the location, scale and asymmetry that all share are left.
+        """
+        zeros = np.zeros(self.components)
+        found = np.concatenate([np.full(self.shared, np.nan), zeros, -self.places, zeros, zeros])
+        return found if self.skewed else np.full(self.outputs, np.nan)
+
     def split(self, planes: Array) -> tuple[Array, Array, Array, Array]:
         """Location, log scale, log κ and log weights (K, …) from outputs along the first axis."""
         k = self.components
         places = as_like(self.places, planes).reshape(k, *(1,) * (planes.ndim - 1))
         if not self.tied:
             return planes[:k] + places, planes[k : 2 * k], planes[2 * k : 3 * k], planes[3 * k :]
+        first = self.shared
         shift, log_spread = planes[:1], planes[1:2]
-        relative = planes[2 + k : 2 + 2 * k] + places
+        logits, relative, log_scale, log_kappa = (planes[first + i * k : first + (i + 1) * k] for i in range(4))
+        relative = relative + places
         if not self.exp_theta:
             xp = namespace(planes)
             relative = xp.exp(xp.clip(log_spread, -_LARGEST_LOG, _LARGEST_LOG)) * relative
-        return shift + relative, log_spread + planes[2 + 2 * k : 2 + 3 * k], planes[2 + 3 * k :], planes[2 : 2 + k]
+        if self.skewed:
+            log_kappa = log_kappa + planes[2:3]
+        return shift + relative, log_spread + log_scale, log_kappa, logits
 
     def columns(self, raw: Array, least_scale: Array) -> dict[str, Array]:
         """Parameters (n, K) by name from outputs (n, outputs); scales are above `least_scale`, a number or (n, 1)."""

@@ -43,8 +43,11 @@ def mixture_guess(layout: MixtureOutputs, times: Any, least: Any, weight: Any = 
         start = [places - layout.places, zeros + width, zeros, zeros]
         return np.concatenate(start), np.concatenate([np.repeat(reach, k), ones, ones, _WEIGHT_REACH * ones])
     relative = (places - middle) / (1.0 if layout.exp_theta else spread)
-    start = [[middle, np.log(spread)], zeros, relative - layout.places, zeros + width - np.log(spread), zeros]
-    return np.concatenate(start), np.concatenate([reach, [1.0], _WEIGHT_REACH * ones, np.ones(3 * k)])
+    shared = [middle, np.log(spread), 0.0][: layout.shared]
+    start = [shared, zeros, relative - layout.places, zeros + width - np.log(spread), zeros]
+    return np.concatenate(start), np.concatenate(
+        [reach, np.ones(layout.shared - 1), _WEIGHT_REACH * ones, np.ones(3 * k)]
+    )
 
 
 def _middle_and_spread(times: Any, weight: Any, levels: Any) -> tuple[float, float, Any]:

@@ -108,6 +108,11 @@ class Architecture:
         """
         return 0 if self.heads in (2, 3) else -self.heads % 4
 
+    @property
+    def input_slot(self) -> str:
+        """The array whose rows belong to the inputs."""
+        return "hidden0.weight" if self.hidden else "head0.weight" if self.head_hidden else "output.weight"
+
     def slots(self) -> list[Slot]:
         """The arrays that are trained, those with weight decay first."""
         found: list[Slot] = []

@@ -223,6 +223,7 @@ class Training:
                     losses = _differentiated_by_hand(network.passes, objective, batch)
                 else:
                     losses = self._differentiate(batch, epoch, number)
+                network.block.leave_fixed()
                 if clip > 0:
                     network.clip_gradients(clip)
                 network.block.round_gradients()

@@ -15,8 +15,16 @@ __all__ = ["best_constant"]
 _FARTHEST = 5.0
 
 
-def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.Tensor | None) -> NDArray[np.float32]:
-    """Outputs (k,), the same for all the given rows, of least loss; the guess if the search goes astray."""
+def best_constant(
+    objective: Objective,
+    rows: NDArray[np.int64],
+    weight: torch.Tensor | None,
+    fixed: NDArray[np.float64] | None = None,
+) -> NDArray[np.float32]:
+    """Outputs (k,), the same for all the given rows, of least loss; the guess if the search goes astray.
+
+    Those that are not NaN in `fixed` (k,) are as given there.
+    """
     objective = objective.for_start()
     if weight is not None:
         # A row that does not count has no say in where to begin.
@@ -32,6 +40,8 @@ def best_constant(objective: Objective, rows: NDArray[np.int64], weight: torch.T
     counts = None if own_weight is None else own_weight.cpu().numpy()
 
     start, scale = objective.guess(rows)
+    if fixed is not None:
+        start, scale = np.where(np.isnan(fixed), start, fixed), np.where(np.isnan(fixed), scale, 0.0)
 
     def loss_and_slope(moved: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         at = start + scale * moved

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -36,6 +36,8 @@ class MemberNetwork:
         Where to train.
     dtype
         In which precision; encoders stay in their own.
+    learned
+        For each member which weights are learned, as in `WeightBlock`.
     """
 
     def __init__(
@@ -45,11 +47,13 @@ class MemberNetwork:
         encoders: Sequence[nn.Module],
         device: torch.device,
         dtype: torch.dtype = torch.float32,
+        learned: Sequence[Mapping[str, NDArray[np.bool_]]] = (),
     ) -> None:
         self.architecture = architecture
         self.members = len(initial)
         self.encoders = [encoder.to(device) for encoder in encoders]
-        self.block = WeightBlock(architecture, initial, device, dtype)
+        self._learned = list(learned)
+        self.block = WeightBlock(architecture, initial, device, dtype, self._learned)
         self.passes: HandPasses | None = None
         by_hand = architecture.activation in BY_HAND and not architecture.batch_norm and not architecture.level_units
         if by_hand and not encoders and device.type == "cpu":
@@ -144,7 +148,9 @@ class MemberNetwork:
         """A network of the chosen members, by their numbers, with their present weights; without encoders."""
         arrays = {name: array.detach()[chosen].cpu().numpy() for name, array in self.block.arrays.items()}
         initial = [{name: array[k] for name, array in arrays.items()} for k in range(len(chosen))]
-        return MemberNetwork(self.architecture, initial, (), self.block.values.device, self.block.values.dtype)
+        learned = [self._learned[k] for k in chosen.tolist()] if self._learned else ()
+        values = self.block.values
+        return MemberNetwork(self.architecture, initial, (), values.device, values.dtype, learned)
 
     def best_arrays(self) -> dict[str, NDArray[np.float32]]:
         """The remembered weights of the layers, without the encoders'."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,9 @@ class WeightBlock:
         Where the tensors live.
     dtype
         Of the tensors.
+    learned
+        For each member by name of an array which of its weights are learned, bools of its shape; the others stay as
+        they begin. An array that is not named is learned whole.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class WeightBlock:
         initial: Sequence[dict[str, NDArray[Any]]],
         device: torch.device,
         dtype: torch.dtype = torch.float32,
+        learned: Sequence[Mapping[str, NDArray[np.bool_]]] = (),
     ) -> None:
         self.members = len(initial)
         slots = network.slots()
@@ -67,6 +71,23 @@ class WeightBlock:
             stacked = np.stack([arrays[slot.name] for arrays in initial])
             self.arrays[slot.name] = torch.from_numpy(stacked).to(device, dtype)
         self._best = {name: array.detach().clone() for name, array in self.arrays.items()}
+        self._fixed = self._fixed_weights(learned)
+
+    def _fixed_weights(self, learned: Sequence[Mapping[str, NDArray[np.bool_]]]) -> list[tuple[Tensor, Tensor]]:
+        """Gradients of the arrays that some members do not learn whole, and where they are 0."""
+        found = []
+        for name in sorted({name for member in learned for name in member}):
+            gradient = self.arrays[name].grad
+            whole = np.ones(self.arrays[name].shape[1:], np.bool_)
+            fixed = ~np.stack([np.broadcast_to(member.get(name, whole), whole.shape) for member in learned])
+            if gradient is not None and fixed.any():
+                found.append((gradient, torch.from_numpy(fixed).to(gradient.device)))
+        return found
+
+    def leave_fixed(self) -> None:
+        """Set the gradients of weights that are not learned to 0."""
+        for gradient, fixed in self._fixed:
+            gradient.masked_fill_(fixed, 0.0)
 
     def _length(self, slot: Slot) -> int:
         return self.members * int(np.prod(slot.shape))

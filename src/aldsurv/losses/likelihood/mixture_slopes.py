@@ -129,4 +129,7 @@ def _by_tied_outputs(xp: Any, layout: MixtureOutputs, planes: Any, location: Any
         # The places are relative to the shared scale: it moves them, too.
         spread = spread + (by_location * (location - planes[:1])).sum(0)
         by_relative = by_location * xp.exp(planes[1:2])
-    return [shift[None], spread[None], by_logit, by_relative, by_log_scale, by_log_kappa]
+    shared = [shift[None], spread[None]]
+    if layout.skewed:
+        shared.append(by_log_kappa.sum(0)[None])
+    return [*shared, by_logit, by_relative, by_log_scale, by_log_kappa]

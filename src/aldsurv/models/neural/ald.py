@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint, Number, WholeNumber
+from aldsurv.checks import Choice, Constraint, Flag, Number, WholeNumber
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
@@ -24,6 +24,7 @@ from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
+    from aldsurv.columns.features import Features
     from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
@@ -59,19 +60,22 @@ class ALDNetwork(ParametricNetwork):
     bins: int | str = "auto"
     calibration: float = 0.0
     crps: float = 0.0
+    varied: bool = False
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         "support": Choice((*SUPPORTS, "auto")),
         "components": WholeNumber(1, 100),
-        "shapes": Choice(("free", "tied")),
+        "shapes": Choice(("free", "tied", "skewed")),
         "theta_link": Choice(("exp", "identity", "auto")),
         "bins": WholeNumber(0, or_one_of=("auto",), meaning="0: none"),
         "calibration": Number(0, meaning="0: not used"),
         "crps": Number(0, 1, meaning="0: not used"),
+        "varied": Flag(),
     }
     ADDED_LATER: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"components": 1, "shapes": "tied"},
         {"bins": 0, "calibration": 0.0, "crps": 0.0},
+        {"varied": False},
     )
     EXTRAS: ClassVar[type[Extras]] = MixtureExtras
 
@@ -90,7 +94,9 @@ class ALDNetwork(ParametricNetwork):
         """What the outputs of a mixture are; None for a single component."""
         if self.components == 1:
             return None
-        return MixtureOutputs(self.components, self.shapes == "tied", self.theta_link == "exp")
+        return MixtureOutputs(
+            self.components, self.shapes != "free", self.theta_link == "exp", skewed=self.shapes == "skewed"
+        )
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -158,6 +164,18 @@ class ALDNetwork(ParametricNetwork):
             device=device,
         )
 
+    def fixed_outputs(self, member: int) -> FloatArray | None:
+        """Of varied members every second has all components in one place."""
+        layout = self.layout
+        return None if layout is None or not self._is_plain(member) else layout.one_place
+
+    def unused_inputs(self, features: Features, member: int) -> NDArray[np.bool_] | None:
+        """Of varied members every second does without the pieces of columns."""
+        return features.piece_columns if self._is_plain(member) else None
+
+    def _is_plain(self, member: int) -> bool:
+        return self.varied and member % 2 == 1
+
     def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """One asymmetric Laplace distribution per row, or a mixture."""
         layout = self.layout
@@ -174,7 +192,7 @@ class ALDNetwork(ParametricNetwork):
         shared: tuple[Output, ...] = ()
         parts = {"theta": self.theta_link, "sigma": "exp", "kappa": "exp", "weight": "softmax"}
         if self.layout.tied:
-            shared = (Output("location"), Output("scale", "exp"))
+            shared = (Output("location"), Output("scale", "exp"), Output("skew", "exp"))[: self.layout.shared]
             parts = {"weight": "softmax", "place": "identity", "scale": "exp", "kappa": "exp"}
         return shared + tuple(Output(f"{name}_{k}", link) for name, link in parts.items() for k in numbers)
 
@@ -219,6 +237,19 @@ class ALDNetwork(ParametricNetwork):
 _DEFAULT = ALDNetwork(
     hidden=(32,), residual=True, learning_rate=0.01, patience=10, weight_decay="auto", support="log", components=5
 )
+# Few rows tell little of many weights, and members that err differently more than larger ones: docs/neutral.md.
+_SMALL = replace(
+    _DEFAULT,
+    members=10,
+    varied=True,
+    shapes="skewed",
+    hidden=(32, 32),
+    residual=False,
+    learning_rate=0.003,
+    patience=15,
+    weight_decay=0.1,
+)
+_MOST_SMALL = 1000
 _PAPER = ALDNetwork(
     **PAPER_TRAINING,
     hidden=(32,),
@@ -252,7 +283,8 @@ class ALDSurvival(ParametricSurvival):
         Asymmetric Laplace components of each row's distribution; 1 is the paper's model, more make it a mixture.
     shapes
         Of several components: ``"free"``, each parameter a function of the covariates, or ``"tied"``: covariates move
-        one location, one scale and the weights, and the places of the components around them are the same for all.
+        one location, one scale and the weights, and the places of the components around them are the same for all;
+        ``"skewed"``: as tied, and covariates move one asymmetry, too.
     theta_link
         How θ comes from its output: ``"exp"``, ``"identity"``, or ``"auto"``: exp with support positive, where θ
         would otherwise run below 0, else identity.
@@ -262,6 +294,9 @@ class ALDSurvival(ParametricSurvival):
         the network sees enough rows to bend by itself, or too few for so many pieces.
     calibration
         Weight of X-CAL, a smooth CensDcal of each batch, in the loss; 0 for none.
+    varied
+        Whether every second member is plainer than the others: with one component (if shapes are skewed) and columns
+        without pieces. Members of two kinds err less alike.
     crps
         Share, from 0 to 1, that the survival-CRPS up to the last training time takes of the loss in place of the
         likelihood, with time in the unit inside.
@@ -289,8 +324,10 @@ class ALDSurvival(ParametricSurvival):
     bins: int | str | None = None
     calibration: float | None = None
     crps: float | None = None
+    varied: bool | None = None
 
-    RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "paper": _PAPER}
+    RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "small": _SMALL, "paper": _PAPER}
+    FEW_ROWS: ClassVar[Mapping[str, tuple[int, str]]] = {"default": (_MOST_SMALL, "small")}
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
         {**NETWORK_ENTRIES, "support": OneOf(("log", "positive", "real")), "components": OneOf((1, 2, 3, 5))},
         "log_likelihood",

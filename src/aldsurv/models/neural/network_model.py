@@ -29,6 +29,7 @@ from aldsurv.quoting import quoted
 from aldsurv.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
+    from aldsurv.columns.features import Features
     from aldsurv.losses.objective import Device, Objective
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
@@ -232,6 +233,14 @@ class NetworkModel(ABC):
             batch_norm=self.batch_norm,
             dropout=self.dropout,
         )
+
+    def fixed_outputs(self, member: int) -> FloatArray | None:
+        """Outputs (k,) that are the same for every row in a member, NaN where it learns them; None: all are learned."""
+        return None
+
+    def unused_inputs(self, features: Features, member: int) -> NDArray[np.bool_] | None:
+        """Which inputs a member does without; None: it has all."""
+        return None
 
     def complete_extras(self, prepared: Prepared, outputs: Callable[[], FloatArray]) -> Extras:
         """What is known beside the network after training; `outputs()` are its outputs (members, n, k) for all rows."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Text, check
+from aldsurv.columns.covariates import row_count
 from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
@@ -132,6 +133,8 @@ class NeuralSurvival(SurvivalEstimator):
     checkpoint: str | Path | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]]
+    # By name of a recipe: the one that stands in its place for tables of up to so many rows.
+    FEW_ROWS: ClassVar[Mapping[str, tuple[int, str]]] = {}
 
     fitted_: FittedNetwork = field(init=False)
 
@@ -141,13 +144,20 @@ class NeuralSurvival(SurvivalEstimator):
 
     # ---- settings
 
-    def settings(self) -> NetworkModel:
-        """All settings: those given, and the recipe's for the rest; raises `ParameterError` for one not allowed."""
+    def settings(self, rows: int | None = None) -> NetworkModel:
+        """All settings: those given, and the recipe's for the rest; raises `ParameterError` for one not allowed.
+
+        Parameters
+        ----------
+        rows
+            Of the table, if there is one: a recipe may have another for few rows.
+        """
         if not isinstance(self.recipe, str) or self.recipe not in self.RECIPES:
             raise ParameterError(
                 f"recipe must be one of {', '.join(self.RECIPES)}, but is {self.recipe!r}.", argument="recipe"
             )
-        recipe = self.RECIPES[self.recipe]
+        most, few = self.FEW_ROWS.get(self.recipe, (0, self.recipe))
+        recipe = self.RECIPES[few if rows is not None and rows <= most else self.recipe]
         return recipe.with_given({setting.name: getattr(self, setting.name) for setting in fields(recipe)})
 
     def check_parameters(self) -> None:
@@ -183,7 +193,7 @@ class NeuralSurvival(SurvivalEstimator):
     def prepare(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Prepared:
         """What `fit` trains on: columns as numbers, scaled times, rows of each member."""
         self.check_parameters()
-        model = self.settings().alternatives()[0]
+        model = self.settings(row_count(X)).alternatives()[0]
         options = self.run_options(model)
         return prepare(model, options, X, lambda: self._read_training_target(y, sample_weight, groups))
 

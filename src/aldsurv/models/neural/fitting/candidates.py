@@ -60,7 +60,7 @@ def prepare_candidates(estimator: NeuralSurvival, task: Prepared) -> list[Candid
     """
     rivals: list[Candidate] = []
     rivals.append(Candidate(estimator, task, rivals))
-    models = estimator.settings().alternatives()
+    models = estimator.settings(len(task.x)).alternatives()
     if len(models) > 1 and enough_events(task):
         for model in models[1:]:
             rivals.append(

@@ -110,7 +110,8 @@ def run_loop(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
     encoders = _encoders(options.encoder, seeds)
     inputs = _encoded_width(encoders[0], x) if encoders else x.shape[1]
     network = model.architecture(inputs, objective.outputs, encoded=bool(encoders))
-    members = MemberNetwork(network, _initial(network, tasks, objective, weight, starts), encoders, device, dtype)
+    initial, learned = _initial(network, tasks, objective, weight, starts)
+    members = MemberNetwork(network, initial, encoders, device, dtype, learned)
     fingerprints = [data_fingerprint(task.x, task.data) for task in tasks]
     history = Training(
         members,
@@ -173,19 +174,48 @@ def _initial(
     objective: Objective,
     weight: torch.Tensor | None,
     starts: NDArray[np.int64],
-) -> list[dict[str, NDArray[np.float32]]]:
+) -> tuple[list[dict[str, NDArray[np.float32]]], list[dict[str, NDArray[np.bool_]]]]:
+    """Arrays with which each member begins, and which of their weights it learns."""
     from aldsurv.training.marginal_start import best_constant
 
-    initial = []
+    initial, learned = [], []
     for task, start in zip(tasks, starts, strict=True):
-        for seed, rows in zip(task.seeds, task.rows.train, strict=True):
+        for member, (seed, rows) in enumerate(zip(task.seeds, task.rows.train, strict=True)):
             arrays = network.initial(generator_for(seed, Purpose.WEIGHTS))
+            fixed = task.model.fixed_outputs(member)
             if task.model.start == "marginal":
                 # No covariate counts yet: every row begins at the best constant.
-                arrays["output.bias"] = best_constant(objective, rows + start, weight)
+                arrays["output.bias"] = best_constant(objective, rows + start, weight, fixed)
                 arrays["output.weight"] = np.zeros_like(arrays["output.weight"])
+            unused = None if task.features is None else task.model.unused_inputs(task.features, member)
+            own = _learned_weights(network, fixed, unused)
+            for name, mask in own.items():
+                # What is not learned has no part in the outputs, except for the outputs that are given.
+                arrays[name] = np.where(mask, arrays[name], np.float32(0))
+            if fixed is not None:
+                arrays["output.bias"] = np.where(np.isnan(fixed), arrays["output.bias"], fixed).astype(np.float32)
             initial.append(arrays)
-    return initial
+            learned.append(own)
+    return initial, learned
+
+
+def _learned_weights(
+    network: Architecture, fixed: NDArray[np.float64] | None, unused: NDArray[np.bool_] | None
+) -> dict[str, NDArray[np.bool_]]:
+    """By name of an array which of its weights a member learns that has fixed outputs and does without some inputs."""
+    shapes = {slot.name: slot.shape for slot in network.slots()}
+    learned: dict[str, NDArray[np.bool_]] = {}
+    if fixed is not None:
+        free = np.isnan(fixed)
+        heads = free[: network.heads]
+        by_head = heads[:, None] if network.head_hidden else heads
+        learned["output.bias"] = free
+        learned["output.weight"] = np.broadcast_to(by_head, shapes["output.weight"])
+    if unused is not None:
+        name = network.input_slot
+        before = learned.get(name, np.ones(shapes[name], np.bool_))
+        learned[name] = before & ~unused[:, None]
+    return learned
 
 
 def _encoders(given: Any, seeds: Sequence[int]) -> list[Any]:
