@@ -236,7 +236,7 @@ def test_points_of_a_distribution():
 def test_medians_that_are_never_reached_are_tied():
     data = right([1, 2, 3], [1, 1, 1])
     predicted = Step([1.0, 2.0], [[0.4, 0.3], [0.9, 0.8], [0.9, 0.7]])
-    assert concordance_harrell(predicted, data) == pytest.approx(2.5 / 3)
+    assert concordance_harrell(predicted, data, point="median") == pytest.approx(2.5 / 3)
 
 
 @pytest.mark.parametrize(
