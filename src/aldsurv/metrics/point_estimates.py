@@ -79,7 +79,8 @@ def ranking_time(
     --------
     >>> from aldsurv.distributions import Exponential
     >>> data = SurvivalData.right([1, 2, 3, 4, 50], [True, True, True, True, False])
-    >>> ranking_time(Exponential([5.0] * 5), data)[0] == Exponential([5.0]).restricted_mean(4.0)[0]
+    >>> predicted = Exponential([5.0, 6.0, 7.0, 8.0, 9.0])
+    >>> bool((ranking_time(predicted, data) == predicted.restricted_mean(4.0)).all())
     True
     """
     check("point", point, Choice(RANKING_POINTS))
