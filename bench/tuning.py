@@ -18,7 +18,7 @@ import numpy as np
 from aldsurv import datasets, metrics
 from aldsurv.columns.covariates import take_rows
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.metrics.point_estimates import Point
+from aldsurv.metrics.point_estimates import RankingPoint
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.registry import MODELS
 from aldsurv.tuning import tune
@@ -74,7 +74,9 @@ def score(kind: type[SurvivalEstimator], settings: dict[str, Any], part: Part, o
     predicted = model.predict_distribution(others.x)
     return Held(
         metrics.bounded_log_likelihood(predicted, others.y, train=part.y),
-        metrics.concordance_harrell(predicted, others.y, point=cast("Point", model.ranking_point_)),
+        metrics.concordance_harrell(
+            predicted, others.y, point=cast("RankingPoint", model.ranking_point_), train=part.y
+        ),
     )
 
 

@@ -101,7 +101,7 @@ STEPS: dict[str, Maker] = {
     "default, 1 member": _ald(members=1),
     "default, 10 members": _ald(members=10),
     "default, point auto": _ald(point="auto"),
-    "default, restricted mean": _ald(point="restricted_mean"),
+    "default, median": _ald(point="median"),
     "default, calibration 1": _ald(calibration=1.0),
     "default, crps 0.5": _ald(crps=0.5),
     "default, recalibrated": _recalibrated(),

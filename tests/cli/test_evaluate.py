@@ -96,7 +96,18 @@ def test_json_has_the_numbers_of_the_metrics(ask, folder):
         assert at["auc"]["lower"] < at["auc"]["value"] < at["auc"]["upper"]
     assert (found["rows"], found["events"], found["unit"]) == (180, sum(TEST["status"]), "months")
     assert (found["model"], found["kind"], found["table"]) == ("weibull.aldsurv", "WeibullAFT", "test.csv")
-    assert (found["confidence"], found["bootstrap"], found["point"]) == (0.9, 40, "mean")
+    assert (found["confidence"], found["bootstrap"]) == (0.9, 40)
+    assert (found["point"], found["ranking_point"]) == ("mean", "mean")
+
+
+def test_without_a_point_rows_are_ranked_as_the_model_ranks_them(ask, folder):
+    model, rows = aldsurv.load(folder / "cox.aldsurv"), outcome(TEST)
+    for given, points in (((), ("median", "follow_up")), (("--point", "follow_up"), ("median", "follow_up"))):
+        code, out, _ = ask("cox.aldsurv", "test.csv", "--train", "train.csv", "--bootstrap", "0", "--json", *given)
+        found = read_json(out)
+        assert (code, found["point"], found["ranking_point"]) == (0, *points)
+        # Its linear predictor, which no median that is never reached ties.
+        assert found["metrics"]["harrell_c"]["value"] == model.score(covariates(TEST), rows)
 
 
 def test_whole_output(ask, folder):

@@ -18,19 +18,21 @@ NINE = ["mae", "ibs", "harrell_c", "uno_c", "cens_dcal", "cal_s_slope", "cal_s_i
 NINE += ["cal_f_intercept"]
 
 
-@pytest.mark.parametrize("point", ["mean", "median", "mode", "restricted_mean"])
+@pytest.mark.parametrize("point", ["mean", "median", "mode", "restricted_mean", "follow_up"])
 def test_each_is_what_its_function_gives(point):
     train, data = simulated(1), simulated(2)
     rng = np.random.default_rng(3)
     data = SurvivalData.right(data.time, data.event, weight=rng.uniform(0.5, 2, len(data)))
     predicted = AsymmetricLaplace(rng.uniform(5, 20, len(data)), rng.uniform(3, 9, len(data)), 0.6)
     found = metrics.evaluate(predicted, data, train=train, point=point, unit=4.0)
+    # Where rows are ranked within follow-up, the median is the predicted time.
+    time = {"point": "median" if point == "follow_up" else point}
     assert list(found) == [*NINE, "log_likelihood", "bounded_log_likelihood"]
     assert all(type(value) is float for value in found.values())
     expected = {
-        "mae": metrics.mean_absolute_error(predicted, data, point=point, unit=4.0),
+        "mae": metrics.mean_absolute_error(predicted, data, **time, unit=4.0),
         "ibs": metrics.integrated_brier_score(predicted, data, train=train),
-        "harrell_c": metrics.concordance_harrell(predicted, data, point=point),
+        "harrell_c": metrics.concordance_harrell(predicted, data, point=point, train=train),
         "uno_c": metrics.concordance_uno(predicted, data, train=train, point=point),
         "cens_dcal": metrics.censored_d_calibration(predicted, data),
         "log_likelihood": metrics.log_likelihood(predicted, data),
@@ -44,10 +46,25 @@ def test_each_is_what_its_function_gives(point):
     assert found == expected
     truth = rng.uniform(5, 20, len(data))
     against = metrics.evaluate(predicted, data, train=train, point=point, truth=truth)
-    assert against["mae"] == metrics.mean_absolute_error(predicted, data, point=point, truth=truth)
+    assert against["mae"] == metrics.mean_absolute_error(predicted, data, **time, truth=truth)
 
 
-@pytest.mark.parametrize("point", ["mean", "restricted_mean"])
+def test_points_by_default_and_one_for_each_use():
+    train, data, rng = simulated(1), simulated(2), np.random.default_rng(3)
+    predicted = Weibull(rng.uniform(5, 30, len(data)), rng.uniform(0.5, 4, len(data)))
+    end = np.sort(train.time)[int(np.ceil(0.8 * len(train))) - 1]
+    found = metrics.evaluate(predicted, data, train=train)
+    assert found["mae"] == metrics.mean_absolute_error(predicted.median(), data)
+    area = predicted.restricted_mean(end)
+    assert found["harrell_c"] == metrics.concordance_harrell(area, data)
+    assert found["uno_c"] == metrics.concordance_uno(area, data, train=train)
+    found = metrics.evaluate(predicted, data, train=train, point="mean", ranking_point="mode")
+    assert found["mae"] == metrics.mean_absolute_error(predicted.mean(), data)
+    assert found["harrell_c"] == metrics.concordance_harrell(predicted.mode(), data)
+    assert found["uno_c"] == metrics.concordance_uno(predicted.mode(), data, train=train)
+
+
+@pytest.mark.parametrize("point", ["mean", "restricted_mean", "follow_up"])
 def test_limits_are_those_of_each_metric_alone(point):
     train, data, rng = simulated(1), simulated(2, n=150), np.random.default_rng(3)
     data = SurvivalData.right(data.time, data.event, weight=rng.integers(0, 4, 150))
@@ -59,6 +76,7 @@ def test_limits_are_those_of_each_metric_alone(point):
     assert list(found) == list(values)
     for name, result in found.items():
         options = {"point": point} if name in ("mae", "harrell_c", "uno_c") else {}
+        options |= {"point": "median"} if (name, point) == ("mae", "follow_up") else {}
         options |= error if name == "mae" else {}
         alone = metrics.bootstrap(name, predicted, data, samples=60, level=0.8, **settings, **options)
         assert dataclasses.astuple(result) == pytest.approx(dataclasses.astuple(alone), rel=1e-9, abs=1e-12)

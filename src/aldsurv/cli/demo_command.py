@@ -193,7 +193,7 @@ def _quality(predicted: SurvivalDistribution, data: SurvivalData, train: Surviva
     line = metrics.survival_calibration(predicted, data)
     return {
         "log_likelihood": float(metrics.log_likelihood(predicted, data)),
-        "harrell_c": float(metrics.concordance_harrell(predicted, data)),
+        "harrell_c": float(metrics.concordance_harrell(predicted, data, train=train)),
         "ibs": float(metrics.integrated_brier_score(predicted, data, train=train)),
         "cens_dcal": float(metrics.censored_d_calibration(predicted, data)),
         "cal_s_slope": float(line.slope),

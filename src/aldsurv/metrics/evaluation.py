@@ -5,19 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aldsurv.checks import Number, WholeNumber, check
+from aldsurv.checks import Choice, Number, WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ImpossibleRowsWarning, ParameterError
 from aldsurv.metrics.catalogue import Metric, find_metric
 from aldsurv.metrics.checked_arguments import FloatArray, matched_data
 from aldsurv.metrics.error.log_likelihood import log_likelihood_rows
-from aldsurv.metrics.point_estimates import Point, point_estimate
+from aldsurv.metrics.point_estimates import RANKING_POINTS, RankingPoint, error_point, point_estimate, ranking_time
 from aldsurv.metrics.resampling.bootstrap import BootstrapResult, RandomState, all_replicates, summary, warn_of_skipped
 from aldsurv.metrics.resampling.row_counts import by_counts, numbers
 from aldsurv.nonparametric.censoring_weights import Ties
@@ -48,7 +49,8 @@ def evaluate(
     *,
     train: SurvivalData,
     metrics: Sequence[str] = ...,
-    point: Point = ...,
+    point: RankingPoint = ...,
+    ranking_point: RankingPoint | None = ...,
     truth: ArrayLike | None = ...,
     unit: float | None = ...,
     ties: Ties = ...,
@@ -65,7 +67,8 @@ def evaluate(
     *,
     train: SurvivalData,
     metrics: Sequence[str] = ...,
-    point: Point = ...,
+    point: RankingPoint = ...,
+    ranking_point: RankingPoint | None = ...,
     truth: ArrayLike | None = ...,
     unit: float | None = ...,
     ties: Ties = ...,
@@ -81,7 +84,8 @@ def evaluate(
     *,
     train: SurvivalData,
     metrics: Sequence[str] = DEFAULT_METRICS,
-    point: Point = "median",
+    point: RankingPoint = "follow_up",
+    ranking_point: RankingPoint | None = None,
     truth: ArrayLike | None = None,
     unit: float | None = None,
     ties: Ties = "events_first",
@@ -107,7 +111,11 @@ def evaluate(
         Names of metrics, of `aldsurv.registry.METRICS`. Those that look at given times look at the quartiles, or the
         median, of the event times of the training rows.
     point
-        Time that represents a distribution in the errors, ``harrell_c`` and ``uno_c``, as in `point_estimate`.
+        Time that represents a distribution in the errors, ``harrell_c`` and ``uno_c``, as in `point_estimate`; with
+        ``"follow_up"`` the median in the errors, and ranks by the mean up to the end of follow-up, the time by which
+        80 % of the training rows have left.
+    ranking_point
+        Of ``harrell_c`` and ``uno_c``, if not that of `point`.
     truth, unit
         As in `mean_absolute_error`; a unit of None is that of the data.
     ties
@@ -139,11 +147,14 @@ def evaluate(
     rows = matched_data(predicted, data)
     if isinstance(metrics, str) or not metrics:
         raise ParameterError(f"metrics must be a list of names, but is {metrics!r:.60}.", argument="metrics")
+    check("point", point, Choice(RANKING_POINTS))
+    check("ranking_point", ranking_point, Choice(RANKING_POINTS), none=True)
     if bootstrap is not None:
         check("bootstrap", bootstrap, WholeNumber(2), none=True)
         check("confidence", confidence, Number(0, 1, above=True, below=True))
     shared = {"truth": truth, "unit": 1.0 if unit is None else unit, "ties": ties}
-    calls = _calls(metrics, predicted, point, rows, train, shared)
+    times = _RowTimes(predicted, rows, train, point, point if ranking_point is None else ranking_point)
+    calls = _calls(metrics, predicted, times, rows, train, shared)
     results = [numbers(call.metric(call.predicted, rows, **call.options)) for call in calls]
     places = [name for call in calls for name in call.names]
     values = dict(zip(places, np.concatenate(results).tolist(), strict=True))
@@ -170,6 +181,31 @@ def evaluate(
 
 @final
 @dataclass(frozen=True)
+class _RowTimes:
+    """One time per row for metrics that need no more, computed once for each use."""
+
+    predicted: SurvivalDistribution
+    rows: SurvivalData
+    train: SurvivalData
+    point: RankingPoint
+    ranking_point: RankingPoint
+
+    def of(self, record: MetricRecord) -> FloatArray:
+        return self.ranking if record.ranks_rows else self.error
+
+    @cached_property
+    def error(self) -> FloatArray:
+        return point_estimate(self.predicted, self.rows, point=error_point(self.point))
+
+    @cached_property
+    def ranking(self) -> FloatArray:
+        if self.ranking_point == self.point != "follow_up":
+            return self.error
+        return ranking_time(self.predicted, self.rows, point=self.ranking_point, train=self.train)
+
+
+@final
+@dataclass(frozen=True)
 class _Call:
     """A call of one function, and the names of the metrics that it gives."""
 
@@ -182,14 +218,13 @@ class _Call:
 def _calls(
     names: Sequence[str],
     predicted: SurvivalDistribution,
-    point: Point,
+    times: _RowTimes,
     rows: SurvivalData,
     train: SurvivalData,
     shared: Mapping[str, object],
 ) -> list[_Call]:
     """The calls that give the metrics; the parts of one function, such as slope and intercept, come from one call."""
     records = [METRICS[name] for name in dict.fromkeys(names)]
-    estimate = point_estimate(predicted, rows, point=point) if any(one.uses_point for one in records) else None
     by_function: dict[str, list[MetricRecord]] = {}
     for record in records:
         by_function.setdefault(record.name if record.part is None else record.location, []).append(record)
@@ -202,7 +237,7 @@ def _calls(
         if group[0].name == "uno_c":
             # Its published definition has the weights of scikit-survival.
             del options["ties"]
-        given = estimate if estimate is not None and group[0].uses_point else predicted
+        given = times.of(group[0]) if group[0].uses_point else predicted
         calls.append(_Call(metric, given, metric.options_with(train, options, rows), [record.name for record in group]))
     return calls
 

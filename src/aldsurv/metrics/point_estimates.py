@@ -1,4 +1,4 @@
-"""One predicted time for each row."""
+"""One time for each row: the predicted one, and the one to rank by."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from aldsurv.checks import Choice, check
+from aldsurv.data.follow_up import end_of_follow_up
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array
 from aldsurv.metrics.checked_arguments import FloatArray, Prediction, as_numbers, matched_data, number_column
 
-__all__ = ["Point", "point_estimate"]
+__all__ = ["RANKING_POINTS", "Point", "RankingPoint", "error_point", "point_estimate", "ranking_time"]
 
 Point: TypeAlias = Literal["mean", "median", "mode", "restricted_mean"]
+RankingPoint: TypeAlias = Literal["follow_up", "mean", "median", "mode", "restricted_mean"]
 
 _POINTS: dict[str, Callable[[SurvivalDistribution, float], Array]] = {
     "mean": lambda predicted, _: predicted.mean(),
@@ -21,6 +23,7 @@ _POINTS: dict[str, Callable[[SurvivalDistribution, float], Array]] = {
     "mode": lambda predicted, _: predicted.mode(),
     "restricted_mean": lambda predicted, horizon: predicted.restricted_mean(horizon),
 }
+RANKING_POINTS = ("follow_up", *_POINTS)
 
 
 def point_estimate(predicted: Prediction, data: SurvivalData, *, point: Point = "median") -> FloatArray:
@@ -50,3 +53,44 @@ def point_estimate(predicted: Prediction, data: SurvivalData, *, point: Point = 
     # A row of weight 0 counts as absent.
     largest = float(rows.time[rows.weights > 0].max(initial=0.0)) if point == "restricted_mean" else 0.0
     return number_column(as_numbers(_POINTS[point](predicted, largest)), "predicted", len(rows))
+
+
+def ranking_time(
+    predicted: Prediction,
+    data: SurvivalData,
+    *,
+    point: RankingPoint = "follow_up",
+    train: SurvivalData | None = None,
+) -> FloatArray:
+    """Time by which rows are ranked (n,): the higher, the lower the risk.
+
+    Parameters
+    ----------
+    predicted, data
+        As in `point_estimate`.
+    point
+        One of `point_estimate`, or ``"follow_up"``: the mean time without event up to the end of follow-up, which is
+        the time by which 80 % of the rows have left. What a distribution says about later times is its shape rather
+        than anything seen, and so is the order of medians that lie there.
+    train
+        Rows whose follow-up counts; None: `data`.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([1, 2, 3, 4, 50], [True, True, True, True, False])
+    >>> predicted = Exponential([5.0, 6.0, 7.0, 8.0, 9.0])
+    >>> bool((ranking_time(predicted, data) == predicted.restricted_mean(4.0)).all())
+    True
+    """
+    check("point", point, Choice(RANKING_POINTS))
+    if point != "follow_up" or not isinstance(predicted, SurvivalDistribution):
+        return point_estimate(predicted, data, point=error_point(point))
+    rows = matched_data(predicted, data)
+    end = end_of_follow_up(rows if train is None else SurvivalData.of(train))
+    return number_column(as_numbers(predicted.restricted_mean(end)), "predicted", len(rows))
+
+
+def error_point(point: RankingPoint) -> Point:
+    """The time that represents a distribution in errors, where rows are ranked by `point`."""
+    return "median" if point == "follow_up" else point

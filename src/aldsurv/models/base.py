@@ -43,12 +43,14 @@ if TYPE_CHECKING:
     from aldsurv.models.rows.strata import Stratum
     from aldsurv.models.wrappers.stack_table import StackTable
 
-__all__ = ["POINTS", "SurvivalEstimator", "read_target", "summarised"]
+__all__ = ["POINTS", "RANKING_POINTS", "SurvivalEstimator", "read_target", "summarised", "time_point"]
 
 FloatArray = NDArray[np.float64]
 
 # Summaries of a distribution that may stand for it.
 POINTS = ("mean", "median", "mode", "restricted_mean")
+# By which rows may be ranked; values of the parameter `point`.
+RANKING_POINTS = ("follow_up", *POINTS)
 
 
 class SurvivalEstimator(SklearnEstimatorMixin, ABC):
@@ -146,8 +148,21 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
 
     @property
     def ranking_point_(self) -> str:
-        """Name of the summary by which rows are ranked."""
+        """Name of the summary by which rows are ranked, one of `RANKING_POINTS`."""
         return self.error_point_
+
+    @property
+    def follow_up_(self) -> float:
+        """The time within which rows are ranked by default, as `aldsurv.data.follow_up.end_of_follow_up` has it."""
+        self._require_fitted()
+        if self.trained_on_ is None or self.trained_on_.follow_up is None:
+            raise ParameterError(
+                f"point must be one of {', '.join(POINTS)} for this {type(self).__name__}, but is 'follow_up': its "
+                "file is of an earlier version and does not have the end of follow-up.",
+                argument="point",
+                advice="Fit it again.",
+            )
+        return self.trained_on_.follow_up
 
     def set_outcome_columns(self, columns: Mapping[str, str]) -> None:
         """Keep with the fitted model, and in its file, which columns of a table held the outcome, by their role."""
@@ -155,14 +170,20 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             self.trained_on_ = replace(self.trained_on_, outcome=dict(columns))
 
     def predict_time(self, X: object) -> FloatArray:
-        """One time per row: the summary of the distribution named by the parameter `point`."""
+        """One time per row: the summary of the distribution named by the parameter `point`, by default the median."""
         return self._summarised(self.predict_distribution(X), self.error_point_)
 
     def predict(self, X: object) -> FloatArray:
-        """Risk score of each row: the higher, the earlier the event; minus the predicted time."""
+        """Risk score of each row: the higher, the earlier the event.
+
+        It is minus the summary named by the parameter `point`; by default (``"follow_up"``) minus the mean time without
+        event up to `follow_up_`, for a median beyond follow-up is what the shape of the distribution makes of it.
+        """
         return -self._summarised(self.predict_distribution(X), self.ranking_point_)
 
     def _summarised(self, distribution: SurvivalDistribution, point: str) -> FloatArray:
+        if point == "follow_up":
+            return np.asarray(distribution.restricted_mean(self.follow_up_))
         return summarised(distribution, point, float(self.unique_times_[-1]))
 
     def predict_members(self, X: object) -> list[SurvivalDistribution]:
@@ -375,6 +396,11 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         if times is not None or return_array:
             return np.asarray(getattr(distribution, kind)(self.unique_times_ if times is None else times))
         return row_functions(distribution, kind, self.unique_times_)
+
+
+def time_point(point: str) -> str:
+    """The summary that is the predicted time where rows are ranked by `point`."""
+    return "median" if point == "follow_up" else point
 
 
 def summarised(distribution: SurvivalDistribution, point: str, horizon: float) -> FloatArray:

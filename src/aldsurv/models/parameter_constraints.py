@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from aldsurv.checks import Choice, Constraint, Number, OrNone, Satisfies, Text, WholeNumber
-from aldsurv.models.base import POINTS
+from aldsurv.models.base import RANKING_POINTS
 
 __all__ = ["CATEGORICAL", "LEVEL_CONSTRAINTS", "POINT", "UNIT"]
 
@@ -15,7 +15,7 @@ CATEGORICAL: Constraint = Satisfies(
     lambda value: value is None or isinstance(value, (list, tuple, str, np.ndarray)),
     "a list of columns by name or number, or None",
 )
-POINT: Constraint = Choice(POINTS)
+POINT: Constraint = Choice(RANKING_POINTS)
 UNIT: Constraint = OrNone(Text("months"))
 # Of models that are trained with a random level.
 LEVEL_CONSTRAINTS: Mapping[str, Constraint] = {

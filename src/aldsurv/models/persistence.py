@@ -45,7 +45,11 @@ def load(path: Any, *, encoder: object = None) -> Any:
         kind = MODELS.load(text(document.get("model"), "model"))
         text(document.get("version"), "version")
         entries = {name: value for name, value in document.items() if name not in ("kind", "model", "version")}
-        return kind._from_file(entries, arrays, encoder)
+        model = kind._from_file(entries, arrays, encoder)
+        if model.ranking_point_ == "follow_up":
+            known = model.trained_on_ is not None and model.trained_on_.follow_up is not None
+            require(known, "the end of follow-up, by which it ranks, is missing")
+        return model
     except ModelFileError as error:
         raise ModelFileError(f"{str(path)!r}: {error}") from None
     except (AldsurvError, KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as error:

@@ -40,6 +40,8 @@ class MetricRecord(Record):
         quartiles, of the event times of the training rows, or without those of the data.
     uses_point
         Whether one predicted time per row is enough, so that ``predicted`` may be an array of times.
+    ranks_rows
+        Whether only the order of these times counts: then ``"follow_up"`` is one of the points.
     uses_truth
         Whether it has an option ``truth``, the true times of simulated rows; a scorer does not take it.
     any_censoring
@@ -61,6 +63,7 @@ class MetricRecord(Record):
     train: TrainingRows = "unused"
     time_argument: Literal["time", "times"] | None = None
     uses_point: bool = False
+    ranks_rows: bool = False
     uses_truth: bool = False
     any_censoring: bool = False
     bounds: tuple[float, float] | None = None
@@ -101,7 +104,9 @@ METRICS = Registry(
         hint="0.5 chance, 1 perfect",
         ideal=1.0,
         direction="higher",
+        train="or_data",
         uses_point=True,
+        ranks_rows=True,
     ),
     MetricRecord(
         "uno_c",
@@ -113,6 +118,7 @@ METRICS = Registry(
         direction="higher",
         train="required",
         uses_point=True,
+        ranks_rows=True,
     ),
     MetricRecord(
         "ibs",

@@ -20,7 +20,7 @@ from aldsurv.errors import CensoringError, DataError, NoSkillWarning, TrainingEr
 from aldsurv.metrics import concordance_harrell
 from aldsurv.metrics.error.brier import integrated_brier_rows
 from aldsurv.metrics.error.log_likelihood import bounded_rows
-from aldsurv.metrics.point_estimates import Point
+from aldsurv.metrics.point_estimates import RankingPoint
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.search_space import Score
@@ -126,7 +126,7 @@ class Task:
             rows = np.where(data.weights > 0, held_out_rows(predicted, data, self.data[rest], self.metric), 0.0)
             if not np.isfinite(rows).all():
                 return None
-            scores.append(PartScores(rows, _concordance(predicted, data, model)))
+            scores.append(PartScores(rows, _concordance(predicted, data, self.data[rest], model)))
         return scores
 
     def _model(self, settings: Mapping[str, Any], seed: int) -> SurvivalEstimator:
@@ -195,12 +195,15 @@ def mean_concordance(scores: Sequence[PartScores]) -> float:
     return sum(defined) / len(defined) if defined else math.nan
 
 
-def _concordance(predicted: SurvivalDistribution, data: SurvivalData, model: SurvivalEstimator) -> float:
+def _concordance(
+    predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData, model: SurvivalEstimator
+) -> float:
     """Harrell's C by the time that the model ranks rows by; NaN for rows of which it has no definition."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
-            return float(concordance_harrell(predicted, data, point=cast("Point", model.ranking_point_)))
+            point = cast("RankingPoint", model.ranking_point_)
+            return float(concordance_harrell(predicted, data, point=point, train=train))
     except CensoringError:
         return math.nan
 

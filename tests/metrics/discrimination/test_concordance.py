@@ -11,7 +11,7 @@ from scipy import stats
 from sksurv.metrics import concordance_index_censored, concordance_index_ipcw
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions import AsymmetricLaplace, Exponential, Step
+from aldsurv.distributions import AsymmetricLaplace, Exponential, Step, Weibull
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.metrics import concordance_harrell, concordance_uno
 from aldsurv.metrics.discrimination import pair_order
@@ -236,7 +236,7 @@ def test_points_of_a_distribution():
 def test_medians_that_are_never_reached_are_tied():
     data = right([1, 2, 3], [1, 1, 1])
     predicted = Step([1.0, 2.0], [[0.4, 0.3], [0.9, 0.8], [0.9, 0.7]])
-    assert concordance_harrell(predicted, data) == pytest.approx(2.5 / 3)
+    assert concordance_harrell(predicted, data, point="median") == pytest.approx(2.5 / 3)
 
 
 @pytest.mark.parametrize(
@@ -274,9 +274,24 @@ def test_uno_beyond_the_censoring_curve():
         concordance_uno([1, 2, 3], right([1, 6, 5], [1, 1, 1]), train=train, tau=10)
 
 
+def test_within_the_follow_up_of_the_training_rows():
+    rng = np.random.default_rng(0)
+    data = right(rng.exponential(8, 60).round(1) + 0.1, rng.random(60) < 0.6)
+    train = right(np.arange(1, 101), [1] * 100)
+    predicted = Weibull(rng.uniform(2, 30, 60), rng.uniform(0.5, 4, 60))
+    # Four in five of the training rows have left by 80, of the rows themselves by the 48th of 60.
+    here, there = predicted.restricted_mean(np.sort(data.time)[47]), predicted.restricted_mean(80.0)
+    assert concordance_harrell(predicted, data) == concordance_harrell(here, data)
+    assert concordance_harrell(predicted, data, train=train) == concordance_harrell(there, data)
+    assert concordance_uno(predicted, data, train=train) == concordance_uno(there, data, train=train)
+    assert len({concordance_harrell(one, data) for one in (here, there, predicted.median())}) == 3
+
+
 def test_what_is_refused():
     data = right([1, 2, 3], [1, 1, 0])
-    with pytest.raises(ParameterError, match="point must be one of 'mean', 'median', 'mode', 'restricted_mean'"):
+    with pytest.raises(
+        ParameterError, match="point must be one of 'follow_up', 'mean', 'median', 'mode', 'restricted_mean'"
+    ):
         concordance_harrell([1, 2, 3], data, point="middle")
     with pytest.raises(ParameterError, match=r"one number for each of 3 rows, but has shape \(2,\)"):
         concordance_harrell([1, 2], data)

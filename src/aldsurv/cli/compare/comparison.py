@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from aldsurv.cli.evaluate.table_predictions import TablePredictions
 from aldsurv.cli.shared.metric_scores import Score, score_all
@@ -16,7 +16,8 @@ from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
-    from aldsurv.distributions import SurvivalDistribution
+    from aldsurv.metrics.checked_arguments import Prediction
+    from aldsurv.registry import MetricRecord
 
 __all__ = ["ComparedModel", "Comparison", "Difference", "best_places", "compare_models"]
 
@@ -35,7 +36,8 @@ class ComparedModel:
         cls, name: str, predictions: TablePredictions, train: SurvivalData, settings: MetricSettings
     ) -> ComparedModel:
         """Score the predictions, without limits: those of the differences count, and `evaluate` has the others."""
-        scores = score_all(predictions.predicted, predictions.rows, train, replace(settings, bootstrap=None))
+        without_limits = replace(settings, bootstrap=None)
+        scores = score_all(predictions.model, predictions.predicted, predictions.rows, train, without_limits)
         return cls(name, predictions, {key: scores[key] for key in METRICS if key in scores})
 
 
@@ -134,13 +136,11 @@ def _differences(
     from aldsurv import metrics
 
     rows = models[0].predictions.rows
-    # Metrics of one time per row take the point that was asked for, computed once.
-    prediction = _point_estimates(rows, settings) if METRICS[key].uses_point else lambda predicted: predicted
-    first = prediction(models[0].predictions.predicted)
+    compared = [_compared(METRICS[key], model.predictions, train, settings) for model in models]
     results = [
         metrics.compare(
-            prediction(model.predictions.predicted),
-            first,
+            other,
+            compared[0],
             rows,
             metric=key,
             train=train,
@@ -148,7 +148,7 @@ def _differences(
             level=settings.confidence,
             random_state=settings.seed,
         )
-        for model in models[1:]
+        for other in compared[1:]
     ]
     corrected = _holm_correction([float(result.p_value) for result in results])
     return [
@@ -159,10 +159,16 @@ def _differences(
     ]
 
 
-def _point_estimates(rows: SurvivalData, settings: MetricSettings) -> Callable[[SurvivalDistribution], Any]:
-    from aldsurv import metrics
+def _compared(
+    metric: MetricRecord, predictions: TablePredictions, train: SurvivalData, settings: MetricSettings
+) -> Prediction:
+    """What a metric is computed of: the predictions, or one time per row where that is enough."""
+    from aldsurv.metrics.point_estimates import point_estimate, ranking_time
 
-    return lambda predicted: metrics.point_estimate(predicted, rows, point=settings.point)
+    model, predicted, rows = predictions.model, predictions.predicted, predictions.rows
+    if metric.ranks_rows:
+        return ranking_time(predicted, rows, point=settings.ranking_point(model), train=train)
+    return point_estimate(predicted, rows, point=settings.error_point(model)) if metric.uses_point else predicted
 
 
 def _holm_correction(values: Sequence[float]) -> list[float]:

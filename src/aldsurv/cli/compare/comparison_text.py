@@ -44,7 +44,6 @@ def comparison_facts(comparison: Comparison) -> dict[str, object]:
         "events": first.rows.n_events,
         "summary": first.rows.summary(),
         "unit": next((unit for unit in units if unit), None),
-        "point": settings.point,
         "confidence": settings.confidence if settings.bootstrap else None,
         "bootstrap": settings.bootstrap,
         "models": [
@@ -52,6 +51,8 @@ def comparison_facts(comparison: Comparison) -> dict[str, object]:
                 "name": model.name,
                 "path": model.predictions.path,
                 "kind": type(model.predictions.model).__name__,
+                "point": settings.error_point(model.predictions.model),
+                "ranking_point": settings.ranking_point(model.predictions.model),
                 "metrics": {key: score.value for key, score in model.metrics.items()},
             }
             for model in models

@@ -66,7 +66,8 @@ class _Evaluation:
             "events": rows.n_events,
             "summary": rows.summary(),
             "unit": time_unit(predictions.model),
-            "point": settings.point,
+            "point": settings.error_point(predictions.model),
+            "ranking_point": settings.ranking_point(predictions.model),
             "confidence": settings.confidence if settings.bootstrap else None,
             "bootstrap": settings.bootstrap,
             "metrics": {name: score._asdict() for name, score in self.metrics.items()},
@@ -165,7 +166,7 @@ def _evaluate(
     from aldsurv import metrics
 
     rows, predicted = predictions.rows, predictions.predicted
-    scores = score_all(predicted, rows, train, settings)
+    scores = score_all(predictions.model, predicted, rows, train, settings)
     scores["d_calibration"] = Score(metrics.d_calibration(predicted, rows).p_value)
     at_times = {
         time: {

@@ -59,9 +59,10 @@ def score_notes(predictions: TablePredictions, scores: Mapping[str, Score], sett
 
     notes, rows = [], predictions.rows
     if math.isinf(scores["mae"].value):
-        times = point_estimate(predictions.predicted, rows, point=settings.point)
+        point = settings.error_point(predictions.model)
+        times = point_estimate(predictions.predicted, rows, point=point)
         infinite = int(np.isinf(times).sum())
-        notes.append(f"{infinite_times_note(settings.point, infinite, len(rows))} Try --point restricted_mean.")
+        notes.append(f"{infinite_times_note(point, infinite, len(rows))} Try --point restricted_mean.")
     if math.isinf(scores["log_likelihood"].value):
         notes.append(impossible_rows_note(predictions.predicted, rows))
     return notes

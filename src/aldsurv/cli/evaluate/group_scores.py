@@ -96,7 +96,8 @@ def score_groups(
 
     predicted, rows = predictions.predicted, predictions.rows
     with metric_warnings():
-        calibration = metrics.calibration_by_group(predicted, rows, labels, least=_LEAST_ROWS, point=settings.point)
+        point = settings.ranking_point(predictions.model)
+        calibration = metrics.calibration_by_group(predicted, rows, labels, least=_LEAST_ROWS, point=point, train=train)
     label_column = np.array(labels, object)
     group_metrics: list[Mapping[str, Score] | None] = []
     for group in calibration.groups:
@@ -104,7 +105,7 @@ def score_groups(
             group_metrics.append(None)
             continue
         chosen = np.flatnonzero((label_column == group.group) & (rows.weights > 0))
-        group_metrics.append(score_all(predicted[chosen], rows[chosen], train, settings))
+        group_metrics.append(score_all(predictions.model, predicted[chosen], rows[chosen], train, settings))
     tested = sum(group.n >= _LEAST_ROWS for group in calibration.groups)
     worst = next((group for group in calibration.groups if group.group == calibration.worst), None)
     return GroupScores(

@@ -16,7 +16,7 @@ from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
     from aldsurv.metrics import BootstrapResult
-    from aldsurv.metrics.point_estimates import Point
+    from aldsurv.metrics.point_estimates import Point, RankingPoint
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table import Table
 
@@ -87,7 +87,7 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
     if data.group is not None and data.n_groups < 2:
         notes.add("all rows held out are of one person: the intervals are too narrow for other persons.")
         data = data.with_group(None)
-    ranking_point, error_point = cast("tuple[Point, Point]", (model.ranking_point_, model.error_point_))
+    error_point = cast("Point", model.error_point_)
     results: dict[str, BootstrapResult]
     try:
         with metric_warnings():
@@ -96,15 +96,12 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
                     predicted,
                     data,
                     train=train.y,
-                    point=ranking_point,
+                    point=error_point,
+                    ranking_point=cast("RankingPoint", model.ranking_point_),
                     bootstrap=_SAMPLES,
                     confidence=CONFIDENCE,
                     random_state=seed,
                 )
-            )
-        if error_point != ranking_point:
-            results["mae"] = metrics.bootstrap(
-                "mae", predicted, data, point=error_point, samples=_SAMPLES, level=CONFIDENCE, random_state=seed
             )
     except CensoringError:
         only = metrics.bootstrap("log_likelihood", predicted, data, samples=_SAMPLES, random_state=seed)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions import SurvivalDistribution
     from aldsurv.metrics import BootstrapResult
+    from aldsurv.models.base import SurvivalEstimator
 
 __all__ = ["Score", "impossible_rows_note", "infinite_times_note", "metric_warnings", "score_all", "score_metric"]
 
@@ -37,9 +38,16 @@ class Score(NamedTuple):
 
 
 def score_all(
-    predicted: SurvivalDistribution, rows: SurvivalData, train: SurvivalData, settings: MetricSettings
+    model: SurvivalEstimator,
+    predicted: SurvivalDistribution,
+    rows: SurvivalData,
+    train: SurvivalData,
+    settings: MetricSettings,
 ) -> dict[str, Score]:
-    """The metrics of `metrics.evaluate` by name; those that the censoring leaves undefined are NaN, with a warning."""
+    """The metrics of `metrics.evaluate` by name, of what a model predicted, by the times that it predicts and ranks by.
+
+    Those that the censoring leaves undefined are NaN, with a warning.
+    """
     from aldsurv import metrics
     from aldsurv.metrics.evaluation import DEFAULT_METRICS
 
@@ -52,7 +60,8 @@ def score_all(
                 predicted,
                 rows,
                 train=train,
-                point=settings.point,
+                point=settings.error_point(model),
+                ranking_point=settings.ranking_point(model),
                 bootstrap=settings.bootstrap,
                 confidence=settings.confidence,
                 random_state=settings.seed,

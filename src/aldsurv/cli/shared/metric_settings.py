@@ -6,7 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import click
 
@@ -16,11 +16,12 @@ from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
-    from aldsurv.metrics.point_estimates import Point
+    from aldsurv.metrics.point_estimates import Point, RankingPoint
+    from aldsurv.models.base import SurvivalEstimator
 
 __all__ = ["MetricSettings", "metric_options", "without_few_resamples"]
 
-_POINTS = ("mean", "median", "mode", "restricted_mean")
+_POINTS = ("follow_up", "mean", "median", "mode", "restricted_mean")
 # Intervals from resamples of fewer rows are too narrow.
 _LEAST_RESAMPLED = 10
 
@@ -28,12 +29,32 @@ _LEAST_RESAMPLED = 10
 @final
 @dataclass(frozen=True)
 class MetricSettings:
-    """How metrics are computed: the point estimate, the number of resamples (None: no limits), confidence and seed."""
+    """How metrics are computed.
 
-    point: Point
+    Attributes
+    ----------
+    point
+        Time that stands for a distribution; None: those by which the model predicts and ranks.
+    bootstrap
+        The number of resamples; None: no limits.
+    confidence, seed
+        Of the limits and of the resamples.
+    """
+
+    point: RankingPoint | None
     bootstrap: int | None
     confidence: float
     seed: int
+
+    def error_point(self, model: SurvivalEstimator) -> Point:
+        """The time that stands for a prediction of the model in errors."""
+        from aldsurv.models.base import time_point
+
+        return cast("Point", model.error_point_ if self.point is None else time_point(self.point))
+
+    def ranking_point(self, model: SurvivalEstimator) -> RankingPoint:
+        """The time by which predictions of the model are ranked."""
+        return cast("RankingPoint", model.ranking_point_) if self.point is None else self.point
 
 
 def metric_options(resamples: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -63,8 +84,10 @@ def metric_options(resamples: int) -> Callable[[Callable[..., Any]], Callable[..
                 help="Resamples behind the intervals; 0: none.",
             ),
             click.option(
-                "--point", default="median", show_default=True, type=click.Choice(_POINTS), metavar="NAME",
-                help="Time that stands for a distribution in error and ranking: mean, median, mode, restricted_mean.",
+                "--point", default=None, type=click.Choice(_POINTS), metavar="NAME",
+                help="Time that stands for a distribution in error and ranking: mean, median, mode, restricted_mean, "
+                "or follow_up (the median in errors; ranks by the mean up to the time by which 80 % of the training "
+                "rows have left). Default: what the model predicts and ranks by.",
             ),
             train_option(),
         ):  # fmt: skip

@@ -16,10 +16,10 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.calibration.distribution_calibration import d_calibration
 from aldsurv.metrics.calibration.level_calibration import censored_d_calibration_by_chance
-from aldsurv.metrics.checked_arguments import matched_data, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, matched_data, without_delayed_entry
 from aldsurv.metrics.discrimination.concordance import concordance_harrell
 from aldsurv.metrics.evaluation_times import checked_time, mean_survival
-from aldsurv.metrics.point_estimates import Point
+from aldsurv.metrics.point_estimates import RankingPoint, ranking_time
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
 __all__ = ["CalibrationByGroup", "GroupCalibration", "calibration_by_group"]
@@ -55,7 +55,8 @@ def calibration_by_group(
     *,
     horizon: float | None = None,
     least: int = 50,
-    point: Point = "median",
+    point: RankingPoint = "follow_up",
+    train: SurvivalData | None = None,
 ) -> CalibrationByGroup:
     """Metrics within each level of a column, such as sex or hospital, and the level that is predicted worst.
 
@@ -80,7 +81,9 @@ def calibration_by_group(
     least
         Rows that a group needs to be named the worst.
     point
-        Time that represents a distribution in Harrell's C.
+        Time that represents a distribution in Harrell's C, as in `concordance_harrell`.
+    train
+        The training rows, whose follow-up counts there; None: the rows of all groups.
 
     Examples
     --------
@@ -105,7 +108,8 @@ def calibration_by_group(
     for row in np.flatnonzero(counted):
         members.setdefault(labels[row], []).append(int(row))
     parts = [(label, np.array(members[label])) for label in _ordered(members)]
-    results = tuple(_group(label, predicted[index], rows[index], horizon, point) for label, index in parts)
+    times = ranking_time(predicted, rows, point=point, train=train)
+    results = tuple(_group(label, predicted[index], rows[index], horizon, times[index]) for label, index in parts)
     _warn_of_short_groups(results, horizon)
     excess = [
         group.cens_dcal - censored_d_calibration_by_chance(predicted[index], rows[index], bins=_BINS)
@@ -115,7 +119,7 @@ def calibration_by_group(
 
 
 def _group(
-    label: Hashable, predicted: SurvivalDistribution, rows: SurvivalData, horizon: float, point: Point
+    label: Hashable, predicted: SurvivalDistribution, rows: SurvivalData, horizon: float, times: FloatArray
 ) -> GroupCalibration:
     test, curve = d_calibration(predicted, rows, bins=_BINS), kaplan_meier(rows)
     difference = float("nan")
@@ -128,7 +132,7 @@ def _group(
         label,
         len(rows),
         rows.n_events,
-        concordance_harrell(predicted, rows, point=point),
+        concordance_harrell(times, rows),
         distance,
         test.p_value,
         difference,

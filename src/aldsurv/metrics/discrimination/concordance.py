@@ -8,7 +8,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.checked_arguments import FloatArray, Prediction, undefined, without_delayed_entry
 from aldsurv.metrics.discrimination.pair_order import PairOrder
-from aldsurv.metrics.point_estimates import Point, point_estimate
+from aldsurv.metrics.point_estimates import RankingPoint, ranking_time
 from aldsurv.nonparametric.censoring_weights import (
     Ties,
     censoring_distribution,
@@ -21,7 +21,13 @@ from aldsurv.quoting import quoted
 __all__ = ["concordance_harrell", "concordance_uno", "event_importance", "last_uncensored", "uno_importance"]
 
 
-def concordance_harrell(predicted: Prediction, data: SurvivalData, *, point: Point = "median") -> float:
+def concordance_harrell(
+    predicted: Prediction,
+    data: SurvivalData,
+    *,
+    point: RankingPoint = "follow_up",
+    train: SurvivalData | None = None,
+) -> float:
     """Harrell's C: the share of comparable pairs whose predicted times are in the observed order.
 
     A pair is comparable if the earlier of its times is an event; at equal times, if one is an event and the
@@ -34,7 +40,10 @@ def concordance_harrell(predicted: Prediction, data: SurvivalData, *, point: Poi
     data
         Exact and right-censored rows.
     point
-        Time that represents a distribution, as in `point_estimate`.
+        Time that represents a distribution: by default (``"follow_up"``) its mean up to the time by which 80 % of the
+        training rows have left; or ``"median"``, ``"mean"``, ``"mode"``, ``"restricted_mean"`` as in `point_estimate`.
+    train
+        The training rows, whose follow-up counts; None: `data`.
 
     Examples
     --------
@@ -43,7 +52,7 @@ def concordance_harrell(predicted: Prediction, data: SurvivalData, *, point: Poi
     0.625
     """
     rows = without_delayed_entry(SurvivalData.of(data), "concordance_harrell")
-    pairs = PairOrder.of(point_estimate(predicted, rows, point=point), rows)
+    pairs = PairOrder.of(ranking_time(predicted, rows, point=point, train=train), rows)
     return _concordance(pairs, rows, event_importance(pairs, rows), "concordance_harrell")
 
 
@@ -53,7 +62,7 @@ def concordance_uno(
     *,
     train: SurvivalData,
     tau: float | None = None,
-    point: Point = "median",
+    point: RankingPoint = "follow_up",
     ties: Ties = "scikit-survival",
 ) -> float:
     """Uno's C: Harrell's with each pair weighted by ``1/G(t)²``, t its earlier time, for events before `tau`.
@@ -81,7 +90,7 @@ def concordance_uno(
     0.5952
     """
     rows = without_delayed_entry(SurvivalData.of(data), "concordance_uno")
-    pairs = PairOrder.of(point_estimate(predicted, rows, point=point), rows)
+    pairs = PairOrder.of(ranking_time(predicted, rows, point=point, train=train), rows)
     censoring = censoring_distribution(train)
     end = last_uncensored(censoring) if tau is None else tau
     if not (isinstance(end, (int, float, np.number)) and (end > 0 or tau is None)):

@@ -117,7 +117,8 @@ def bootstrap(
         Seed or generator. The same seed draws the same rows for every metric.
     **options
         Options of the metric, the same for all draws, except `truth`, which goes with the rows. The restricted mean as
-        the point of a default metric of `evaluate` is restricted to the largest time of all rows.
+        the point of a default metric of `evaluate` is restricted to the largest time of all rows, or with
+        ``"follow_up"`` to the end of follow-up of all.
 
     Examples
     --------

@@ -39,7 +39,7 @@ from aldsurv.metrics.error.log_likelihood import (
     log_likelihood,
     log_likelihood_rows,
 )
-from aldsurv.metrics.point_estimates import Point, point_estimate
+from aldsurv.metrics.point_estimates import Point, RankingPoint, point_estimate, ranking_time
 from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution
 
 __all__ = ["ByCounts", "Counts", "by_counts", "numbers"]
@@ -212,8 +212,14 @@ def _density_line(share: FloatArray, bins: int) -> CalibrationLine:
     return CalibrationPoints(np.arange(1, bins) / bins, share).line
 
 
-def _by_harrell(predicted: Prediction, data: SurvivalData, *, point: Point = "median") -> ByCounts:
-    pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
+def _by_harrell(
+    predicted: Prediction,
+    data: SurvivalData,
+    *,
+    point: RankingPoint = "follow_up",
+    train: SurvivalData | None = None,
+) -> ByCounts:
+    pairs = PairOrder.of(ranking_time(predicted, data, point=point, train=train), data)
     return _by_pairs(pairs, event_importance(pairs, data), data.weights)
 
 
@@ -223,10 +229,10 @@ def _by_uno(
     *,
     train: SurvivalData,
     tau: float | None = None,
-    point: Point = "median",
+    point: RankingPoint = "follow_up",
     ties: Ties = "scikit-survival",
 ) -> ByCounts:
-    pairs = PairOrder.of(point_estimate(predicted, data, point=point), data)
+    pairs = PairOrder.of(ranking_time(predicted, data, point=point, train=train), data)
     censoring = censoring_distribution(train)
     end = last_uncensored(censoring) if tau is None else tau
     importance = uno_importance(pairs, data, censoring, end, ties) if end > 0 else np.zeros(len(data))

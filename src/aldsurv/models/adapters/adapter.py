@@ -18,7 +18,15 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent
 from aldsurv.models.fitted_state import FittedState, set_columns, set_fitted_state
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT
-from aldsurv.models.rows.training_rows import distinct_times, require_events, require_same_count, thinned
+from aldsurv.models.point_parameter import PointParameterMixin
+from aldsurv.models.rows.training_rows import (
+    TrainedOn,
+    data_fingerprint,
+    distinct_times,
+    require_events,
+    require_same_count,
+    thinned,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,7 +37,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PeerSurvival(SurvivalEstimator):
+class PeerSurvival(PointParameterMixin, SurvivalEstimator):
     """An estimator that another library fits; columns and predictions are as everywhere in aldsurv.
 
     Columns are not scaled: trees do not need it, and so the library gets what a user would give it.
@@ -44,13 +52,14 @@ class PeerSurvival(SurvivalEstimator):
         Columns, by name or number, whose numbers are categories.
     point
         The summary of the distribution that `predict_time` gives: ``"median"``, ``"mean"``, ``"mode"`` or
-        ``"restricted_mean"``.
+        ``"restricted_mean"``, by which rows are ranked, too, unless the library has a risk score; ``"follow_up"``:
+        the median as the time, and rows ranked by the restricted mean up to `follow_up_`.
     """
 
     random_state: Any = None
     options: Mapping[str, Any] | None = None
     categorical: Sequence[str | int] | None = None
-    point: str = "median"
+    point: str = "follow_up"
 
     features_: Features = field(init=False)
 
@@ -82,7 +91,9 @@ class PeerSurvival(SurvivalEstimator):
         counting = np.flatnonzero(data.weights > 0)
         state = self._learn(x[counting], data[counting])
         set_fitted_state(self, state)
-        self.features_, self.unique_times_ = features, thinned(distinct_times(data))
+        times = thinned(distinct_times(data))
+        self.features_, self.unique_times_ = features, times
+        self.trained_on_ = TrainedOn.describe(data, times=times, fingerprint=data_fingerprint(x, data))
         set_columns(self, features)
         return self
 
@@ -110,11 +121,6 @@ class PeerSurvival(SurvivalEstimator):
                 advice="Use another model.",
             )
         require_events(data)
-
-    @property
-    def error_point_(self) -> str:
-        """The summary that `predict_time` gives."""
-        return self.point
 
     def _missing(self) -> MissingDependencyError:
         return MissingDependencyError(

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
-from aldsurv.models.file_entries import Arrays
-from aldsurv.models.fitted_state import fitted_state
 from aldsurv.models.linear.cox_baseline import CoxBaseline, require_right_censored
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearProblem, solve
-from aldsurv.models.linear.linear_survival import States, UserUnit, number_of_events, spreads
+from aldsurv.models.linear.linear_survival import States, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.partial_likelihood import PartialLikelihood
+from aldsurv.models.linear.proportional_hazards_survival import ProportionalHazardsSurvival
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
 from aldsurv.models.search_space import SearchSpace
-from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 
 __all__ = ["CoxRegression"]
 
@@ -32,7 +28,7 @@ IntArray = NDArray[np.int64]
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoxRegression(RidgeSurvival):
+class CoxRegression(ProportionalHazardsSurvival, RidgeSurvival):
     """Proportional hazards: ``h(t | x) = h0(t)·exp(β·x)``, β by the partial likelihood, h0 a step at each event.
 
     Exact and right-censored rows, with delayed entry, weights and strata. `baseline_` is the
@@ -73,29 +69,8 @@ class CoxRegression(RidgeSurvival):
     """
 
     ties: str = field(default="efron", kw_only=False)
-    strata: str | int | Sequence[str | int] | None = None
 
-    baseline_: BaselineHazard | StratifiedBaseline = field(init=False)
-    average_: FloatArray = field(init=False)
-
-    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ties": Choice(("efron", "breslow"))}
-    RATIO_NAME: ClassVar[str] = "hazard ratio"
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "ibs")
-
-    def predict(self, X: object) -> FloatArray:
-        """Risk score of each row: β·x, measured from an average row; the higher, the earlier the event."""
-        self._require_fitted()
-        return self._baseline().log_risk(self.design_.numbers(X, type(self).__name__), self.standardised_)
-
-    def predict_distribution(self, X: object) -> ProportionalHazards:
-        """Survival ``exp(-H0(t)·exp(β·x))`` of each row, a step at every time of an event; the last value is held."""
-        return self._baseline().distribution(self.predict(X), self.design_.codes(X))
-
-    def _baseline(self) -> CoxBaseline:
-        return fitted_state(self, CoxBaseline)
-
-    def _strata_columns(self) -> Any:
-        return self.strata
 
     def _kind(self) -> str:
         return f"proportional hazards, {self.ties.capitalize()}'s ties"
@@ -104,15 +79,6 @@ class CoxRegression(RidgeSurvival):
         require_right_censored(data, type(self).__name__)
         fit = solve(_CoxProblem(x, design.names, data, self.ties, codes), self.ridge)
         return fit, CoxBaseline.estimate(x, fit.standardised, data, self.ties, codes)
-
-    def _to_users_unit(self, design: Design) -> UserUnit:
-        return UserUnit(design.names, design.per_unit)
-
-    def _further_arrays(self) -> dict[str, NDArray[Any]]:
-        return self._baseline().to_arrays()
-
-    def _read_further(self, design: Design, arrays: Arrays) -> States:
-        return (CoxBaseline.from_arrays(design, arrays),)
 
 
 @final

@@ -27,6 +27,7 @@ from aldsurv.models.fitted_state import FittedState, set_columns, set_fitted_sta
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
+from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.strata import Stratum
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 
@@ -75,7 +76,7 @@ class UserUnit(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearSurvival(SurvivalEstimator):
+class LinearSurvival(PointParameterMixin, SurvivalEstimator):
     """An estimator whose distribution depends on covariates by a sum of columns times coefficients.
 
     Parameters are estimated for centred and scaled columns (`standardised_`) and shown in the user's unit
@@ -86,8 +87,8 @@ class LinearSurvival(SurvivalEstimator):
     categorical
         Columns, by name or number, whose numbers are categories.
     point
-        The summary of the distribution that `predict_time` gives: ``"median"``, ``"mean"``, ``"mode"`` or
-        ``"restricted_mean"``.
+        The summary of the distribution that `predict_time` gives: ``"median"`` (or ``"follow_up"``, which is the same
+        here), ``"mean"``, ``"mode"`` or ``"restricted_mean"``. Rows have the order of the linear predictor under each.
     unit
         Name of the unit of time, such as ``"months"``; kept with the model, for its readers.
 
@@ -192,11 +193,6 @@ class LinearSurvival(SurvivalEstimator):
     @abstractmethod
     def _kind(self) -> str:
         """A few words for `summary`."""
-
-    @property
-    def error_point_(self) -> str:
-        """The summary that `predict_time` gives."""
-        return self.point
 
     def _to_file(self) -> FileContent:
         document = {

@@ -206,6 +206,7 @@ class QuantileNetwork(NetworkModel):
 _DEFAULT = QuantileNetwork(hidden=(64, 64), residual=True)
 _PAPER = QuantileNetwork(
     **PEARCE_TRAINING,
+    point="median",
     quantiles=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     y_star=1.2,
     censored_level="nearest",

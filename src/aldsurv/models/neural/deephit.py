@@ -156,6 +156,7 @@ class BinNetwork(NetworkModel):
 _DEFAULT = BinNetwork()
 _PAPER = BinNetwork(
     **PYCOX_TRAINING,
+    point="median",
     durations=100,
     scheme="equidistant",
     censoring="rounded",

@@ -16,7 +16,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.models.base import POINTS
+from aldsurv.models.base import RANKING_POINTS
 from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel, Output
@@ -90,7 +90,7 @@ class RiskNetwork(NetworkModel):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         "ties": Choice(("efron", "breslow")),
-        "point": Choice(POINTS),
+        "point": Choice(RANKING_POINTS),
         "strata": Satisfies(_are_columns, "columns of X by name or number"),
     }
     ADDED_LATER: ClassVar[tuple[Mapping[str, Any], ...]] = ({"time_scale": "none"},)
@@ -195,7 +195,7 @@ class RiskNetwork(NetworkModel):
 
 
 _DEFAULT = RiskNetwork(dropout=0.2, time_scale="none", point="restricted_mean")
-_PAPER = RiskNetwork(**PYCOX_TRAINING, ties="breslow", time_scale="none")
+_PAPER = RiskNetwork(**PYCOX_TRAINING, ties="breslow", time_scale="none", point="median")
 
 
 @final

@@ -20,7 +20,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.errors import ParameterError
-from aldsurv.models.base import POINTS
+from aldsurv.models.base import RANKING_POINTS
 from aldsurv.models.file_entries import Document, from_portable, portable, require
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.search_space import Entry, OneOf, Range
@@ -115,13 +115,13 @@ class NetworkModel(ABC):
     start: str = "marginal"
     time_scale: str | float = "median"
     clip_features: float = 5.0
-    point: str = "median"
+    point: str = "follow_up"
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         "members": WholeNumber(1, 1000),
         "validation": Number(0, 1, below=True, meaning="a share of the rows, 0: none"),
         "clip_features": Number(0, meaning="0: no limit"),
-        "point": Choice((*POINTS, "auto")),
+        "point": Choice((*RANKING_POINTS, "auto")),
         "start": Choice(("random", "marginal")),
     }
     # Settings that files of earlier versions do not have, with the value that they had then; each group came at once.

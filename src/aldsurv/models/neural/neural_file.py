@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.features import Features
 from aldsurv.errors import ModelFileError, ParameterError
-from aldsurv.models.base import POINTS, SurvivalEstimator
+from aldsurv.models.base import POINTS, RANKING_POINTS, SurvivalEstimator
 from aldsurv.models.file_entries import (
     LARGEST_NUMBER,
     Arrays,
@@ -21,7 +21,7 @@ from aldsurv.models.file_entries import (
     with_parameters,
 )
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
-from aldsurv.models.neural.fitting.point_choice import PointChoice, PointScores
+from aldsurv.models.neural.fitting.point_choice import PointChoice, PointScores, given_points
 from aldsurv.models.neural.network_model import NetworkModel, with_added_settings
 from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.networks import Architecture
@@ -146,9 +146,15 @@ def _read_choices(model: NetworkModel, document: Any) -> tuple[PointChoice, dict
     """The inverse of `_choices`."""
     names = {"error_point", "ranking_point", "point_scores", "support_scores"}
     require(isinstance(document, dict) and set(document) <= names, "what it chose is unclear")
-    error, ranking = (document.get(name, model.point) for name in ("error_point", "ranking_point"))
-    if error not in POINTS or ranking not in POINTS or (model.point != "auto" and {error, ranking} != {model.point}):
-        raise ParameterError(f"the summaries chosen must be of {', '.join(POINTS)}, but are {error}, {ranking}.")
+    given = given_points(model.point)
+    error, ranking = given.error, given.ranking
+    if model.point == "auto" or {"error_point", "ranking_point"} & set(document):
+        error, ranking = document.get("error_point"), document.get("ranking_point")
+    allowed = error in POINTS and ranking in RANKING_POINTS
+    if not allowed or (model.point != "auto" and (error, ranking) != (given.error, given.ranking)):
+        raise ParameterError(
+            f"the summaries chosen must be of {', '.join(RANKING_POINTS)}, but are {error}, {ranking}."
+        )
     scores: PointScores = {
         use: {name: (float(score), float(spread)) for name, (score, spread) in by_name.items()}
         for use, by_name in document.get("point_scores", {}).items()

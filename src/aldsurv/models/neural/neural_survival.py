@@ -68,7 +68,8 @@ class NeuralSurvival(SurvivalEstimator):
         Largest absolute value of a standardised column; 0 for no limit.
     point
         Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
-        ``"restricted_mean"``, or ``"auto"``: one for each use, by the members' validation rows.
+        ``"restricted_mean"``; ``"follow_up"``: the median as the time, and rows ranked by the restricted mean up to
+        `follow_up_`; or ``"auto"``: one for each use, by the members' validation rows.
     categorical
         Columns, by name or number, whose numbers are categories.
     unit
@@ -92,11 +93,13 @@ class NeuralSurvival(SurvivalEstimator):
         The summary that `predict_time` gives, and the one by which `predict` and `score` rank: `point`, or the chosen.
     point_scores_
         With ``point="auto"`` for ``"error"`` and ``"ranking"`` by summary the score and the standard error of its
-        distance to the median's; else empty.
+        distance to that of ``"median"`` and ``"follow_up"``; else empty.
     history_
         Losses of each epoch and member; of a likelihood the mean negative one, in the unit of the data.
     features_
         How columns become numbers; None with an encoder.
+    follow_up_
+        Time by which 80 % of the training rows had left, within which rows are ranked.
     trained_on_
         Rows, events, range of time, fingerprint of the data, versions.
     """

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from aldsurv import __version__
 from aldsurv.checks import Number, WholeNumber
+from aldsurv.data.follow_up import end_of_follow_up
 from aldsurv.data.group_column import group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ModelFileError
@@ -94,6 +95,8 @@ class TrainedOn:
         How many, and the sum of the weights.
     first_time, last_time
         Range of the times, in the unit of the data.
+    follow_up
+        The time within which rows are ranked, as `end_of_follow_up` has it; None in files of earlier versions.
     fingerprint
         SHA-256 of the numbers.
     versions
@@ -113,6 +116,7 @@ class TrainedOn:
     versions: Mapping[str, str] = field(default_factory=dict)
     outcome: Mapping[str, str] = field(default_factory=dict)
     groups: int | None = None
+    follow_up: float | None = None
 
     @property
     def rows_text(self) -> str:
@@ -133,9 +137,9 @@ class TrainedOn:
         Parameters
         ----------
         data
-            The rows.
+            The rows, in the user's unit.
         times
-            Distinct times in the user's unit, ascending.
+            Distinct times of them, ascending.
         fingerprint
             What `data_fingerprint` gives.
         packages
@@ -151,6 +155,7 @@ class TrainedOn:
             fingerprint=fingerprint,
             versions={**versions, **(packages or {})},
             groups=None if data.group is None else data.n_groups,
+            follow_up=end_of_follow_up(data),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,6 +177,8 @@ class TrainedOn:
         require(WholeNumber(1).allows(groups) and groups <= document["rows"], "groups in trained_on must be a number")
         for name in ("first_time", "last_time"):
             require(Number().allows(document.get(name)), f"{name} in trained_on must be a number")
+        end = Number(0, document["last_time"])
+        require(end.allows(document.get("follow_up", 0)), "follow_up in trained_on must be a time of training")
         require(Number(0).allows(document.get("total_weight", 0)), "total_weight in trained_on must be a number")
         require(isinstance(document.get("fingerprint", ""), str), "fingerprint in trained_on must be text")
         for name in ("versions", "outcome"):

@@ -21,6 +21,7 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent, require, saved_parameters, with_parameters
 from aldsurv.models.fitted_state import fitted_state, set_columns, set_fitted_state
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
+from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
 from aldsurv.models.rows.time_units import even_weights, in_unit, time_unit
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
@@ -44,7 +45,7 @@ _MOST = 10**6
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class BoostedALD(SurvivalEstimator):
+class BoostedALD(PointParameterMixin, SurvivalEstimator):
     """Individual survival distributions by asymmetric Laplace distributions whose parameters boosted trees give.
 
     XGBoost grows the trees: each round one for every parameter, along the slopes of the censored log-likelihood, with
@@ -78,7 +79,9 @@ class BoostedALD(SurvivalEstimator):
     validation
         Share of the rows that decides when to stop; 0 for none. Under ten rows none are held out.
     point
-        Summary by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+        Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
+        ``"restricted_mean"``, or ``"follow_up"``: the median as the time, and rows ranked by the restricted mean up to
+        `follow_up_`.
     categorical
         Columns, by name or number, whose numbers are categories.
     unit
@@ -100,6 +103,8 @@ class BoostedALD(SurvivalEstimator):
         Mean negative log-likelihood of each member's validation rows, in the unit of the data.
     features_
         How columns become numbers.
+    follow_up_
+        Time by which 80 % of the training rows had left, within which rows are ranked.
     trained_on_
         Rows, events, range of time, fingerprint of the data, versions.
 
@@ -125,7 +130,7 @@ class BoostedALD(SurvivalEstimator):
     max_rounds: int = 1000
     patience: int = 30
     validation: float = 0.2
-    point: str = "median"
+    point: str = "follow_up"
     categorical: Sequence[str | int] | None = None
     unit: str | None = None
     n_jobs: int = 1
@@ -326,11 +331,6 @@ class BoostedALD(SurvivalEstimator):
                 f"  log-likelihood  {-self.validation_loss_.mean():.4f} per row on validation rows",
             ]
         )
-
-    @property
-    def error_point_(self) -> str:
-        """The summary that `predict_time` gives."""
-        return self.point
 
     @property
     def n_members(self) -> int:

@@ -26,6 +26,7 @@ from aldsurv.models.neural.fitting.skill_check import (
     warn_without_skill,
 )
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
+from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.member_rows import member_seeds
 from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, read_rows, unfitted
 from aldsurv.models.wrappers.fitted_stack import FittedStack, StackMember
@@ -57,7 +58,7 @@ def _are_weights(value: object) -> bool:
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class StackedSurvival(SurvivalEstimator):
+class StackedSurvival(PointParameterMixin, SurvivalEstimator):
     """Several models whose predictions are mixed, each with a weight.
 
     The weights are those under which rows are most likely that the members had not learned from: each row is predicted
@@ -84,7 +85,8 @@ class StackedSurvival(SurvivalEstimator):
         number for each of the estimators, divided by their sum.
     point
         The summary of the distribution that `predict_time` gives, and by which rows are ranked: ``"median"``,
-        ``"mean"``, ``"mode"`` or ``"restricted_mean"``.
+        ``"mean"``, ``"mode"``, ``"restricted_mean"``, or ``"follow_up"``: the median as the time, and rows ranked by
+        the restricted mean up to `follow_up_`.
     categorical
         Columns, by name or number, whose numbers are categories; for every member that has not been given its own.
     unit
@@ -110,6 +112,8 @@ class StackedSurvival(SurvivalEstimator):
         How long each member took to be fitted, all folds together; empty for a model that was loaded.
     knots_
         Times between which curves of steps are joined by lines.
+    follow_up_
+        Time by which 80 % of the training rows had left, within which rows are ranked.
     trained_on_
         Rows, events, range of time, fingerprint of the data, versions.
 
@@ -127,7 +131,7 @@ class StackedSurvival(SurvivalEstimator):
     estimators: Sequence[Any] | None = field(default=None, kw_only=False)
     folds: int = 5
     weights: str | Sequence[float] = "likelihood"
-    point: str = "median"
+    point: str = "follow_up"
     categorical: Sequence[str | int] | None = None
     unit: str | None = None
     random_state: Any = None
@@ -280,11 +284,6 @@ class StackedSurvival(SurvivalEstimator):
         """The model that learns from the columns: of the members, which are given the same ones, the first."""
         self._require_fitted()
         return self._reference.innermost
-
-    @property
-    def error_point_(self) -> str:
-        """The summary that `predict_time` gives."""
-        return self.point
 
     @property
     def stack_table_(self) -> StackTable:

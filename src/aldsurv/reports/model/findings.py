@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import final
+from typing import cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from aldsurv.errors import DataError
 from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.metrics.error.brier import default_times
 from aldsurv.metrics.evaluation_times import mean_survival
-from aldsurv.metrics.point_estimates import Point
+from aldsurv.metrics.point_estimates import Point, RankingPoint
 from aldsurv.models.rows.training_rows import distinct_times
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
@@ -96,7 +96,15 @@ def compute_findings(evaluated: EvaluatedModel) -> Findings:
     with warnings.catch_warnings():
         # The page itself explains metrics without a finite value.
         warnings.filterwarnings("ignore", message="log_likelihood is -inf", category=UserWarning)
-        scores = metrics.evaluate(predicted, data, train=train, bootstrap=RESAMPLES, random_state=evaluated.seed)
+        scores = metrics.evaluate(
+            predicted,
+            data,
+            train=train,
+            point="median",
+            ranking_point=cast("RankingPoint", evaluated.model.ranking_point_),
+            bootstrap=RESAMPLES,
+            random_state=evaluated.seed,
+        )
     median = as_numbers(predicted.median())
     point: Point = "median" if np.isfinite(scores["mae"].value) else "restricted_mean"
     quartiles = np.quantile(data.time[data.event], [0.25, 0.5, 0.75])

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from dataclasses import dataclass
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
-from aldsurv.models.file_entries import Arrays
-from aldsurv.models.fitted_state import fitted_state
 from aldsurv.models.linear.cox_baseline import CoxBaseline, require_right_censored
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.elastic_net.elastic_net_survival import ElasticNetFit, ElasticNetSurvival
 from aldsurv.models.linear.elastic_net.losses import PartialLoss
 from aldsurv.models.linear.elastic_net.scored_path import PathProblem
 from aldsurv.models.linear.elastic_net.solver import PenalisedFit
-from aldsurv.models.linear.linear_survival import States, UserUnit
+from aldsurv.models.linear.linear_survival import States
+from aldsurv.models.linear.proportional_hazards_survival import ProportionalHazardsSurvival
 from aldsurv.models.search_space import OneOf, SearchSpace
-from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 
 __all__ = ["ElasticNetCox"]
 
@@ -32,7 +27,7 @@ IntArray = NDArray[np.int64]
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class ElasticNetCox(ElasticNetSurvival):
+class ElasticNetCox(ProportionalHazardsSurvival, ElasticNetSurvival):
     """Proportional hazards for tables with many columns: most get no coefficient, how many is chosen by folds.
 
     Exact and right-censored rows, with delayed entry, weights and strata. Rows held out are scored by the partial
@@ -65,30 +60,7 @@ class ElasticNetCox(ElasticNetSurvival):
     (True, True)
     """
 
-    ties: str = "efron"
-    strata: str | int | Sequence[str | int] | None = None
-
-    baseline_: BaselineHazard | StratifiedBaseline = field(init=False)
-    average_: FloatArray = field(init=False)
-
-    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ties": Choice(("efron", "breslow"))}
-    RATIO_NAME: ClassVar[str] = "hazard ratio"
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"choose": OneOf(("best", "one_standard_error"))}, "ibs")
-
-    def predict(self, X: object) -> FloatArray:
-        """Risk score of each row: β·x, measured from an average row; the higher, the earlier the event."""
-        self._require_fitted()
-        return self._baseline().log_risk(self.design_.numbers(X, type(self).__name__), self.standardised_)
-
-    def predict_distribution(self, X: object) -> ProportionalHazards:
-        """Survival ``exp(-H0(t)·exp(β·x))`` of each row, a step at every time of an event; the last value is held."""
-        return self._baseline().distribution(self.predict(X), self.design_.codes(X))
-
-    def _baseline(self) -> CoxBaseline:
-        return fitted_state(self, CoxBaseline)
-
-    def _strata_columns(self) -> Any:
-        return self.strata
 
     def _kind(self) -> str:
         return f"proportional hazards with an elastic net, {self.ties.capitalize()}'s ties"
@@ -114,15 +86,6 @@ class ElasticNetCox(ElasticNetSurvival):
             path=solution.path,
         )
         return fit, CoxBaseline.estimate(x, solution.slopes, data, self.ties, codes)
-
-    def _to_users_unit(self, design: Design) -> UserUnit:
-        return UserUnit(design.names, design.per_unit)
-
-    def _further_arrays(self) -> dict[str, NDArray[Any]]:
-        return self._baseline().to_arrays()
-
-    def _read_further(self, design: Design, arrays: Arrays) -> States:
-        return (CoxBaseline.from_arrays(design, arrays),)
 
 
 @final

@@ -87,7 +87,7 @@ def _loop_key(task: Prepared, number: int) -> str:
 
 
 def _with_points(fitted: FittedNetwork, task: Prepared) -> FittedNetwork:
-    """Settle ``point="auto"``; without validation rows it is the median."""
+    """Settle ``point="auto"``; without validation rows it is ``"follow_up"``."""
     if fitted.model.point != "auto" or task.rows.validation is None:
         return fitted
     points = chosen_points(held_out_rows(fitted, task), task.observed, float(fitted.times[-1]))

@@ -9,17 +9,18 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.data.follow_up import end_of_follow_up
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.models.base import POINTS, summarised
+from aldsurv.models.base import POINTS, summarised, time_point
 
-__all__ = ["HeldRows", "PointChoice", "PointScores", "chosen_points"]
+__all__ = ["HeldRows", "PointChoice", "PointScores", "chosen_points", "given_points"]
 
 FloatArray = NDArray[np.float64]
 PointScores = dict[str, dict[str, tuple[float, float]]]
 
-# What is taken unless another summary is better by more than chance explains.
-_USUAL = "median"
+# What is taken unless another summary is better by more than chance explains: as the time, and to rank by.
+_USUAL, _USUAL_RANKING = "median", "follow_up"
 # Fewer events tell nothing.
 _LEAST_EVENTS = 10
 # Rows of one member whose order is looked at, and draws of them: more would hardly change a standard error.
@@ -39,41 +40,56 @@ class HeldRows(NamedTuple):
 @final
 @dataclass(frozen=True)
 class PointChoice:
-    """The summaries chosen, and what they were chosen by: ``(score, standard error of its distance to the median)``."""
+    """The summaries chosen, and what they were chosen by: ``(score, standard error of its distance to the usual)``."""
 
     error: str
     ranking: str
     scores: PointScores
 
 
+def given_points(point: str) -> PointChoice:
+    """The summaries that a value of `point` names; of ``"auto"`` those to take without validation rows."""
+    ranking = _USUAL_RANKING if point == "auto" else point
+    return PointChoice(time_point(ranking), ranking, {})
+
+
 def chosen_points(held: Sequence[HeldRows], train: SurvivalData, last: float) -> PointChoice:
-    """The summary with the least error, and the one that ranks best; the median unless another is clearly better.
+    """The summary with the least error, and the one that ranks best.
+
+    They are the median, and the restricted mean up to the end of follow-up, unless another is clearly better.
 
     The error is the mean absolute one of times cut off at the 0.9 quantile of the training times, weighted by the
     inverse probability of censoring: of times up to there it is what it would be without any censoring, if that
     does not depend on the covariates. The ranking is by Harrell's C within the rows of each member, as ``score`` has
-    it. Another summary is taken if it is better than the median by more than one standard error of the difference.
+    it. Another summary is taken if it is better by more than one standard error of the difference.
 
     Parameters
     ----------
     held
         Of each member; only exact and right-censored rows without delayed entry count.
     train
-        All rows, to estimate the censoring from.
+        All rows, to estimate the censoring and the end of follow-up from.
     last
         Up to which time the restricted mean counts.
     """
     held = [_usable(part) for part in held]
     if sum(part.data.n_events for part in held) < _LEAST_EVENTS:
-        return PointChoice(_USUAL, _USUAL, {})
+        return given_points("auto")
     times = [{point: summarised(part.predicted, point, last) for point in POINTS} for part in held]
     # A family without a mode, say, has none to offer.
     for point in [point for point in POINTS if any(np.isnan(own[point]).any() for own in times)]:
         times = [{other: own[other] for other in own if other != point} for own in times]
-    error, ranking = (_finite(found) for found in (_errors(held, times, train), _rankings(held, times)))
-    if _USUAL not in error or _USUAL not in ranking:
-        return PointChoice(_USUAL, _USUAL, {})
-    return PointChoice(_best(error, least=True), _best(ranking, least=False), {"error": error, "ranking": ranking})
+    error = _finite(_errors(held, times, train))
+    end = end_of_follow_up(train)
+    within = [{_USUAL_RANKING: summarised(part.predicted, "restricted_mean", end)} for part in held]
+    ranking = _finite(_rankings(held, [first | own for first, own in zip(within, times, strict=True)]))
+    if _USUAL not in error or _USUAL_RANKING not in ranking:
+        return given_points("auto")
+    return PointChoice(
+        _best(error, _USUAL, least=True),
+        _best(ranking, _USUAL_RANKING, least=False),
+        {"error": error, "ranking": ranking},
+    )
 
 
 def _usable(part: HeldRows) -> HeldRows:
@@ -88,11 +104,11 @@ def _finite(scores: dict[str, tuple[float, float]]) -> dict[str, tuple[float, fl
     return {point: score for point, score in scores.items() if np.isfinite(score).all()}
 
 
-def _best(scores: dict[str, tuple[float, float]], *, least: bool) -> str:
-    usual = scores[_USUAL][0]
+def _best(scores: dict[str, tuple[float, float]], usual: str, *, least: bool) -> str:
+    to_beat = scores[usual][0]
     sign = -1.0 if least else 1.0
-    clear = {point: sign * value for point, (value, error) in scores.items() if sign * (value - usual) > error}
-    return max(clear, key=lambda point: clear[point]) if clear else _USUAL
+    clear = {point: sign * value for point, (value, error) in scores.items() if sign * (value - to_beat) > error}
+    return max(clear, key=lambda point: clear[point]) if clear else usual
 
 
 def _errors(
@@ -140,13 +156,13 @@ def _rankings(held: Sequence[HeldRows], times: Sequence[dict[str, FloatArray]]) 
         orders = {point: PairOrder.of(own[point][rows], data) for point in own}
         found = {p: pairs.shares(event_importance(pairs, data), weights[:, pairs.rows]) for p, pairs in orders.items()}
         # Rows none of which is known to outlive another's event have no order.
-        if np.isfinite(found[_USUAL][0]):
+        if np.isfinite(found[_USUAL_RANKING][0]):
             shares.append(found)
     if not shares:
         return {}
     mean = {point: np.mean([found[point] for found in shares], axis=0) for point in times[0]}
     return {
-        point: (float(own[0]), float(np.std((own - mean[_USUAL])[1:][np.isfinite(own[1:])])))
+        point: (float(own[0]), float(np.std((own - mean[_USUAL_RANKING])[1:][np.isfinite(own[1:])])))
         for point, own in mean.items()
         if np.isfinite(own[1:]).any()
     }

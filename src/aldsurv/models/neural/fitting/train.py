@@ -16,7 +16,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError, TrainingError
 from aldsurv.models.neural.fitting.encoding import encoded, require_torch
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
-from aldsurv.models.neural.fitting.point_choice import PointChoice
+from aldsurv.models.neural.fitting.point_choice import given_points
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.rows.time_units import even_weights
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, thinned
@@ -68,7 +68,7 @@ def _train_with_restarts(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
 
 
 def _finish(task: Prepared, trained: TrainedNetwork) -> FittedNetwork:
-    model, point, times = trained.model, trained.model.point, thinned(task.times)
+    model, times = trained.model, thinned(task.times)
     torch = {"torch": str(require_torch("training").__version__)}
     return FittedNetwork(
         model=model,
@@ -81,9 +81,8 @@ def _finish(task: Prepared, trained: TrainedNetwork) -> FittedNetwork:
         extras=model.complete_extras(task, lambda: trained.outputs(task.x)),
         time_scale=task.unit,
         times=times,
-        trained_on=TrainedOn.describe(task.data, times=times, fingerprint=trained.fingerprint, packages=torch),
-        # Until it is chosen: the one to take without validation rows.
-        points=PointChoice("median", "median", {}) if point == "auto" else PointChoice(point, point, {}),
+        trained_on=TrainedOn.describe(task.observed, times=times, fingerprint=trained.fingerprint, packages=torch),
+        points=given_points(model.point),
     )
 
 

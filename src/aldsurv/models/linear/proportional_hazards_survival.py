@@ -1,0 +1,85 @@
+"""What linear models of proportional hazards share: a baseline, strata, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.checks import Choice, Constraint
+from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
+from aldsurv.models.file_entries import Arrays
+from aldsurv.models.fitted_state import fitted_state
+from aldsurv.models.linear.cox_baseline import CoxBaseline
+from aldsurv.models.linear.design import Design
+from aldsurv.models.linear.linear_survival import LinearSurvival, States, UserUnit
+from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
+
+__all__ = ["ProportionalHazardsSurvival"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ProportionalHazardsSurvival(LinearSurvival):
+    """A linear model whose log hazard is that of a baseline plus the linear predictor.
+
+    Parameters
+    ----------
+    ties
+        ``"efron"`` or ``"breslow"``: how events at one time share the risk.
+    strata
+        Columns of X whose combinations of levels have baselines of their own.
+
+    Attributes
+    ----------
+    baseline_
+        Cumulative baseline hazard, or one for each stratum.
+    average_
+        The (weighted) mean of each column (d,).
+    """
+
+    ties: str = "efron"
+    strata: str | int | Sequence[str | int] | None = None
+
+    baseline_: BaselineHazard | StratifiedBaseline = field(init=False)
+    average_: FloatArray = field(init=False)
+
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ties": Choice(("efron", "breslow"))}
+    RATIO_NAME: ClassVar[str] = "hazard ratio"
+
+    def predict(self, X: object) -> FloatArray:
+        """Risk score of each row: β·x, measured from an average row; the higher, the earlier the event."""
+        self._require_fitted()
+        return self._baseline().log_risk(self.design_.numbers(X, type(self).__name__), self.standardised_)
+
+    def predict_distribution(self, X: object) -> ProportionalHazards:
+        """Survival ``exp(-H0(t)·exp(β·x))`` of each row, a step at every time of an event; the last value is held."""
+        return self._baseline().distribution(self.predict(X), self.design_.codes(X))
+
+    @property
+    def ranking_point_(self) -> str:
+        """The summary that ranks rows of one stratum as `predict` does: any median may be infinite.
+
+        A file of an earlier version does not have the end of follow-up: there it is `point`.
+        """
+        self._require_fitted()
+        return self.point if self.trained_on_.follow_up is None else "follow_up"
+
+    def _baseline(self) -> CoxBaseline:
+        return fitted_state(self, CoxBaseline)
+
+    def _strata_columns(self) -> Any:
+        return self.strata
+
+    def _to_users_unit(self, design: Design) -> UserUnit:
+        return UserUnit(design.names, design.per_unit)
+
+    def _further_arrays(self) -> dict[str, NDArray[Any]]:
+        return self._baseline().to_arrays()
+
+    def _read_further(self, design: Design, arrays: Arrays) -> States:
+        return (CoxBaseline.from_arrays(design, arrays),)
