@@ -6,8 +6,10 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from aldsurv.models import ALDSurvival
+from aldsurv.models import ALDSurvival, StackedSurvival
+from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.wrappers.stack_members import named_members
 from aldsurv.registry import MODELS, PEERS
 from bench.accuracy.composed import FoldEnsemble, ScaledAFT, WithoutCovariates
 
@@ -126,8 +128,12 @@ def _described(model: Any) -> Any:
     if isinstance(model, WithoutCovariates):
         return "without covariates"
     if isinstance(model, NeuralSurvival):
-        paper, settings = (recipe.to_dict() for recipe in (type(model).RECIPES["paper"], model.settings()))
-        found = {name: value for name, value in settings.items() if name not in paper or value != paper[name]}
+        paper = type(model).RECIPES["paper"]
+        found = _differences(model.settings(), paper)
+        if model.recipe in model.FEW_ROWS:
+            found["few rows"] = _differences(model.settings(rows=1), paper)
+    elif isinstance(model, StackedSurvival):
+        found = {name: _described(member) for name, member in named_members(model.estimators).items()}
     else:
         found = {
             name: _described(value) if name == "estimator" and value is not None else value
@@ -135,3 +141,9 @@ def _described(model: Any) -> Any:
             if name != "random_state" and value is not None
         }
     return [type(model).__name__, *sorted(found.items())]
+
+
+def _differences(settings: NetworkModel, paper: NetworkModel) -> dict[str, Any]:
+    """Settings that are not those of the paper."""
+    usual = paper.to_dict()
+    return {name: value for name, value in settings.to_dict().items() if name not in usual or value != usual[name]}

@@ -31,7 +31,7 @@ def _registered(name: str) -> Maker:
 LIBRARY: dict[str, Maker] = {
     "ald": _ald(),
     "kaplan_meier": lambda _: WithoutCovariates(),
-    **{name: _registered(name) for name in ("cox", "boosted_ald", "lognormal", "deepsurv", "weibull_aft")},
+    **{name: _registered(name) for name in ("stack", "cox", "boosted_ald", "lognormal", "deepsurv", "weibull_aft")},
 }
 # Of these the learner of the study that is the same, except for how columns were prepared.
 SAME_AS = {"cox": "CPH", "kaplan_meier": "KM"}

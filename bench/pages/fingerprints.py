@@ -37,6 +37,9 @@ def recipe_fingerprint(model: str, recipe: str = "default") -> str:
     kind = MODELS.load(model)
     if issubclass(kind, NeuralSurvival):
         settings: dict[str, Any] = {"recipe": _network_settings(kind.RECIPES[recipe])}
+        if recipe in kind.FEW_ROWS:
+            most, few = kind.FEW_ROWS[recipe]
+            settings["few_rows"] = [most, _network_settings(kind.RECIPES[few])]
     else:
         settings = {"recipe": {name: portable(value) for name, value in kind.parameter_defaults().items()}}
     if recipe == "paper":

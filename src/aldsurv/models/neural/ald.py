@@ -240,7 +240,7 @@ _DEFAULT = ALDNetwork(
 # Few rows tell little of many weights, and members that err differently more than larger ones: docs/neutral.md.
 _SMALL = replace(
     _DEFAULT,
-    members=10,
+    members=20,
     varied=True,
     shapes="skewed",
     hidden=(32, 32),
