@@ -22,7 +22,7 @@ from bench.recipes import SEEDS, held_out_scores, parts
 DATASETS = ("gbsg", "metabric", "tmbimmuno", "lgggbm", "lognorm", "norm_linear")
 OTHERS = {
     "LogNormalSurvival, for comparison": ("lognormal", {}),
-    "ALDSurvival, for comparison": ("ald", {}),
+    "ALDSurvival, for comparison": ("ald", {"recipe": "large"}),
 }
 RECIPES: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "lognormal": {

@@ -98,7 +98,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    ("ALDSurvival", "default"): Case(
+    ("ALDSurvival", "large"): Case(
         "mixture_slopes",
         models.ALDSurvival,
         mixture_likelihood._MixtureLikelihood,

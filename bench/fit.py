@@ -200,7 +200,7 @@ def peers() -> None:
             # JSON has no infinite numbers.
             rounded = {key: round(value, 4) if math.isfinite(value) else str(value) for key, value in scores.items()}
             lines.append({"dataset": name, "model": title, **rounded})
-    store_section(PERFORMANCE, "peers", lines, today("python -m bench.fit peers", ["ald/default", "ald/paper"]))
+    store_section(PERFORMANCE, "peers", lines, today("python -m bench.fit peers", ["ald/large", "ald/paper"]))
 
 
 def censoring() -> None:
@@ -262,7 +262,7 @@ def memory() -> None:
         print(f"{recipe:>9} {members:>8} {data:>9.0f} {before:>18.0f} {peak:>7.0f} {(peak - before) / data:>11.2f}")
         lines.append({"recipe": recipe, "members": members, "data MB": round(data), "MB": round(peak - before)})
     values = {"rows": BIG_ROWS, "columns": BIG_COLUMNS, "fits": lines}
-    store_section(PERFORMANCE, "memory", values, today("python -m bench.fit memory", ["ald/default", "ald/paper"]))
+    store_section(PERFORMANCE, "memory", values, today("python -m bench.fit memory", ["ald/large", "ald/paper"]))
 
 
 PARTS: dict[str, Callable[[], None]] = {

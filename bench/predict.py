@@ -109,8 +109,8 @@ def models(place: Path) -> dict[str, Path]:
     data = datasets.load("gbsg")
     x = dict(zip(data.feature_names, data.x.T, strict=True))
     made = {
-        "ALD, 5 members": ALDSurvival(random_state=0),
-        "ALD, 1 member": ALDSurvival(members=1, random_state=0),
+        "ALD, 5 members": ALDSurvival("large", random_state=0),
+        "ALD, 1 member": ALDSurvival("large", members=1, random_state=0),
         "Cox": CoxRegression(),
     }
     return {title: model.fit(x, data.y).save(place / f"{k}.aldsurv") for k, (title, model) in enumerate(made.items())}
@@ -153,7 +153,7 @@ def run() -> None:
             times = list(TIMES)
             code = PEERS.format(fit=fit.format(times=times), predict=answer.format(times=times), times=times)
             lines.append(line(title, "survival", rows, 1, measured(code, tables[rows], out)))
-    store_section(PERFORMANCE, "predict", lines, today("python -m bench predict", ["ald/default", "cox/default"]))
+    store_section(PERFORMANCE, "predict", lines, today("python -m bench predict", ["ald/large", "cox/default"]))
 
 
 if __name__ == "__main__":

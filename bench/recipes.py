@@ -90,7 +90,7 @@ def held_out_scores(model: Any, learn: Table, held: Table) -> dict[str, float]:
     return {
         "log_loss": float(log_loss),
         "ibs": float(metrics.integrated_brier_score(predicted, data, train=train, ties="scikit-survival")),
-        "c": float(metrics.concordance_harrell(predicted, data, point=model.ranking_point_, train=train)),
+        "c": float(metrics.concordance_harrell(predicted, data, point=model.error_point_)),
         "cens_dcal": float(metrics.censored_d_calibration(predicted, data)),
     }
 

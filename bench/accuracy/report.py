@@ -27,7 +27,7 @@ _RECIPES = (
     "ald/default", "ald/paper", "boosted_ald/default", "lognormal/default", "cqrnn/default", "deepsurv/default",
     "deephit/default", "cox/default", "weibull_aft/default", "lognormal_aft/default",
 )  # fmt: skip
-_STEP_RECIPES = ("ald/default", "ald/paper", "recalibrated/default", "icald/paper", "icald_calibrated/default")
+_STEP_RECIPES = ("ald/large", "ald/paper", "recalibrated/default", "icald/paper", "icald_calibrated/default")
 _COLUMNS = (
     "log_loss", "survival_crps", "ibs", "harrell_c", "uno_c", "cens_dcal", "ici", "mae",
     "cal_s_slope", "cal_s_intercept", "cal_f_slope", "cal_f_intercept",
@@ -61,7 +61,7 @@ def store_study(validation: Found, speed: dict[str, Any] | None, chance: dict[st
         store_section(STUDY, "steps", steps, today(f"{_COMMAND} validation FOLDER --models steps", _STEP_RECIPES))
     if speed is not None:
         values = {"ratio": speed["ratio"], "table": parsed_table(speed["table"])}
-        store_section(STUDY, "speed", values, today(f"{_COMMAND} speed FOLDER", ["ald/default", "ald/paper"]))
+        store_section(STUDY, "speed", values, today(f"{_COMMAND} speed FOLDER", ["ald/large", "ald/paper"]))
     if chance is not None:
         values = {"table": parsed_table(chance["table"])}
         store_section(STUDY, "chance", values, today(f"{_COMMAND} chance FOLDER", ["ald/default"]))

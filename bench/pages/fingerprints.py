@@ -41,7 +41,7 @@ def recipe_fingerprint(model: str, recipe: str = "default") -> str:
             most, few = kind.FEW_ROWS[recipe]
             settings["few_rows"] = [most, _network_settings(kind.RECIPES[few])]
     else:
-        settings = {"recipe": {name: portable(value) for name, value in kind.parameter_defaults().items()}}
+        settings = {"recipe": _without_rank({name: portable(v) for name, v in kind.parameter_defaults().items()})}
     if recipe == "paper":
         settings["datasets"] = {name: paper_settings(model, name) for name in names(paper=True)}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:_LENGTH]
@@ -54,4 +54,13 @@ def fingerprints(recipes: Iterable[str]) -> dict[str, str]:
 
 def _network_settings(recipe: NetworkModel) -> Mapping[str, Any]:
     absent = {name: portable(value) for group in recipe.ADDED_LATER for name, value in group.items()}
-    return {name: value for name, value in recipe.to_dict().items() if name not in absent or value != absent[name]}
+    settings = recipe.to_dict()
+    return _without_rank({name: v for name, v in settings.items() if name not in absent or v != absent[name]})
+
+
+def _without_rank(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings in which ``point="follow_up"`` is the median.
+
+    Both predict the same distribution and time; they differ in how rows are ranked, which a study that ranks says.
+    """
+    return {**settings, "point": "median"} if settings.get("point") == "follow_up" else settings

@@ -234,12 +234,12 @@ class ALDNetwork(ParametricNetwork):
 
 
 # Chosen by rows held out of the training parts of 15 datasets: docs/accuracy.md.
-_DEFAULT = ALDNetwork(
+_LARGE = ALDNetwork(
     hidden=(32,), residual=True, learning_rate=0.01, patience=10, weight_decay="auto", support="log", components=5
 )
 # Few rows tell little of many weights, and members that err differently more than larger ones: docs/neutral.md.
 _SMALL = replace(
-    _DEFAULT,
+    _LARGE,
     members=20,
     varied=True,
     shapes="skewed",
@@ -326,7 +326,12 @@ class ALDSurvival(ParametricSurvival):
     crps: float | None = None
     varied: bool | None = None
 
-    RECIPES: ClassVar[Mapping[str, NetworkModel]] = {"default": _DEFAULT, "small": _SMALL, "paper": _PAPER}
+    RECIPES: ClassVar[Mapping[str, NetworkModel]] = {
+        "default": _LARGE,
+        "small": _SMALL,
+        "large": _LARGE,
+        "paper": _PAPER,
+    }
     FEW_ROWS: ClassVar[Mapping[str, tuple[int, str]]] = {"default": (_MOST_SMALL, "small")}
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
         {**NETWORK_ENTRIES, "support": OneOf(("log", "positive", "real")), "components": OneOf((1, 2, 3, 5))},
