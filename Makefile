@@ -84,6 +84,7 @@ results: $(READY)
 	$(BIN)/python -m bench.export_results $(RESULTS) docs/results/paper.csv
 	$(BIN)/python -m bench.paper_evidence truth schedule
 	$(BIN)/python -m bench.own_choices bands
+	$(BIN)/python -m bench.own_choices seeds
 	$(BIN)/python -m bench.own_choices time_scales
 	$(BIN)/python -m bench.pages.tutorial_run
 	$(BIN)/python -m bench.pages

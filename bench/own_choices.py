@@ -1,12 +1,13 @@
 """What an ensemble says of itself, on data whose truth is known: limits between members, and what "auto" chooses.
 
-``python -m bench.own_choices bands | supports | points | criteria | time_scales``. Test rows; the fits take some
-minutes. What docs/ald.md shows, bands and time_scales, is stored in docs/results/own_choices.json.
+``python -m bench.own_choices bands | seeds | supports | points | criteria | time_scales``. Test rows; fits take
+minutes. What docs/ald.md shows, bands, seeds and time_scales, is stored in docs/results/own_choices.json.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,7 @@ from bench.pages.results import store_section, today
 from bench.paper_data import SYNTHETIC
 
 RESULTS_FILE = "own_choices.json"
-SEEDS = {"bands": range(5), "supports": range(3), "points": range(3), "time_scales": range(10)}
+SEEDS = {"bands": range(5), "seeds": range(8), "supports": range(3), "points": range(3), "time_scales": range(10)}
 DATASETS = SYNTHETIC
 # Of those that the study of accuracy decides on, some of each kind; all three supports take their time.
 COMPARED = ("norm_linear", "norm_nonlinear", "exponential", "lognorm", "norm_med", "lognorm_med", "metabric", "gbsg")
@@ -77,6 +78,33 @@ def time_scales() -> None:
             scores.setdefault(name, {})[scale] = round(float(np.mean(values)), 4)
         print(name, scores[name], flush=True)
     store_section(RESULTS_FILE, "time_scales", scores, today("python -m bench.own_choices time_scales", ["ald/paper"]))
+
+
+def seeds() -> None:
+    """How far another seed moves predictions of a model that was fitted to few rows: standard deviations over seeds."""
+    data = datasets.load("gbsg")
+    order = np.random.default_rng(0).permutation(len(data.y))
+    learn, held = order[:ROWS], order[ROWS:]
+    times = np.quantile(data.y.time[learn], [0.25, 0.5, 0.75])
+    lines = {}
+    for recipe in ("small", "large"):
+        start = time.process_time()
+        models = [ALDSurvival(recipe, random_state=seed, progress=False) for seed in SEEDS["seeds"]]
+        for model in models:
+            model.fit(data.x[learn], data.y[learn])
+        seconds = (time.process_time() - start) / len(models)
+        predicted = [model.predict_distribution(data.x[held]) for model in models]
+        survival = np.std([one.survival(times) for one in predicted], axis=0, ddof=1)
+        medians = np.std([np.log(one.median()) for one in predicted], axis=0, ddof=1)
+        lines[recipe] = {
+            "survival": float(survival.mean()),
+            "largest": float(survival.max()),
+            "median": float(medians.mean()),
+            "seconds": seconds,
+        }
+        print(recipe, lines[recipe], flush=True)
+    values = {"rows": ROWS, "fits": len(SEEDS["seeds"]), "recipes": lines}
+    store_section(RESULTS_FILE, "seeds", values, today("python -m bench.own_choices seeds", ["ald/small", "ald/large"]))
 
 
 def supports() -> None:
@@ -162,6 +190,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     studies = {
         "bands": bands,
+        "seeds": seeds,
         "supports": supports,
         "points": points,
         "criteria": criteria,

@@ -110,7 +110,7 @@ STEPS: dict[str, Maker] = {
     "large, 1 member": _large(members=1),
     "large, 10 members": _large(members=10),
     "large, point auto": _large(point="auto"),
-    "large, median": _large(point="median"),
+    "large, restricted mean": _large(point="restricted_mean"),
     "large, calibration 1": _large(calibration=1.0),
     "large, crps 0.5": _large(crps=0.5),
     "large, recalibrated": _recalibrated(**_LARGE),

@@ -58,7 +58,9 @@ def store_study(validation: Found, speed: dict[str, Any] | None, chance: dict[st
     """Put what is known apart from the cells of the test stage into docs/results; the rest stays as it is there."""
     steps = {name: parsed_table(table) for name, table in _validation_tables(validation).items()}
     if all(table["rows"] for table in steps.values()):
-        store_section(STUDY, "steps", steps, today(f"{_COMMAND} validation FOLDER --models steps", _STEP_RECIPES))
+        store_section(
+            STUDY, "steps", steps, today(f'{_COMMAND} validation FOLDER --models "paper;steps"', _STEP_RECIPES)
+        )
     if speed is not None:
         values = {"ratio": speed["ratio"], "table": parsed_table(speed["table"])}
         store_section(STUDY, "speed", values, today(f"{_COMMAND} speed FOLDER", ["ald/large", "ald/paper"]))
@@ -106,9 +108,8 @@ def _validation_tables(validation: Found) -> dict[str, str]:
 
 
 def _in_steps() -> list[str]:
-    """From the paper's model to the default, then each step away from it."""
-    from_paper = [name for name in STEPS if name.startswith("paper")]
-    return ["paper", *from_paper, "earlier default", "default", *(n for n in STEPS if n.startswith("default"))]
+    """From the paper's model to the recipe for larger tables, then each step away from it."""
+    return ["paper", *STEPS]
 
 
 def _failures(found: Found, stage: str) -> list[str]:

@@ -81,7 +81,7 @@ def mean_table(found: Found, title: str, datasets: Sequence[str], models: Sequen
     known = found.models(datasets)
     rows = [
         [
-            f"**{model}**" if model == "default" else model,
+            f"**{model}**" if model in ("default", "large") else model,
             *(f"{found.over(model, datasets, metric):.3f}" for metric in shown),
             f"{found.over(model, datasets, 'processor_seconds'):.2f}",
             str(found.count(model, datasets)),

@@ -36,7 +36,27 @@ LIBRARY: dict[str, Maker] = {
 # Of these the learner of the study that is the same, except for how columns were prepared.
 SAME_AS = {"cox": "CPH", "kaplan_meier": "KM"}
 # Settings that were compared on inner splits of the training rows.
-CANDIDATES: dict[str, Maker] = {}
+_TWO: dict[str, Any] = {"recipe": "small", "varied": False, "shapes": "tied"}
+_PLAIN: dict[str, Any] = {**_TWO, "components": 1, "bins": 0}
+_LINEAR: dict[str, Any] = {**_PLAIN, "hidden": (), "learning_rate": 0.01, "max_epochs": 300, "members": 10}
+CANDIDATES: dict[str, Maker] = {
+    "large": _ald(recipe="large"),
+    "large, 10 members": _ald(recipe="large", members=10),
+    "large, 20 members": _ald(recipe="large", members=20),
+    "large, skewed": _ald(recipe="large", shapes="skewed"),
+    "large, skewed, varied": _ald(recipe="large", shapes="skewed", varied=True),
+    "two layers, 10 members": _ald(**_TWO, members=10),
+    "two layers": _ald(**_TWO),
+    "two layers, no pieces": _ald(**_TWO, bins=0),
+    "two layers, one component, no pieces": _ald(**_PLAIN),
+    "two layers, one component, no pieces, 10 members": _ald(**_PLAIN, members=10),
+    "two layers, one component, no pieces, 10 members, decay 3": _ald(**_PLAIN, members=10, weight_decay=3.0),
+    "two layers, skewed, 10 members": _ald(recipe="small", varied=False, members=10),
+    "two layers, skewed, no pieces, 10 members": _ald(recipe="small", varied=False, bins=0, members=10),
+    "linear, one component, no pieces, 10 members": _ald(**_LINEAR),
+    "small, 10 members": _ald(recipe="small", members=10),
+    "cox, ridge 1": lambda _: MODELS.load("cox")(ridge=1.0),
+}
 
 
 def model_named(name: str, seed: int) -> Any:

@@ -108,16 +108,16 @@ def _comparisons(cells: Found, speed: dict[str, Any]) -> dict[str, str]:
 def _of_steps(steps: Table) -> dict[str, str]:
     """Sentences about steps on the real sets."""
     rows = {row[0].strip("*"): dict(zip(steps["head"][1:], map(float, row[1:]), strict=True)) for row in steps["rows"]}
-    default = rows["default"]
+    base = rows["large"]
     apart = {
-        column: max(abs(rows[f"default, {name}"][column] - default[column]) for name in _NEAR)
+        column: max(abs(rows[f"large, {name}"][column] - base[column]) for name in _NEAR)
         for column in ("log-loss", "C")
     }
     return {
         "log-loss around the default": f"{apart['log-loss']:.3f}",
         "C around the default": f"{apart['C']:.3f}",
-        "seconds of support auto": f"{rows['default, support auto']['seconds'] / default['seconds']:.1f}",
-        "seconds of crps 0.5": f"{rows['default, crps 0.5']['seconds'] / default['seconds']:.0f}",
+        "seconds of support auto": f"{rows['large, support auto']['seconds'] / base['seconds']:.1f}",
+        "seconds of crps 0.5": f"{rows['large, crps 0.5']['seconds'] / base['seconds']:.0f}",
     }
 
 

@@ -17,6 +17,12 @@ def values() -> dict[str, str]:
     """By name."""
     scales = read_section(_FILE, "time_scales")
     texts = {"bands": _bands(read_section(_FILE, "bands"))}
+    seeds = read_section(_FILE, "seeds")
+    texts |= {
+        "seeds": _seeds(seeds["recipes"]),
+        "rows of seeds": str(seeds["rows"]),
+        "fits of seeds": str(seeds["fits"]),
+    }
     texts |= {f"CensDcal by standard deviations, {name}": f"{scores['std']:.1f}" for name, scores in scales.items()}
     rows = [row for row in ledger(benchmark_results(PAPER_FILE)) if row.model == "ald"]
     concordance, calibration = ([row for row in rows if row.metric == name] for name in ("harrell_c", "cens_dcal"))
@@ -35,6 +41,21 @@ def _bands(shares: dict[str, dict[str, float]]) -> str:
         for name, share in shares.items()
     ]
     return table(["90 % limits", "rows", "survival", "median"], rows)
+
+
+def _seeds(recipes: dict[str, dict[str, float]]) -> str:
+    head = ["standard deviation over seeds", "survival, mean", "survival, largest", "median", "seconds per fit"]
+    rows = [
+        [
+            f"`{recipe}`",
+            f"{line['survival']:.3f}",
+            f"{line['largest']:.3f}",
+            f"{100 * line['median']:.1f} %",
+            f"{line['seconds']:.1f}",
+        ]
+        for recipe, line in recipes.items()
+    ]
+    return table(head, rows)
 
 
 def _paper(concordance: list[LedgerRow], calibration: list[LedgerRow]) -> str:
