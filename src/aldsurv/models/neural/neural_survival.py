@@ -170,6 +170,7 @@ class NeuralSurvival(SurvivalEstimator):
             callbacks=self.callbacks,
             checkpoint=checkpoint,
             slow_if_wide=self.learning_rate is None and self.recipe == "default",
+            scores_if_wide=self.recipe == "default",
             restart=self.learning_rate is None and self.checkpoint is None,
         )
 
