@@ -55,12 +55,16 @@ class Components:
         return cls((rows[:, kept] * size).T, columns @ (rows[:, kept] / size))
 
 
-def ridge_alphas(components: FloatArray, count: int) -> FloatArray:
-    """Falling penalties (count,) for components (r, n), evenly by their logarithms."""
-    squares = (components**2).mean(axis=1)
+def ridge_alphas(columns: FloatArray, count: int) -> FloatArray:
+    """Falling penalties (count,) for columns (d, n) or their components, evenly by their logarithms."""
+    d, n = columns.shape
+    products = columns.T @ columns if d > n else columns @ columns.T
+    squares = np.linalg.eigvalsh(products) / n if products.size else np.zeros(1)
+    squares = squares[squares > _RANK * squares[-1]]
+    # Without a column that varies any penalty will do.
     if not squares.size:
-        return np.ones(1)
-    return np.geomspace(_FIRST * float(squares.max()), _LAST * float(squares.mean()), count)
+        return np.geomspace(1.0, _LAST / _FIRST, count)
+    return np.geomspace(_FIRST * float(squares[-1]), _LAST * float(squares.mean()), count)
 
 
 def follow_ridge_path(components: FloatArray, fits: Sequence[PenalisedFit], alphas: Sequence[float]) -> Iterator[float]:
