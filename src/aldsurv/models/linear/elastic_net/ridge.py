@@ -1,7 +1,7 @@
 """Ridge paths of tables with more columns than rows, in as many dimensions as there are rows.
 
-A ridge's coefficients are combinations of the rows, so that columns may be rotated into principal components: as many as
-rows, whose ridge is the same, however many columns there are.
+A ridge's coefficients are combinations of the rows, so that columns may be rotated into principal components: as many
+as rows, whose ridge is the same, however many columns there are.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def follow_ridge_path(components: FloatArray, fits: Sequence[PenalisedFit], alph
         Each alpha, once all fits have reached it. It ends before one that a fit does not reach.
     """
     inside = [np.ascontiguousarray(components[:, fit.rows]) for fit in fits]
-    bounds = [_TOLERANCE * float(np.abs(x @ fit.residual).max(initial=0.0)) for x, fit in zip(inside, fits, strict=True)]
+    bounds = [
+        _TOLERANCE * float(np.abs(x @ fit.residual).max(initial=0.0)) for x, fit in zip(inside, fits, strict=True)
+    ]
     for alpha in alphas:
         for fit, x, bound in zip(fits, inside, bounds, strict=True):
             if not _minimise(fit, x, alpha, bound):

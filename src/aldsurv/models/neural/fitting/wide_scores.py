@@ -3,7 +3,7 @@
 The scores are learned from the member's training rows alone: a ridge, which finds signals spread over many columns, and
 an elastic net, which finds those of a few; with several causes both for each cause. A row that a score was fitted to is
 predicted too well by it. So the network learns from the scores that fits without the row give it, in folds, as it will
-later see rows that no fit has seen. Scores are linear: once the network is trained, they become part of its first layer.
+later see rows that no fit has seen. Scores are linear: once the network is trained, they are put into its first layer.
 """
 
 from __future__ import annotations
