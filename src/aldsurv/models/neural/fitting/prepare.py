@@ -164,7 +164,7 @@ def prepare(
     read_target
         Gives the checked target; called after the columns, so that an error is about what the user gave first.
     rows, scores
-        Rows of each member and their scores, if they are those of another fit; by default drawn by the seed and learned.
+        Rows of each member and their scores, if they are those of another fit; else drawn by the seed and learned.
     """
     columns = model.covariates(X)
     features, x = _read_columns(model, options, columns)
