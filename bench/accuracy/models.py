@@ -138,8 +138,8 @@ def _described(model: Any) -> Any:
     if isinstance(model, NeuralSurvival):
         paper = type(model).RECIPES["paper"]
         found = _differences(model.settings(), paper)
-        if model.recipe in model.FEW_ROWS:
-            found["few rows"] = _differences(model.settings(rows=1), paper)
+        if model.recipe in model.SMALL_TABLES:
+            found["few rows"] = _differences(model.settings((1, 1)), paper)
     elif isinstance(model, StackedSurvival):
         found = {name: _described(member) for name, member in named_members(model.estimators).items()}
     else:

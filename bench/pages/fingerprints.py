@@ -37,9 +37,9 @@ def recipe_fingerprint(model: str, recipe: str = "default") -> str:
     kind = MODELS.load(model)
     if issubclass(kind, NeuralSurvival):
         settings: dict[str, Any] = {"recipe": _network_settings(kind.RECIPES[recipe])}
-        if recipe in kind.FEW_ROWS:
-            most, few = kind.FEW_ROWS[recipe]
-            settings["few_rows"] = [most, _network_settings(kind.RECIPES[few])]
+        if recipe in kind.SMALL_TABLES:
+            small, rows, columns = kind.SMALL_TABLES[recipe]
+            settings["small_tables"] = [rows, columns, _network_settings(kind.RECIPES[small])]
     else:
         settings = {"recipe": _without_rank({name: portable(v) for name, v in kind.parameter_defaults().items()})}
     if recipe == "paper":

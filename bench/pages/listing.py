@@ -43,6 +43,7 @@ PAGES: list[Page] = [
     Page("docs/performance.md", "bench.pages.performance"),
     Page("docs/reproduction.md", "bench.pages.reproduction"),
     Page("docs/tutorial.md", "bench.pages.tutorial"),
+    Page("docs/wide.md", "bench.pages.wide"),
 ]
 
 

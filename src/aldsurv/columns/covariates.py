@@ -16,7 +16,7 @@ from aldsurv.data.frame_columns import Column, column_array
 from aldsurv.errors import DataError
 from aldsurv.quoting import quoted
 
-__all__ = ["Covariates", "covariate_arrays", "read_covariates", "row_count", "take_rows"]
+__all__ = ["Covariates", "covariate_arrays", "read_covariates", "table_size", "take_rows"]
 
 _CATEGORICAL_TYPES = {"CategoricalDtype", "Categorical", "Enum"}
 
@@ -94,13 +94,17 @@ def covariate_arrays(X: object) -> Iterator[NDArray[Any]]:
         yield table.read(j)
 
 
-def row_count(X: object) -> int | None:
-    """How many rows a table has, without reading it; None for what is none."""
+def table_size(X: object) -> tuple[int, int] | None:
+    """How many rows and columns a table has, without reading it; None for what is no table."""
     shape = getattr(X, "shape", None)
-    if isinstance(shape, tuple) and shape:
-        return int(shape[0])
-    column = next(iter(X.values()), ()) if isinstance(X, Mapping) else X
-    return len(column) if isinstance(column, Sized) else None
+    if isinstance(shape, tuple) and len(shape) > 1:
+        return int(shape[0]), int(shape[1])
+    if isinstance(X, Mapping):
+        first = next(iter(X.values()), None)
+        return (len(first), len(X)) if isinstance(first, Sized) else None
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], Sized):
+        return len(X), len(X[0])
+    return None
 
 
 def take_rows(X: Any, rows: NDArray[np.int64]) -> object:

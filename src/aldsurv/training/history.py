@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -99,6 +100,23 @@ class History:
             self.best_epoch[chosen],
             trained,
             self.stopped_by if last == self.epochs else "patience",
+        )
+
+    @classmethod
+    def joined(cls, histories: Sequence[History]) -> History:
+        """One history of the members of several runs, all as long as the longest."""
+        longest = max(histories, key=lambda history: history.epochs)
+
+        def padded(losses: Sequence[FloatArray]) -> FloatArray:
+            return np.hstack([np.pad(loss, ((0, longest.epochs - len(loss)), (0, 0)), mode="edge") for loss in losses])
+
+        held = [history.validation_loss for history in histories if history.validation_loss is not None]
+        return replace(
+            longest,
+            train_loss=padded([history.train_loss for history in histories]),
+            validation_loss=padded(held) if held else None,
+            best_epoch=np.concatenate([history.best_epoch for history in histories]),
+            trained_epochs=np.concatenate([history.trained_epochs for history in histories]),
         )
 
     def to_plain(self) -> dict[str, Any]:

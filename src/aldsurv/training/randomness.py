@@ -24,6 +24,7 @@ class Purpose(enum.IntEnum):
     ENCODER = 3
     VALIDATION = 4
     LEVEL = 5
+    SCORES = 6
 
 
 def generator_for(seed: int, purpose: Purpose, epoch: int = 0) -> np.random.Generator:

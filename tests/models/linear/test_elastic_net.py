@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,8 +17,11 @@ from aldsurv.errors import DataError, NoSkillWarning, ParameterError
 from aldsurv.metrics import integrated_brier_score, log_likelihood
 from aldsurv.models import CoxRegression, LogNormalAFT, WeibullAFT
 from aldsurv.models.linear.aft_likelihood import SmallestExtreme, StandardNormal
+from aldsurv.models.linear.elastic_net import elastic_net_survival
 from aldsurv.models.linear.elastic_net.losses import LogTimeLoss, PartialLoss
 from aldsurv.models.linear.elastic_net.path import follow_path, largest_alpha
+from aldsurv.models.linear.elastic_net.ridge import Components, follow_ridge_path, ridge_alphas
+from aldsurv.models.linear.elastic_net.scored_path import score_path
 from aldsurv.models.linear.elastic_net.solver import PenalisedFit, Penalty
 
 
@@ -215,6 +220,60 @@ def _beta_of(x, y, alpha, kind, free=False):
     return (fit.beta, fit.free) if free else fit.beta
 
 
+@pytest.mark.parametrize("p", [5, 60])
+def test_a_ridge_is_that_of_cox_regression(p):
+    """Whose penalty is on the sum over rows; with more columns than rows it is found by rotation."""
+    x, y = drawn(40, p)
+    ours, theirs = ElasticNetCox(0.0, 0.7).fit(x, y), CoxRegression(ridge=40 * 0.7).fit(x, y)
+    np.testing.assert_allclose(ours.standardised_, theirs.standardised_, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["cox", "lognormal", "weibull"])
+def test_conditions_of_the_minimum_of_a_ridge(kind):
+    x, y = drawn(30, 50)
+    columns = np.ascontiguousarray(x.T)
+    components = Components.of(columns)
+    np.testing.assert_allclose(components.loadings @ components.values, columns, atol=1e-10)
+    fit = PenalisedFit.without_columns(losses(kind, y), np.arange(30), len(components.values))
+    alphas = ridge_alphas(columns, 6).tolist()
+    reached = []
+    for alpha in follow_ridge_path(components.values, [fit], alphas):
+        beta = components.loadings @ fit.beta
+        np.testing.assert_allclose(columns @ fit.residual, alpha * beta, atol=1e-5)
+        reached.append(alpha)
+    assert reached == alphas
+
+
+@pytest.mark.parametrize(("p", "ratios"), [(20, [0.1, 0.5, 0.9]), (40, [0.0, 0.1, 0.5, 0.9])])
+def test_a_ridge_is_tried_where_columns_outnumber_rows(p, ratios, monkeypatch):
+    tried = []
+
+    def noted(problem, columns, parts, alphas, l1_ratio):
+        tried.append(l1_ratio)
+        return score_path(problem, columns, parts, alphas, l1_ratio)
+
+    monkeypatch.setattr(elastic_net_survival, "score_path", noted)
+    ElasticNetCox(folds=2, n_alphas=5, random_state=0).fit(*drawn(30, p))
+    assert tried == ratios
+
+
+@pytest.mark.parametrize("kind", [ElasticNetCox, ElasticNetAFT])
+def test_a_ridge_path_begins_without_columns(kind, tmp_path):
+    rng = np.random.default_rng(5)
+    x, time = rng.normal(size=(40, 60)), rng.exponential(1, 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoSkillWarning)
+        model = kind(0.0, folds=4, n_alphas=12, random_state=0).fit(x, (time, np.ones(40)))
+    path = model.path_
+    assert path.nonzero[0] == 0
+    assert path.scores[0] == pytest.approx(0, abs=1e-12)
+    assert (path.nonzero[1:] == 60).all()
+    assert (np.diff(path.gains) > 0).all()
+    loaded = aldsurv.load(model.save(tmp_path / "m"))
+    np.testing.assert_array_equal(loaded.path_.values, path.values)
+    assert loaded.l1_ratio_ == 0
+
+
 def test_noise_gives_no_column_a_coefficient():
     rng = np.random.default_rng(5)
     x, time = rng.normal(size=(80, 200)), rng.exponential(1, 80)
@@ -258,7 +317,8 @@ def test_interval_censored_rows():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"l1_ratio": 0}, "l1_ratio must be a number above 0 and at most 1, or several of them, but is 0"),
+        ({"l1_ratio": -0.1}, "l1_ratio must be a number from 0 to 1, several of them, or 'auto', but is -0.1"),
+        ({"l1_ratio": "some"}, "l1_ratio must be"),
         ({"l1_ratio": ()}, "l1_ratio must be"),
         ({"alpha": 0}, "alpha must be a number above 0 or None, but is 0"),
         ({"alpha_min_ratio": 1.0}, "alpha_min_ratio must be a number between 0 and 1 or 'auto'"),

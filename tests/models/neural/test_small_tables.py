@@ -10,7 +10,7 @@ from scipy import stats
 
 import aldsurv
 from aldsurv import ALDSurvival, SurvivalData
-from aldsurv.columns.covariates import row_count
+from aldsurv.columns.covariates import table_size
 from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
@@ -35,20 +35,23 @@ def varied():
     return ALDSurvival(**SHORT).fit(x, y)
 
 
-@pytest.mark.parametrize(("rows", "recipe"), [(1, "small"), (1000, "small"), (1001, "default"), (None, "default")])
-def test_the_default_recipe_goes_by_rows(rows, recipe):
-    assert ALDSurvival().settings(rows) == ALDSurvival.RECIPES[recipe].completed()
+@pytest.mark.parametrize(
+    ("size", "recipe"),
+    [((1, 1), "small"), ((1000, 250), "small"), ((1001, 5), "large"), ((50, 251), "large"), (None, "large")],
+)
+def test_the_default_recipe_goes_by_rows_and_columns(size, recipe):
+    assert ALDSurvival().settings(size) == ALDSurvival.RECIPES[recipe].completed()
 
 
 def test_recipes_that_are_named_hold_for_any_table():
-    assert ALDSurvival("small").settings(10**6) == ALDSurvival.RECIPES["small"].completed()
-    assert ALDSurvival("paper").settings(10) == ALDSurvival.RECIPES["paper"].completed()
+    assert ALDSurvival("small").settings((10**6, 3)) == ALDSurvival.RECIPES["small"].completed()
+    assert ALDSurvival("paper").settings((10, 3)) == ALDSurvival.RECIPES["paper"].completed()
 
 
 def test_what_is_given_holds_for_any_table():
     model = ALDSurvival(members=3, hidden=(7,), varied=False)
     for rows in (10, 10**6):
-        settings = model.settings(rows)
+        settings = model.settings((rows, 3))
         assert (settings.members, settings.hidden, settings.varied) == (3, (7,), False)
 
 
@@ -57,10 +60,10 @@ def test_varied_is_a_truth_value():
         ALDSurvival(varied=3).settings()
 
 
-def test_rows_are_counted_without_reading():
+def test_tables_are_counted_without_reading():
     x, _ = drawn(17)
-    assert row_count(x) == row_count(x.tolist()) == row_count({"a": x[:, 0], "b": x[:, 1]}) == 17
-    assert row_count(None) is None
+    assert table_size(x) == table_size(x.tolist()) == table_size(dict(zip("abc", x.T, strict=True))) == (17, 3)
+    assert [table_size(none) for none in (None, [], {}, x[0], 3)] == [None] * 5
 
 
 def test_a_fit_has_the_settings_of_its_rows(varied):

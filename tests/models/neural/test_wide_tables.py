@@ -10,17 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aldsurv import ALDSurvival, DeepSurv, SurvivalData, datasets
+import aldsurv
+from aldsurv import ALDSurvival, DeepHit, SurvivalData, datasets
 from aldsurv.cli.fit import held_out_scores
 from aldsurv.cli.main import main
 from aldsurv.cli.shared.error_text import error_line
 from aldsurv.distributions import Exponential, Step
 from aldsurv.errors import NoSkillWarning, TrainingError
+from aldsurv.metrics import concordance_harrell, integrated_brier_score
 from aldsurv.models.neural.fitting import held_out, skill_check, train
 from aldsurv.models.neural.fitting.joint_fit import fit_together
 from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier
 from aldsurv.models.neural.fitting.train import run_loop
+from aldsurv.models.neural.fitting.wide_scores import MemberScores, learn_scores, with_scores_inside
 from aldsurv.models.rows.member_rows import split_for_members
+from aldsurv.networks import Architecture, forward
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.registry import MODELS
 from models.rows import same_bits
@@ -36,11 +40,12 @@ def wide(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, SurvivalData]
 
 
 def test_a_hundred_rows_of_six_thousand_columns():
-    """With eight pieces of each column and the usual steps the loss was infinite in the third epoch."""
+    """As inputs of a network so many columns made the loss infinite in the third epoch."""
     x, y = wide(120, 6000)
     model = ALDSurvival(members=1, max_epochs=4, random_state=0, progress=False).fit(x, y)
-    assert model.features_.width == 6000
-    assert model.settings_.learning_rate == pytest.approx(0.01 / 6)
+    assert model.features_.width == model.fitted_.network.inputs == 6000
+    # Networks see a few scores, for which the usual steps are right.
+    assert model.settings_.learning_rate == 0.01
     assert np.isfinite(model.predict_distribution(x).quantile([0.1, 0.5, 0.9])).all()
 
 
@@ -53,12 +58,152 @@ def test_pieces_of_columns_up_to_250(columns, inputs, kind):
 
 
 def test_shorter_steps_only_where_the_recipe_decides():
-    x, y = wide(40, 1250)
+    """Pieces of columns are inputs, too."""
+    x, y = wide(40, 250)
     rates = {
-        name: DeepSurv(**given, members=1, max_epochs=1, progress=False).fit(x, y).settings_.learning_rate
+        name: ALDSurvival(**given, members=1, max_epochs=1, progress=False).fit(x, y).settings_.learning_rate
         for name, given in {"default": {}, "given": {"learning_rate": 0.003}, "paper": {"recipe": "paper"}}.items()
     }
-    assert rates == {"default": pytest.approx(0.003 * 0.8), "given": 0.003, "paper": 0.01}
+    assert rates == {"default": pytest.approx(0.01 / (9 * 0.25)), "given": 0.003, "paper": 0.01}
+
+
+def independent(n: int, columns: int) -> tuple[np.ndarray, SurvivalData]:
+    """Columns without anything in common, of which the first moves the times."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, columns))
+    return x, SurvivalData.right(10 * np.exp(x[:, 0]) * rng.weibull(2, n), rng.random(n) < 0.8)
+
+
+# ---- more columns than rows: linear scores in place of the columns
+
+QUICK = {"members": 2, "max_epochs": 3, "random_state": 0, "progress": False}
+ONE = {**QUICK, "members": 1}
+
+
+def awkward(n: int) -> dict[str, np.ndarray]:
+    """A wide table with duplicated and nearly constant columns, gaps and text."""
+    x = independent(n, 260)[0]
+    columns = {f"x{j}": x[:, j].copy() for j in range(260)}
+    columns["twice"] = x[:, 0].copy()
+    columns["once"] = (np.arange(n) == 3).astype(float)
+    columns["x1"][::4] = np.nan
+    columns["site"] = np.where(x[:, 2] > 0, "north", "south").astype(object)
+    return columns
+
+
+@pytest.mark.parametrize("name", ["ald", "lognormal", "deepsurv", "deephit", "cqrnn"])
+def test_awkward_wide_tables_are_learned_predicted_and_saved(name, tmp_path):
+    x, y = awkward(40), independent(40, 260)[1]
+    kind = MODELS.load(name)
+    model = kind(**{key: value for key, value in QUICK.items() if key in kind.parameter_defaults()}).fit(x, y)
+    survival = model.predict_distribution(x).survival([1.0, 5.0, 20.0])
+    assert np.isfinite(survival).all()
+    loaded = aldsurv.load(model.save(tmp_path / "m"))
+    np.testing.assert_array_equal(loaded.predict_distribution(x).survival([1.0, 5.0, 20.0]), survival)
+
+
+def test_causes_and_intervals_in_wide_tables():
+    x, y = independent(30, 260)
+    causes = SurvivalData.competing(y.time, np.where(y.event, 1 + (np.arange(30) % 2), 0))
+    task = DeepHit(**ONE).prepare(x, causes)
+    assert [score.values.shape for score in task.scores] == [(30, 4)]
+    visits = SurvivalData.interval(np.floor(y.time), np.where(y.event, np.floor(y.time) + 1, np.inf))
+    model = ALDSurvival(**ONE).fit(x, visits)
+    assert np.isfinite(model.predict_distribution(x).median()).all()
+
+
+def test_scores_are_learned_from_training_rows_only():
+    x, y = independent(50, 300)
+    rng = np.random.default_rng(0)
+    rows, held = np.arange(40), np.arange(40, 50)
+    scores = learn_scores(x.astype(np.float32), y, rows, np.random.default_rng(1))
+    other = x.astype(np.float32)
+    other[held] = rng.normal(size=(10, 300))
+    later = SurvivalData.right(np.where(np.arange(50) < 40, y.time, 3 * y.time), y.event)
+    again = learn_scores(other, later, rows, np.random.default_rng(1))
+    np.testing.assert_array_equal(again.weights, scores.weights)
+    np.testing.assert_array_equal(again.values[rows], scores.values[rows])
+    np.testing.assert_allclose(again.values[held], other[held] @ scores.weights)
+
+
+def test_training_rows_have_the_scores_of_fits_without_them():
+    x, y = independent(60, 300)
+    scores = learn_scores(x.astype(np.float32), y, np.arange(60), np.random.default_rng(1))
+    fitted = x @ scores.weights
+    # A ridge of so many columns orders the rows that it was fitted to almost wholly, others not.
+    inside, held_out = (concordance_harrell(-values[:, 0], y) for values in (fitted, scores.values))
+    assert held_out < inside - 0.1
+    # An elastic net finds the column that matters.
+    assert concordance_harrell(-scores.values[:, 1], y) > 0.7
+    # The network sees scores of a spread of 1, or none.
+    np.testing.assert_allclose(scores.values.std(axis=0), scores.weights.any(axis=0), atol=1e-9)
+
+
+def test_networks_of_scores_are_networks_of_columns():
+    """Every layout of the first layer, and a level beside the scores."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(7, 30)).astype(np.float32)
+    weights = rng.normal(size=(2, 30, 3))
+    scores = [MemberScores(weight, x @ weight) for weight in weights]
+    inputs = np.stack([score.values for score in scores]).astype(np.float32)
+    layouts = [
+        {"hidden": (4,), "residual": True},
+        {"hidden": (4, 4), "head_hidden": (), "residual": False, "batch_norm": True},
+        {"hidden": (), "head_hidden": (4,)},
+        {"hidden": (), "head_hidden": ()},
+        {"hidden": (), "head_hidden": (4,), "level_units": (3,)},
+    ]
+    for layout in layouts:
+        network = Architecture(inputs=3, outputs=2, **layout)
+        members = [network.initial(np.random.default_rng(k)) for k in range(2)]
+        arrays = {name: np.stack([member[name] for member in members]) for name in members[0]}
+        levels = np.array([0.2, 0.7]) if network.level_units else None
+        wider, inside = with_scores_inside(network, arrays, scores)
+        wider.check_arrays(inside, 2)
+        np.testing.assert_allclose(
+            forward(wider, inside, x, levels), forward(network, arrays, inputs, levels), atol=1e-4
+        )
+
+
+def test_noise_predicts_as_kaplan_meier_does_and_a_signal_better():
+    rng = np.random.default_rng(0)
+    settings = {"members": 2, "random_state": 0, "progress": False}
+    noise, flat = rng.normal(size=(240, 400)), SurvivalData.right(rng.weibull(1.5, 240), rng.random(240) < 0.8)
+    x, y = independent(240, 400)
+    gains = []
+    for columns, data in ((noise, flat), (x, y)):
+        train, test = data[:120], data[120:]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoSkillWarning)
+            model = ALDSurvival(**settings).fit(columns[:120], train)
+        curve = kaplan_meier(train).distribution
+        without = Step(curve.times, np.repeat(np.atleast_2d(curve.values), len(test), axis=0))
+        own, null = (
+            integrated_brier_score(each, test, train=train)
+            for each in (model.predict_distribution(columns[120:]), without)
+        )
+        gains.append(null - own)
+    assert gains[0] > -0.03
+    assert gains[1] > 0.03
+
+
+def test_tables_that_are_not_wide_and_papers_recipes_have_no_scores():
+    x, y = independent(30, 260)
+    assert ALDSurvival(**ONE).prepare(x, y).scores is not None
+    assert ALDSurvival(**QUICK).prepare(x[:, :250], y).scores is None
+    assert ALDSurvival("paper", **QUICK).prepare(x, y).scores is None
+    many, times = wide(261, 261)
+    assert ALDSurvival(**QUICK).prepare(many, times).scores is None
+
+
+def test_fits_of_wide_tables_in_one_loop_are_those_alone():
+    x, y = independent(30, 260)
+
+    def models():
+        return [ALDSurvival(**{**ONE, "random_state": seed}) for seed in range(2)]
+
+    alone, joint = [model.fit(x, y) for model in models()], fit_together(models(), [(x, y)] * 2)
+    assert all(same_bits(one, other) for one, other in zip(alone, joint, strict=True))
 
 
 def restarting(monkeypatch, highest: float, seeds=(0,)) -> list[float]:

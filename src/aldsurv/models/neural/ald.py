@@ -249,7 +249,7 @@ _SMALL = replace(
     patience=15,
     weight_decay=0.1,
 )
-_MOST_SMALL = 1000
+_MOST_SMALL_ROWS = 1000
 _PAPER = ALDNetwork(
     **PAPER_TRAINING,
     hidden=(32,),
@@ -332,7 +332,9 @@ class ALDSurvival(ParametricSurvival):
         "large": _LARGE,
         "paper": _PAPER,
     }
-    FEW_ROWS: ClassVar[Mapping[str, tuple[int, str]]] = {"default": (_MOST_SMALL, "small")}
+    SMALL_TABLES: ClassVar[Mapping[str, tuple[str, int, int]]] = {
+        "default": ("small", _MOST_SMALL_ROWS, _MOST_BINNED_COLUMNS)
+    }
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
         {**NETWORK_ENTRIES, "support": OneOf(("log", "positive", "real")), "components": OneOf((1, 2, 3, 5))},
         "log_likelihood",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Text, check
-from aldsurv.columns.covariates import row_count
+from aldsurv.columns.covariates import table_size
 from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
@@ -136,8 +136,8 @@ class NeuralSurvival(SurvivalEstimator):
     checkpoint: str | Path | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]]
-    # By name of a recipe: the one that stands in its place for tables of up to so many rows.
-    FEW_ROWS: ClassVar[Mapping[str, tuple[int, str]]] = {}
+    # By name of a recipe: the one that stands in its place for tables of up to so many rows and columns.
+    SMALL_TABLES: ClassVar[Mapping[str, tuple[str, int, int]]] = {}
 
     fitted_: FittedNetwork = field(init=False)
 
@@ -147,20 +147,21 @@ class NeuralSurvival(SurvivalEstimator):
 
     # ---- settings
 
-    def settings(self, rows: int | None = None) -> NetworkModel:
+    def settings(self, size: tuple[int, int] | None = None) -> NetworkModel:
         """All settings: those given, and the recipe's for the rest; raises `ParameterError` for one not allowed.
 
         Parameters
         ----------
-        rows
-            Of the table, if there is one: a recipe may have another for few rows.
+        size
+            Rows and columns of the table, if there is one: a recipe may have another for small tables.
         """
         if not isinstance(self.recipe, str) or self.recipe not in self.RECIPES:
             raise ParameterError(
                 f"recipe must be one of {', '.join(self.RECIPES)}, but is {self.recipe!r}.", argument="recipe"
             )
-        most, few = self.FEW_ROWS.get(self.recipe, (0, self.recipe))
-        recipe = self.RECIPES[few if rows is not None and rows <= most else self.recipe]
+        small, rows, columns = self.SMALL_TABLES.get(self.recipe, (self.recipe, 0, 0))
+        is_small = size is not None and size[0] <= rows and size[1] <= columns
+        recipe = self.RECIPES[small if is_small else self.recipe]
         return recipe.with_given({setting.name: getattr(self, setting.name) for setting in fields(recipe)})
 
     def check_parameters(self) -> None:
@@ -183,6 +184,7 @@ class NeuralSurvival(SurvivalEstimator):
             callbacks=self.callbacks,
             checkpoint=checkpoint,
             slow_if_wide=self.learning_rate is None and self.recipe == "default",
+            scores_if_wide=self.recipe == "default",
             restart=self.learning_rate is None and self.checkpoint is None,
         )
 
@@ -196,7 +198,7 @@ class NeuralSurvival(SurvivalEstimator):
     def prepare(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Prepared:
         """What `fit` trains on: columns as numbers, scaled times, rows of each member."""
         self.check_parameters()
-        model = self.settings(row_count(X)).alternatives()[0]
+        model = self.settings(table_size(X)).alternatives()[0]
         options = self.run_options(model)
         return prepare(model, options, X, lambda: self._read_training_target(y, sample_weight, groups))
 

@@ -19,6 +19,7 @@ from aldsurv.models.fitted_state import FittedState
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.elastic_net.path import largest_alpha
+from aldsurv.models.linear.elastic_net.ridge import ridge_alphas
 from aldsurv.models.linear.elastic_net.scored_path import PathProblem, RegularisationPath, score_path
 from aldsurv.models.linear.elastic_net.solver import PenalisedFit
 from aldsurv.models.linear.linear_survival import LinearSurvival, spreads
@@ -38,10 +39,14 @@ _STRIDE = 0.7
 _MOST_LINES = 30
 _PATH_FLOATS = ("alphas", "gains", "scores", "standard_errors", "values")
 _PATH_INTEGERS = ("starts", "columns")
-_SHARE = Number(0, 1, above=True)
+_SHARE = Number(0, 1)
+# Values of l1_ratio that the folds choose from; the ridge is for tables with more columns than rows.
+_RATIOS, _RATIOS_WIDE = (0.1, 0.5, 0.9), (0.0, 0.1, 0.5, 0.9)
 
 
 def _is_share(value: object) -> bool:
+    if isinstance(value, str):
+        return value == "auto"
     several = isinstance(value, (list, tuple, np.ndarray)) and len(value) > 0
     return all(map(_SHARE.allows, value)) if several else _SHARE.allows(value)  # type: ignore[call-overload]
 
@@ -104,15 +109,18 @@ class ElasticNetSurvival(LinearSurvival):
     Parameters
     ----------
     l1_ratio
-        Share of the penalty on absolute values, above 0 and at most 1 (the lasso): the larger, the fewer columns have a
-        coefficient. Of several the folds choose one.
+        Share of the penalty on absolute values, from 0 (a ridge, under which every column has a coefficient) to 1 (the
+        lasso): the larger, the fewer columns have a coefficient. Of several the folds choose one. ``"auto"``: 0.1, 0.5
+        and 0.9, and 0 where columns outnumber rows.
     alpha
-        Strength of the penalty. None: the folds choose it from a path that begins where all coefficients are 0.
+        Strength of the penalty. None: the folds choose it from a path that begins where all coefficients are 0; of a
+        ridge the first alpha stands for a model without columns.
     n_alphas
         Number of alphas on the path, evenly by their logarithms. It ends early where held-out rows are predicted
         worse and worse, or where smaller alphas change nothing.
     alpha_min_ratio
-        The last alpha as a share of the first; ``"auto"``: 0.01 if columns outnumber rows, else 0.0001.
+        The last alpha as a share of the first; ``"auto"``: 0.01 if columns outnumber rows, else 0.0001. A ridge has a
+        path of its own, from next to no effect to one that explains the rows almost freely.
     folds
         Parts in which rows are held out in turn, each with its share of the events; copies of a row stay in one part.
     choose
@@ -140,7 +148,7 @@ class ElasticNetSurvival(LinearSurvival):
         Without the penalty.
     """
 
-    l1_ratio: float | Sequence[float] = field(default=(0.1, 0.5, 0.9), kw_only=False)
+    l1_ratio: float | Sequence[float] | str = field(default="auto", kw_only=False)
     alpha: float | None = field(default=None, kw_only=False)
     n_alphas: int = 50
     alpha_min_ratio: float | str = "auto"
@@ -153,7 +161,7 @@ class ElasticNetSurvival(LinearSurvival):
     path_: RegularisationPath = field(init=False)
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
-        "l1_ratio": Satisfies(_is_share, "a number above 0 and at most 1, or several of them"),
+        "l1_ratio": Satisfies(_is_share, "a number from 0 to 1, several of them, or 'auto'"),
         "alpha": OrNone(Number(0, above=True)),
         "n_alphas": WholeNumber(2, 1000),
         "alpha_min_ratio": Number(0, 1, above=True, below=True, or_one_of=("auto",)),
@@ -201,10 +209,13 @@ class ElasticNetSurvival(LinearSurvival):
         columns = np.array(x.T, order="C")
         columns -= centre[:, None]
         columns *= factor[:, None]
-        ratios = np.atleast_1d(np.asarray(self.l1_ratio, np.float64)).tolist()
+        given = self.l1_ratio
+        if isinstance(given, str):
+            given = _RATIOS_WIDE if len(columns) > problem.n else _RATIOS
+        ratios = np.atleast_1d(np.asarray(given, np.float64)).tolist()
         if not parts:
             # A penalty that was given, or too few events to hold any out.
-            ratios = ratios[:1]
+            ratios = [ratio for ratio in ratios if ratio > 0][:1] or ratios[:1]
         results = [score_path(problem, columns, parts, self._alphas(problem, columns, r), r) for r in ratios]
         paths = [path for path, _ in results]
         if any(path.alphas.size == 0 for path in paths) or (
@@ -226,6 +237,8 @@ class ElasticNetSurvival(LinearSurvival):
 
     def _alphas(self, problem: PathProblem, columns: FloatArray, l1_ratio: float) -> FloatArray:
         every = np.arange(problem.n)
+        if l1_ratio == 0:
+            return np.array([self.alpha]) if self.alpha is not None else ridge_alphas(columns, self.n_alphas)
         largest = largest_alpha(
             columns, PenalisedFit.without_columns(problem.loss(every), every, len(columns)), l1_ratio
         )

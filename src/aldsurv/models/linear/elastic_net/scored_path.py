@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from aldsurv.models.linear.elastic_net.losses import RowLoss
 from aldsurv.models.linear.elastic_net.path import follow_path
+from aldsurv.models.linear.elastic_net.ridge import Components, follow_ridge_path
 from aldsurv.models.linear.elastic_net.solver import PenalisedFit
 
 __all__ = ["PathProblem", "RegularisationPath", "score_path"]
@@ -126,8 +128,11 @@ def score_path(
     alphas
         Falling; the path may end before the last of them.
     l1_ratio
-        Share of the penalty on absolute values.
+        Share of the penalty on absolute values; 0: a ridge.
     """
+    components = Components.of(columns) if l1_ratio == 0 else None
+    if components is not None:
+        columns = components.values
     every = np.arange(problem.n)
     fits = [
         PenalisedFit.without_columns(problem.loss(rows), rows, len(columns))
@@ -140,8 +145,16 @@ def score_path(
     scores: list[float] = []
     errors: list[float] = []
     sizes, numbers, values, free = [0], [], [], []
-    for _ in follow_path(columns, fits, alphas.tolist(), l1_ratio):
+    steps = alphas.tolist()
+    followed: Iterator[float] = follow_path(columns, fits, steps, l1_ratio)
+    if components is not None:
+        # No alpha of a ridge leaves all coefficients at 0: the first of several stands for a model without columns.
+        without = steps[:1] if len(steps) > 1 else []
+        followed = chain(without, follow_ridge_path(columns, fits, steps[len(without) :]))
+    for _ in followed:
         effects = problem.effects(fits[0])
+        if components is not None:
+            effects = components.loadings @ effects
         numbers.append(np.flatnonzero(effects))
         values.append(effects[numbers[-1]])
         sizes.append(numbers[-1].size)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from aldsurv.columns.covariates import table_size
 from aldsurv.errors import DataError, TrainingError
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.held_out import enough_events, held_out_log_likelihood
@@ -60,7 +61,7 @@ def prepare_candidates(estimator: NeuralSurvival, task: Prepared) -> list[Candid
     """
     rivals: list[Candidate] = []
     rivals.append(Candidate(estimator, task, rivals))
-    models = estimator.settings(len(task.x)).alternatives()
+    models = estimator.settings(table_size(task.covariates)).alternatives()
     if len(models) > 1 and enough_events(task):
         for model in models[1:]:
             rivals.append(

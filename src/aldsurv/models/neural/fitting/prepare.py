@@ -17,6 +17,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.encoding import raw_inputs
+from aldsurv.models.neural.fitting.wide_scores import MemberScores, is_wide, learn_scores
 from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
 from aldsurv.models.rows.time_units import time_unit
@@ -50,6 +51,8 @@ class RunOptions:
         As in `NeuralSurvival`.
     slow_if_wide
         Whether the learning rate is the default recipe's, which goes down for wide tables.
+    scores_if_wide
+        Whether networks see linear scores in place of the columns, where these outnumber the rows.
     restart
         Whether training that diverges may start anew with a smaller learning rate.
     """
@@ -63,6 +66,7 @@ class RunOptions:
     callbacks: tuple[Callable[[EpochReport], Any], ...] = ()
     checkpoint: Path | None = None
     slow_if_wide: bool = False
+    scores_if_wide: bool = False
     restart: bool = False
 
     @classmethod
@@ -115,6 +119,8 @@ class Prepared:
         Columns (n,) that its loss needs beside the times.
     observed, covariates
         Times and covariates as the user gave them.
+    scores
+        What each member's network sees of a wide table; None: the inputs.
     """
 
     model: NetworkModel
@@ -130,6 +136,12 @@ class Prepared:
     row_columns: Mapping[str, NDArray[Any]]
     observed: SurvivalData
     covariates: Any
+    scores: Sequence[MemberScores] | None = None
+
+    @property
+    def inputs(self) -> NDArray[Any]:
+        """What the networks see of all rows (n, inputs), or for each member (members, n, scores)."""
+        return self.x if self.scores is None else np.stack([score.values for score in self.scores])
 
 
 def prepare(
@@ -139,6 +151,7 @@ def prepare(
     read_target: Callable[[], SurvivalData],
     *,
     rows: Rows | None = None,
+    scores: Sequence[MemberScores] | None = None,
 ) -> Prepared:
     """Make covariates and times into what the training loop takes.
 
@@ -150,12 +163,13 @@ def prepare(
         Covariates.
     read_target
         Gives the checked target; called after the columns, so that an error is about what the user gave first.
-    rows
-        Rows of each member, if they are those of another fit; by default drawn by the seed.
+    rows, scores
+        Rows of each member and their scores, if they are those of another fit; else drawn by the seed and learned.
     """
     columns = model.covariates(X)
     features, x = _read_columns(model, options, columns)
-    if options.slow_if_wide and features is not None and x.shape[1] > _WIDE:
+    wide = options.scores_if_wide and features is not None and is_wide(features.n_features_in, x.shape[1], len(x))
+    if options.slow_if_wide and features is not None and x.shape[1] > _WIDE and not wide:
         # A step moves every weight of the first layer, and the sum over all inputs by their number times as much.
         model = replace(model, learning_rate=float(model.learning_rate) * _WIDE / x.shape[1])
     observed = read_target()
@@ -163,10 +177,14 @@ def prepare(
     data = model.prepare_target(observed)
     unit = time_unit(data, model.time_scale)
     seeds = member_seeds(options.seed, model.members)
+    groups = find_groups(columns, observed) if rows is None else None
     if rows is None:
         folds = generator_for(seeds[0], Purpose.VALIDATION)
-        rows = split_for_members(data, float(model.validation), model.members, folds, find_groups(columns, observed))
+        rows = split_for_members(data, float(model.validation), model.members, folds, groups)
     scaled = data.scaled(1 / unit)
+    if wide and scores is None:
+        parts = zip(rows.train, seeds, strict=True)
+        scores = [learn_scores(x, scaled, part, generator_for(seed, Purpose.SCORES), groups) for part, seed in parts]
     return Prepared(
         model=model,
         options=options,
@@ -181,12 +199,13 @@ def prepare(
         row_columns=model.row_columns(X),
         observed=observed,
         covariates=X,
+        scores=scores,
     )
 
 
 def prepare_alternative(first: Prepared, model: NetworkModel, options: RunOptions) -> Prepared:
     """The same rows, split for the members in the same way, for another model."""
-    return prepare(model, options, first.covariates, lambda: first.observed, rows=first.rows)
+    return prepare(model, options, first.covariates, lambda: first.observed, rows=first.rows, scores=first.scores)
 
 
 def _read_columns(model: NetworkModel, options: RunOptions, columns: Any) -> tuple[Features | None, NDArray[Any]]:

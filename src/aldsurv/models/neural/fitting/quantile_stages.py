@@ -52,7 +52,7 @@ def _train_other_levels(task: Prepared, first: TrainedNetwork) -> TrainedNetwork
             raise KeyboardInterrupt
         runs = _train_members(task, _joined(first.network, stages), number)
         stages.append({name: np.concatenate([run.weights[name] for run in runs]) for name in first.weights})
-        histories.append(_of_members([run.history for run in runs]))
+        histories.append(History.joined([run.history for run in runs]))
     network, weights = _joined(first.network, stages)
     # A start anew may have had a smaller learning rate.
     model = replace(model, learning_rate=first.model.learning_rate)
@@ -100,23 +100,6 @@ def _joined(network: Architecture, stages: Sequence[Weights]) -> tuple[Architect
         axis = 1 + axes[0] if axes else -1
         joined[name] = np.ascontiguousarray(np.concatenate([stage[name] for stage in stages], axis=axis))
     return wide, joined
-
-
-def _of_members(histories: Sequence[History]) -> History:
-    """One history of runs of one member each, all as long as the longest."""
-    longest = max(histories, key=lambda history: history.epochs)
-
-    def padded(losses: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        return np.hstack([np.pad(loss, ((0, longest.epochs - len(loss)), (0, 0)), mode="edge") for loss in losses])
-
-    held = [history.validation_loss for history in histories if history.validation_loss is not None]
-    return replace(
-        longest,
-        train_loss=padded([history.train_loss for history in histories]),
-        validation_loss=padded(held) if held else None,
-        best_epoch=np.concatenate([history.best_epoch for history in histories]),
-        trained_epochs=np.concatenate([history.trained_epochs for history in histories]),
-    )
 
 
 def _in_sequence(histories: Sequence[History]) -> History:

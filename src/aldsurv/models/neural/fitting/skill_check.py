@@ -20,6 +20,7 @@ __all__ = [
     "gain_over_kaplan_meier",
     "interval_log_likelihood",
     "predicted_survival",
+    "right_censored_rows",
     "sampled_rows",
     "warn_without_skill",
 ]
@@ -99,7 +100,7 @@ def gain_over_kaplan_meier(parts: Iterable[HeldPart], *, repeats: float = 1.0) -
         if not len(data):
             continue
         events += int(np.isfinite(data.upper).sum())
-        known = _right_censored(part.train)
+        known = right_censored_rows(part.train)
         times = known.time[known.event & (known.weights > 0)]
         if not times.size:
             continue
@@ -157,7 +158,7 @@ def warn_without_skill(gain: Gain | None, owner: str) -> None:
 
 def _excess_events(survival: Callable[[FloatArray], FloatArray], data: SurvivalData) -> FloatArray:
     """Events (n,) less those that Kaplan-Meier expects while a row was followed: martingale residuals."""
-    seen = _right_censored(data)
+    seen = right_censored_rows(data)
     expected = -np.log(np.maximum(_survival(survival, seen.time), _SPREAD))
     if seen.entry is not None:
         expected = expected + np.log(np.maximum(_survival(survival, seen.entry), _SPREAD))
@@ -216,7 +217,7 @@ def _survival(survival: Callable[[FloatArray], FloatArray], times: FloatArray) -
     return np.where(finite, values, np.where(times > 0, 0.0, 1.0))
 
 
-def _right_censored(data: SurvivalData) -> SurvivalData:
+def right_censored_rows(data: SurvivalData) -> SurvivalData:
     """The same rows with the middle of an interval for an event within it, which Kaplan-Meier can take."""
     if (data.exact | data.right_censored).all():
         return data

@@ -18,10 +18,13 @@ from aldsurv.models.neural.fitting.encoding import encoded, require_torch
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
 from aldsurv.models.neural.fitting.point_choice import given_points
 from aldsurv.models.neural.fitting.prepare import Prepared
+from aldsurv.models.neural.fitting.wide_scores import with_scores_inside
+from aldsurv.models.rows.member_rows import Rows
 from aldsurv.models.rows.time_units import even_weights
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, thinned
 from aldsurv.networks import Architecture
 from aldsurv.quoting import quoted
+from aldsurv.training.history import History
 from aldsurv.training.randomness import Purpose, generator_for
 
 if TYPE_CHECKING:
@@ -47,9 +50,8 @@ def train(tasks: Sequence[Prepared]) -> list[FittedNetwork]:
 
 
 def _train_with_restarts(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
-    run = tasks[0].model.strategy or run_loop
     try:
-        return run(tasks)
+        return _run(tasks)
     except TrainingError as error:
         failure = error
     if len(tasks) > 1:
@@ -61,24 +63,59 @@ def _train_with_restarts(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
     for _ in range(_RESTARTS):
         task = replace(task, model=replace(task.model, learning_rate=float(task.model.learning_rate) / 10))
         try:
-            return run([task])
+            return _run([task])
         except TrainingError as error:
             failure = error
     raise failure
 
 
+def _run(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
+    """Train as the model wants it; of a wide table each member has inputs of its own, and is trained as a fit is."""
+    run = tasks[0].model.strategy or run_loop
+    if all(task.scores is None for task in tasks):
+        return run(tasks)
+    parts = [_members_apart(task) for task in tasks]
+    trained = iter(run([part for members in parts for part in members]))
+    return [_members_joined(task, [next(trained) for _ in members]) for task, members in zip(tasks, parts, strict=True)]
+
+
+def _members_apart(task: Prepared) -> list[Prepared]:
+    """A fit for each member, whose inputs are its scores."""
+    parts = []
+    for k, scores in enumerate(task.scores or ()):
+        held = None if task.rows.validation is None else [task.rows.validation[k]]
+        rows = Rows([task.rows.train[k]], held)
+        x = scores.values.astype(np.float32)
+        parts.append(replace(task, x=x, rows=rows, seeds=[task.seeds[k]], scores=None))
+    return parts
+
+
+def _members_joined(task: Prepared, parts: Sequence[TrainedNetwork]) -> TrainedNetwork:
+    """One network of all members, of scores as theirs are."""
+    first = parts[0]
+    return replace(
+        first,
+        weights={name: np.concatenate([part.weights[name] for part in parts]) for name in first.weights},
+        history=History.joined([part.history for part in parts]),
+        fingerprint=data_fingerprint(task.x, task.data),
+    )
+
+
 def _finish(task: Prepared, trained: TrainedNetwork) -> FittedNetwork:
     model, times = trained.model, thinned(task.times)
+    network, weights = trained.network, trained.weights
+    if task.scores is not None:
+        network, weights = with_scores_inside(network, weights, task.scores)
     torch = {"torch": str(require_torch("training").__version__)}
     return FittedNetwork(
         model=model,
         features=task.features,
         n_features_in=int(task.x.shape[1]) if task.features is None else task.features.n_features_in,
-        network=trained.network,
-        weights=trained.weights,
+        network=network,
+        weights=weights,
         encoders=trained.encoders,
         history=trained.history,
-        extras=model.complete_extras(task, lambda: trained.outputs(task.x)),
+        extras=model.complete_extras(task, lambda: trained.outputs(task.inputs)),
         time_scale=task.unit,
         times=times,
         trained_on=TrainedOn.describe(task.observed, times=times, fingerprint=trained.fingerprint, packages=torch),
