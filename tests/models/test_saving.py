@@ -289,6 +289,10 @@ def test_documents_with_one_entry_changed(path, tmp_path, monkeypatch):
                 accepted.append((place, change))
     # What decides the prediction is not open to doubt: of its parts none can be missing or of another kind.
     firm = {"kind", "model", "network", "features", "members", "n_features_in"}
+    # A file without it is of an earlier version.
+    of_earlier = [((part, "varied"), "remove") for part in ("parameters", "settings")]
+    assert set(of_earlier) <= set(accepted)
+    accepted = [one for one in accepted if one not in of_earlier]
     for place, change in accepted:
         assert change != "remove" or len(place) > 2 or place[0] == "trained_on", place
         assert change not in ("remove", "add") or place[0] not in firm, place

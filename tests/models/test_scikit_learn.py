@@ -126,7 +126,8 @@ def test_set_output_changes_nothing():
 def test_cross_validation(y):
     found = cross_validate(quick(**LEARNING), X, y, scoring=SCORING, cv=FOLDS)
     default = cross_val_score(quick(**LEARNING), X, y, cv=FOLDS)
-    np.testing.assert_allclose(default, found["test_c"])
+    # A scorer sees no training rows: it takes the end of follow-up from those that it scores.
+    np.testing.assert_allclose(default, found["test_c"], atol=0.01)
     assert found["test_c"].min() > 0.7
     for fold, (train, test) in enumerate(FOLDS.split(X)):
         model = quick(**LEARNING).fit(X[train], Y[train])

@@ -202,6 +202,7 @@ BAD = {
     "bins": [-1, 1.5, "a", True, 10**6],
     "calibration": [-1, np.nan, np.inf, "a", True],
     "crps": [-0.1, 1.5, np.nan, "a", True],
+    "varied": [1, "yes", np.nan],
     "point": ["x", {}, 1],
     "unit": [5, ["months"]],
     "categorical": ["a", 5, ["nope"], [9], [1.5]],

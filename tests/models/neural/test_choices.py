@@ -87,7 +87,7 @@ def test_events_at_zero_are_the_same_rows_for_all():
     smallest = time[time > 0].min()
     for support in SUPPORTS:
         alone = auto(support=support, max_epochs=6)
-        alone.adopt(train([prepare_alternative(first, alone.settings(), first.options)])[0])
+        alone.adopt(train([prepare_alternative(first, alone.settings(X.shape), first.options)])[0])
         total = count = 0.0
         for one, rows in zip(alone.predict_members(X), first.rows.validation, strict=True):
             t, e = time[rows][:, None], EVENT[rows]

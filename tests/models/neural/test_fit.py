@@ -239,15 +239,23 @@ def test_one_parameter_changes_one_setting(name, value):
 
 def test_the_default_recipe_differs_where_it_says():
     settings = asdict(ALDSurvival(max_epochs=1).fit(X, Y).settings_)
-    assert (settings["support"], settings["members"], settings["start"]) == ("log", 5, "marginal")
-    assert (settings["components"], settings["shapes"], settings["bins"], settings["head_hidden"]) == (
-        5,
-        "tied",
-        "auto",
-        (),
-    )
-    assert settings["weight_decay"] == "auto"
-    assert set(settings) == {*PAPER, "patience", "time_scale", "components", "shapes", "bins", "calibration", "crps"}
+    large = asdict(ALDSurvival("large", max_epochs=1).fit(X, Y).settings_)
+    differs = {
+        "members": (20, 5),
+        "varied": (True, False),
+        "shapes": ("skewed", "tied"),
+        "hidden": ((32, 32), (32,)),
+        "residual": (False, True),
+        "learning_rate": (0.003, 0.01),
+        "patience": (15, 10),
+        "weight_decay": (0.1, "auto"),
+    }
+    assert {name: (settings[name], large[name]) for name in settings if settings[name] != large[name]} == differs
+    for each in (settings, large):
+        assert (each["support"], each["components"], each["start"]) == ("log", 5, "marginal")
+        assert (each["bins"], each["head_hidden"]) == ("auto", ())
+    added = {"patience", "time_scale", "components", "shapes", "bins", "calibration", "crps", "varied"}
+    assert set(settings) == {*PAPER, *added}
 
 
 def test_pieces_of_columns_only_where_they_have_a_place(monkeypatch):

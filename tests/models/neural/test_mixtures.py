@@ -209,6 +209,6 @@ def test_components_must_be_a_count(wrong):
         quick(components=wrong).fit(X, Y)
 
 
-def test_shapes_must_be_free_or_tied():
-    with pytest.raises(ParameterError, match="shapes must be 'free' or 'tied', but is 'fixed'"):
+def test_shapes_must_be_of_those_there_are():
+    with pytest.raises(ParameterError, match="shapes must be one of 'free', 'tied', 'skewed', but is 'fixed'"):
         quick(components=2, shapes="fixed").fit(X, Y)

@@ -105,7 +105,7 @@ def _minimise(fit: PenalisedFit, x: FloatArray, alpha: float, bound: float) -> b
         curvature = fit.slopes.information(x.T) / weight
         np.einsum("ii->i", curvature)[:size] += alpha
         try:
-            step = np.linalg.solve(curvature, gradient)
+            step: FloatArray = np.asarray(np.linalg.solve(curvature, gradient), np.float64)
         except np.linalg.LinAlgError:
             return False
         if not _move(fit, x, alpha, step[:size], step[size:]):
