@@ -60,7 +60,7 @@ INSENSITIVE = (
 )
 ALONE = "without any of them"
 # As many examples as make test has, so that it takes no longer, but other ones from each seed.
-SEARCH = {"ALDSURV_HYPOTHESIS": "search", "ALDSURV_EXAMPLES": "20"}
+SEARCH = {"ALDSURV_HYPOTHESIS": "search", "ALDSURV_EXAMPLES": "12"}
 
 
 @dataclass(frozen=True)
