@@ -21,12 +21,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# What trains. Formulas that are computed once, pages, pictures, tables and downloads hardly depend on the processor.
+# What trains. Formulas that are computed once, commands that only read and tell, pages, pictures, tables and downloads
+# hardly depend on the processor.
 SENSITIVE = (
     "README.md",
     "docs",
     "tests/benchmark",
-    "tests/cli",
+    "tests/cli/test_compare.py",
+    "tests/cli/test_demo.py",
+    "tests/cli/test_evaluate.py",
+    "tests/cli/test_fit.py",
+    "tests/cli/test_persons.py",
+    "tests/cli/test_predict.py",
     "tests/contracts/test_models.py",
     "tests/contracts/test_new_neural_model.py",
     "tests/contracts/test_torch.py",
@@ -57,10 +63,15 @@ INSENSITIVE = (
     "nobody_reads",
     "forged",
     "imports_nothing_heavy",
+    "test_reader_that_leaves",
+    "test_any_change_is_refused",
+    "test_a_pipe_that_is_closed",
+    "test_output_that_cannot_be_written",
+    "test_the_error_comes_back_from_a_worker",
 )
 ALONE = "without any of them"
 # As many examples as make test has, so that it takes no longer, but other ones from each seed.
-SEARCH = {"ALDSURV_HYPOTHESIS": "search", "ALDSURV_EXAMPLES": "20"}
+SEARCH = {"ALDSURV_HYPOTHESIS": "search", "ALDSURV_EXAMPLES": "12"}
 
 
 @dataclass(frozen=True)

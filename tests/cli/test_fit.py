@@ -167,7 +167,7 @@ def test_from_a_table_to_a_page(capsys: pytest.CaptureFixture[str], name: str) -
     assert list(found) == ["survival_12", "survival_12_lower", "survival_12_upper", "outside"]
     assert found.notna().all(axis=None)
     assert main(["evaluate", "m.aldsurv", "people.csv", "--bootstrap", "20", "--json"]) == 0
-    assert main(["report", "m.aldsurv", "people.csv", "--out", "page.html"]) == 0
+    assert main(["report", "m.aldsurv", "people.csv", "--people", "1", "--out", "page.html"]) == 0
     assert names() == ["m.aldsurv", "p.csv", "page.html", "people.csv"]
 
 
@@ -447,7 +447,7 @@ def interrupted(arguments: list[str], environment: dict[str, str], sign: str) ->
 @pytest.mark.parametrize("held_out", ["0.2", "0"])
 def test_ctrl_c_in_the_middle_of_training(environment: dict[str, str], held_out: str) -> None:
     rng = np.random.default_rng(0)
-    n = 6000
+    n = 3000
     columns = {"months": rng.exponential(5, n), "status": rng.integers(0, 2, n), "x": rng.normal(size=n)}
     pd.DataFrame(columns).to_csv("big.csv", index=False)
     arguments = ["fit", "big.csv", *OUTCOME, "--recipe", "paper", "--held-out", held_out]
@@ -459,9 +459,9 @@ def test_ctrl_c_in_the_middle_of_training(environment: dict[str, str], held_out:
     model = aldsurv.load("big.aldsurv")
     assert model.history_.stopped_by == "interrupt"
     assert 2 <= model.history_.epochs < 200
-    rows = n if held_out == "0" else 4800
+    rows = n if held_out == "0" else 2400
     assert model.trained_on_.rows == rows
-    assert ("fitted to all 6000 rows" if held_out == "0" else "fitted to the 4800 rows that were not held out") in out
+    assert ("fitted to all 3000 rows" if held_out == "0" else "fitted to the 2400 rows that were not held out") in out
     assert names() == ["big.aldsurv", "big.csv"]
 
 

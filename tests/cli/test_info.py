@@ -30,7 +30,7 @@ def fitted(name: str = "cox", remember: bool = True):
     X["age"][3] = np.nan
     kind = MODELS.load(name)
     known = kind.parameter_defaults()
-    given = {"members": 1, "max_epochs": 2, "random_state": 0, "unit": "months"}
+    given = {"members": 1, "max_epochs": 2, "max_rounds": 3, "folds": 2, "random_state": 0, "unit": "months"}
     within = {"recalibrated": aldsurv.WeibullAFT(unit="months")}
     given["estimator"] = within.get(name, aldsurv.ALDSurvival(members=1, max_epochs=2, unit="months"))
     given["estimators"] = [aldsurv.WeibullAFT(), aldsurv.CoxRegression()]

@@ -166,7 +166,7 @@ def test_full_disk_behind_standard_output(tmp_path: Path, environment: dict[str,
 @pytest.mark.parametrize(
     "line",
     [
-        "{aldsurv} demo | head -1",
+        "{aldsurv} datasets list | head -1",
         "{aldsurv} --help | true",
         "{aldsurv} datasets list >&-",
         "{aldsurv} demo --out /dev/null >&-",
@@ -181,8 +181,8 @@ def test_output_that_nobody_reads(tmp_path: Path, environment: dict[str, str], l
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
     if "head" in line:
-        head = "Rotterdam and German breast cancer study: time to recurrence or death, in months\n"
-        assert done.stdout == head, done.stderr
+        assert done.stdout.startswith("name "), done.stderr
+        assert done.stdout.count("\n") == 1
     if "/dev/null" in line:
         assert_one_error_line(done.stderr)
     else:
@@ -190,9 +190,9 @@ def test_output_that_nobody_reads(tmp_path: Path, environment: dict[str, str], l
 
 
 def test_terminal_without_the_characters(run) -> None:
-    done = run("demo", PYTHONIOENCODING="latin-1")
+    done = run("datasets", "describe", "metabric", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0
-    assert re.search(r"events .* time [\d.]+\?[\d.]+\n", done.stdout)
+    assert "346?352" in done.stdout
 
 
 def test_completion_by_the_shell(run) -> None:

@@ -185,8 +185,10 @@ def test_every_model(name, table, tmp_path, capfd) -> None:
     kind, x = MODELS.load(name), people(120, 1)
     small = {"members": 2, "max_epochs": 2, "max_rounds": 3, "random_state": 0, "folds": 2}
     model = kind(**{key: value for key, value in small.items() if key in kind.parameter_defaults()})
-    if "estimator" in kind.parameter_defaults():
-        model.set_params(estimator=ALDSurvival(members=2, max_epochs=2))
+    inner = ALDSurvival(members=2, max_epochs=2, random_state=0)
+    for key, value in {"estimator": inner, "estimators": [inner, CoxRegression()]}.items():
+        if key in kind.parameter_defaults():
+            model.set_params(**{key: value})
     file = model.fit(x, outcome(x, 2)).save(tmp_path / "m.aldsurv")
     given, out = write(tmp_path / "in.csv", table), tmp_path / "out.parquet"
     limits = ["--band", "0.9"] if model.n_members > 1 else []

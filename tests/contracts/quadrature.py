@@ -11,15 +11,18 @@ from aldsurv.distributions import SurvivalDistribution
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _TAILS = np.concatenate([10.0 ** np.arange(-14.0, -1.0), np.linspace(0.1, 0.5, 9)])
 _LEVELS = np.unique(np.concatenate([_TAILS, 1 - _TAILS]))
+# Of each part of a mixture: its quantiles lie where those of the whole may be far apart.
+_OF_PARTS = np.array([1e-12, 1e-6, 1e-3, 0.02, 0.2, 0.5, 0.8, 0.98, 1 - 1e-3, 1 - 1e-6, 1 - 1e-12])
 
 
 def edges(row: SurvivalDistribution, *extra: float) -> np.ndarray:
     """Places between which one row is smooth, from its far left to its far right."""
-    found = np.concatenate([row.quantile(_LEVELS)[0], row._kinks()[0], row._lower()[0], extra])
+    parts = [part.quantile(_OF_PARTS)[0] for part in getattr(row, "components", ())]
+    found = np.concatenate([row.quantile(_LEVELS)[0], *parts, row._kinks()[0], row._lower()[0], extra])
     found = np.unique(found[np.isfinite(found)])
     # Each stretch in four: a mixture may have sharp features between its quantiles.
-    parts = found[:-1, None] + np.diff(found)[:, None] * np.array([0.0, 0.25, 0.5, 0.75])
-    return np.unique(np.append(parts.ravel(), found[-1]))
+    places = found[:-1, None] + np.diff(found)[:, None] * np.array([0.0, 0.25, 0.5, 0.75])
+    return np.unique(np.append(places.ravel(), found[-1]))
 
 
 def panels(function, places: np.ndarray, origin: float = -math.inf) -> np.ndarray:

@@ -112,7 +112,7 @@ def test_a_model_without_a_search_space_says_so(monkeypatch: pytest.MonkeyPatch)
 
 def test_report(table: str, model_file: str, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
-    assert main(["report", model_file, table, "--out", str(out)]) == 0
+    assert main(["report", model_file, table, "--people", "1", "--out", str(out)]) == 0
     assert RECORD.title in out.read_text(encoding="utf-8")
 
 

@@ -87,7 +87,7 @@ def on_torch(d, leaves: list[torch.Tensor]):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_torch_gives_the_numbers_of_numpy(name, data):
     d = data.draw(members(name))
@@ -108,7 +108,7 @@ def test_torch_gives_the_numbers_of_numpy(name, data):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {*DISCRETE, "quantile_knots"}])
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_gradients_are_finite(name, data):
     d = data.draw(members(name))
@@ -221,8 +221,8 @@ def test_training_by_gradient_descent_finds_the_parameters():
     kept = times > 0
     data = SurvivalData.right(np.minimum(times, censoring)[kept], (times <= censoring)[kept])
     raw = torch.zeros(3, dtype=torch.float64, requires_grad=True)
-    optimiser = torch.optim.Adam([raw], lr=0.05)
-    for _ in range(400):
+    optimiser = torch.optim.Adam([raw], lr=0.1)
+    for _ in range(200):
         optimiser.zero_grad()
         theta, log_sigma, log_kappa = raw
         rows = torch.ones(len(data), dtype=torch.float64)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -147,10 +149,11 @@ def test_origins_are_listed(capsys):
 def test_pages_are_written_and_named(tmp_path, monkeypatch, capsys):
     for module in (listing, command):
         monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setitem(sys.modules, "made_up", SimpleNamespace(values=lambda: {"datasets": "21"}))
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "ald.md"
     page.write_text("of <!-- = datasets -->20<!-- / --> sets\n", encoding="utf-8")
-    monkeypatch.setattr(listing, "PAGES", [Page("docs/ald.md", "bench.pages.ald")])
+    monkeypatch.setattr(listing, "PAGES", [Page("docs/ald.md", "made_up")])
     assert command.main([]) == 0
     assert capsys.readouterr().out == "docs/ald.md written\n"
     assert page.read_text(encoding="utf-8") == "of <!-- = datasets -->21<!-- / --> sets\n"

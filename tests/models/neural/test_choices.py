@@ -320,9 +320,10 @@ def test_around_another_model(kind):
     model.fit(X, Y)
     inner = model.estimator_
     inner.adopt(replace(inner.fitted_, points=replace(inner.fitted_.points, error="mean", ranking="mode")))
-    d = model.predict_distribution(X)
-    np.testing.assert_array_equal(model.predict_time(X), d.mean())
-    np.testing.assert_array_equal(model.predict(X), -d.mode())
+    # Moments of what is recalibrated are integrals: a few rows will do.
+    d = model.predict_distribution(X[:12])
+    np.testing.assert_array_equal(model.predict_time(X[:12]), d.mean())
+    np.testing.assert_array_equal(model.predict(X[:12]), -d.mode())
 
 
 ALONE = """

@@ -10,7 +10,7 @@ from aldsurv.distributions import AsymmetricLaplace, LogAsymmetricLaplace
 
 LEVELS = [0.1, 0.5, 0.9]
 GRID = np.stack(np.meshgrid(*[np.linspace(-0.9, 0.9, 13)] * 2), axis=-1).reshape(-1, 2)
-ROWS = 6000
+ROWS = 3000
 
 
 def truth(x, shape, support):
@@ -73,11 +73,11 @@ def error(x, y, shape, support, **settings):
         "components": 1,
         "head_hidden": (32,),
         "bins": 0,
-        "learning_rate": 0.01,
+        "learning_rate": 0.02,
         "schedule": "cosine",
         "dropout": 0.0,
         "weight_decay": 0.01,
-        "max_epochs": 40,
+        "max_epochs": 20,
         "batch_size": 256,
     }
     model = ALDSurvival(members=1, random_state=0, support=support, **quick, **settings).fit(x, y)
@@ -109,7 +109,7 @@ def test_quantiles_are_found_and_censoring_counts(case):
         known, careless = observe(truth(x, shape, support), rng)
     found = error(x, known, shape, support)
     assert found < 0.1
-    # Mostly more than four times as far: another processor trains another network, as another seed does.
+    # Over seeds three to nineteen times as far: another processor trains another network, as another seed does.
     ignoring = error(x, careless, shape, support)
     assert ignoring > 2 * found
 

@@ -24,10 +24,10 @@ def coverage(name, seed, model, **settings):
 
 
 @pytest.mark.parametrize("name", ["norm_heavy", "lognorm_heavy"])
-def test_coverage_under_heavy_censoring_over_200_repetitions(name):
+def test_coverage_under_heavy_censoring_over_100_repetitions(name):
     # Three quarters and more of the rows are censored.
-    found = [coverage(name, 5000 + repetition, WeibullAFT()) for repetition in range(200)]
-    assert np.mean(found) > LEVEL - 2.5 * np.std(found) / np.sqrt(200)
+    found = [coverage(name, 5000 + repetition, WeibullAFT()) for repetition in range(100)]
+    assert np.mean(found) > LEVEL - 2.5 * np.std(found) / np.sqrt(100)
     assert np.mean(found) < LEVEL + 0.04
 
 
