@@ -88,7 +88,7 @@ def ranking_time(
         return point_estimate(predicted, data, point=error_point(point))
     rows = matched_data(predicted, data)
     end = end_of_follow_up(rows if train is None else SurvivalData.of(train))
-    return number_column(as_numbers(predicted.restricted_mean(end)), "predicted", len(rows))
+    return number_column(as_numbers(predicted.approximate_restricted_mean(end)), "predicted", len(rows))
 
 
 def error_point(point: RankingPoint) -> Point:

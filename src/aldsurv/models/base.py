@@ -183,7 +183,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
 
     def _summarised(self, distribution: SurvivalDistribution, point: str) -> FloatArray:
         if point == "follow_up":
-            return np.asarray(distribution.restricted_mean(self.follow_up_))
+            return np.asarray(distribution.approximate_restricted_mean(self.follow_up_))
         return summarised(distribution, point, float(self.unique_times_[-1]))
 
     def predict_members(self, X: object) -> list[SurvivalDistribution]:

@@ -148,6 +148,12 @@ class Mixture(SurvivalDistribution):
         xp = namespace(self.weights)
         return xp.concat([*(part._places() for part in self.components), self._kinks()], axis=-1)
 
+    def approximate_restricted_mean(self, horizon: float) -> Array:
+        """The weighted sum of those of the components."""
+        parts = [part.approximate_restricted_mean(horizon) for part in self.components]
+        xp = namespace(self.weights)
+        return xp.sum(xp.stack(parts, axis=-1) * self.weights, axis=-1)
+
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(self.weights)
         log_survival = self._log_survival(start)

@@ -81,7 +81,7 @@ def chosen_points(held: Sequence[HeldRows], train: SurvivalData, last: float) ->
         times = [{other: own[other] for other in own if other != point} for own in times]
     error = _finite(_errors(held, times, train))
     end = end_of_follow_up(train)
-    within = [{_USUAL_RANKING: summarised(part.predicted, "restricted_mean", end)} for part in held]
+    within = [{_USUAL_RANKING: np.asarray(part.predicted.approximate_restricted_mean(end))} for part in held]
     ranking = _finite(_rankings(held, [first | own for first, own in zip(within, times, strict=True)]))
     if _USUAL not in error or _USUAL_RANKING not in ranking:
         return given_points("auto")
