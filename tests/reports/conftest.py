@@ -22,7 +22,4 @@ def partial_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="session")
 def partial_page(partial_store: Store) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        # Nobody looks at the pictures' dots, which take most of the time.
-        patch.setattr("aldsurv.reports.page.page_figures._DPI", 20)
-        return write_benchmark_report(partial_store)
+    return write_benchmark_report(partial_store)
