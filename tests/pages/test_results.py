@@ -76,7 +76,7 @@ def test_a_setting_that_is_added_and_off_changes_nothing(monkeypatch):
     plain = kind.to_dict
     for value, same in ((0, True), (1, False)):
         monkeypatch.setattr(kind, "to_dict", lambda self, value=value: {**plain(self), "added": value})
-        monkeypatch.setattr(kind, "ADDED_LATER", (*kind.ADDED_LATER[:2], {"added": 0}))
+        monkeypatch.setattr(kind, "ADDED_LATER", (*kind.ADDED_LATER[:3], {"added": 0}))
         assert (recipe_fingerprint("ald", "paper") == before) is same
 
 

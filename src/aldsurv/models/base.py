@@ -148,8 +148,9 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
 
     @property
     def ranking_point_(self) -> str:
-        """Name of the summary by which rows are ranked, one of `RANKING_POINTS`."""
-        return self.error_point_
+        """Name of the summary by which rows are ranked, one of `RANKING_POINTS`: within follow-up, if that is known."""
+        facts = self.trained_on_
+        return self.error_point_ if facts is None or facts.follow_up is None else "follow_up"
 
     @property
     def follow_up_(self) -> float:
