@@ -11,6 +11,7 @@ from typing import Any, final
 import pandas as pd
 
 from aldsurv.benchmark.ranking import rank_scores
+from aldsurv.models.wrappers.stack_members import DEFAULT_MEMBERS
 from aldsurv.registry import MODELS
 from bench.accuracy.models import fingerprint
 from bench.neutral.models import CANDIDATES, LIBRARY, SAME_AS, model_named
@@ -22,7 +23,7 @@ from bench.pages import results
 from bench.pages.results import comment_lines, store_section, today
 from bench.study_runs import Lines
 
-__all__ = ["COX", "CSV", "FOREST", "STUDY", "Standing", "standing", "store"]
+__all__ = ["COX", "CSV", "FOREST", "STUDY", "Standing", "standing", "store", "store_few"]
 
 CSV, STUDY = "neutral.csv", "neutral.json"
 # Learners of the study that ours are compared with beside the best.
@@ -102,6 +103,20 @@ def store(found: Standing, study: Study, folder: Path | str) -> None:
         store_section(STUDY, section, values, origin)
     if tried is not None:
         store_section(STUDY, "tried", tried, today(f"{_COMMAND} inner FOLDER"))
+
+
+def store_few(found: Standing) -> None:
+    """Write the section of neutral.json about models on fewer iterations, those that take long among them."""
+    places = _places(found)
+    models = [model for model in found.models if model not in SAME_AS]
+    recipes = [f"{model}/default" for model in {*models, *DEFAULT_MEMBERS} if model in MODELS]
+    values = {
+        "iterations": found.iterations,
+        "ranks": {model: {name: ranks[model] for name, ranks in places["ranks"][model].items()} for model in models},
+        "versus": {model: one for model, one in _versus(found, places["ranks"]).items() if model in models},
+        "seconds": {model: one for model, one in _seconds(found).items() if model in models},
+    }
+    store_section(STUDY, "few", values, today(f"{_COMMAND} report FOLDER --few {found.iterations}", recipes))
 
 
 def _settings_today(model: str) -> str | None:
