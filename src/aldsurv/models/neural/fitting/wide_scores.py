@@ -170,7 +170,7 @@ def with_scores_inside(
         Of each member.
     """
     inputs, count = scores[0].weights.shape
-    first = next(name for name in ("hidden0.weight", "head0.weight", "output.weight") if name in weights)
+    first = network.input_slot
     # Beyond the scores there may be a level.
     inside = [
         np.concatenate([score.weights @ weight[:count], weight[count:]])
