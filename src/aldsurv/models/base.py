@@ -115,6 +115,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
                     CompetingCausesWarning,
                     stacklevel=4,
                 )
+            return data.without_causes()
         return data
 
     def check_parameters(self) -> None:
