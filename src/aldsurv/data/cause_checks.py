@@ -8,7 +8,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError
 from aldsurv.quoting import quoted
 
-__all__ = ["require_each_cause", "require_known_causes"]
+__all__ = ["require_each_cause", "require_known_causes", "require_rows_without_event"]
 
 
 def require_each_cause(data: SurvivalData) -> None:
@@ -36,4 +36,14 @@ def require_known_causes(data: SurvivalData) -> None:
             argument="causes",
             row=row,
             advice='Use causes="mixture".',
+        )
+
+
+def require_rows_without_event(data: SurvivalData) -> None:
+    """Raise a `DataError` if every row had the event: nothing tells of a share that never has it."""
+    if not bool((data.right_censored & (data.weights > 0)).any()):
+        raise DataError(
+            "cure=True needs rows that were still without an event when they were last seen, but there are none",
+            argument="cure",
+            advice="Leave cure out: everyone had the event.",
         )

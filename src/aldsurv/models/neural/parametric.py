@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, Constraint, Flag
-from aldsurv.data.cause_checks import require_each_cause
+from aldsurv.data.cause_checks import require_each_cause, require_rows_without_event
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.cause_outputs import CauseOutputs
@@ -145,6 +145,8 @@ class ParametricNetwork(NetworkModel):
     def prepare_target(self, data: SurvivalData) -> SurvivalData:
         """Rows that have a likelihood under the family; each cause must have an event."""
         require_each_cause(data)
+        if self.cure:
+            require_rows_without_event(data)
         if self.cure and self.causes == "hazards":
             raise ParameterError(
                 "causes must be 'mixture' or 'auto' with cure=True: hazards leave no share without an event.",

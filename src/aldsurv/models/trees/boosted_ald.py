@@ -13,7 +13,7 @@ from aldsurv.checks import Choice, Constraint, Flag, Number, WholeNumber
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_groups
-from aldsurv.data.cause_checks import require_each_cause
+from aldsurv.data.cause_checks import require_each_cause, require_rows_without_event
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing.base import CompetingDistribution
@@ -208,6 +208,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight, groups)
         require_same_rows(len(x), data)
         require_each_cause(data)
+        if self.cure:
+            require_rows_without_event(data)
         observed, data = data, SUPPORTS[self.support].training_rows(data)
         scale = time_unit(data, "median")
         scaled = in_unit(data, scale)
