@@ -196,7 +196,7 @@ def _gray_score(counts: _Counts, rho: float) -> tuple[FloatArray, FloatArray]:
     present = at_risk > 0
     size = np.where(present, at_risk, 1.0)
     factor = np.where(present, 1 - (events + others) / size, 1.0)
-    survival: FloatArray = np.cumprod(factor, axis=1)
+    survival = np.asarray(np.cumprod(factor, axis=1), dtype=np.float64)
     before = np.concatenate([np.ones((len(survival), 1)), survival[:, :-1]], axis=1)
     incidence = np.cumsum(np.where(present, before * events / size, 0.0), axis=1)
     free_before = 1 - np.concatenate([np.zeros((len(survival), 1)), incidence[:, :-1]], axis=1)
