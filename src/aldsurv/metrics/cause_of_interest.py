@@ -12,7 +12,7 @@ from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing import CompetingDistribution
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import ParameterError
 from aldsurv.metrics.checked_arguments import PredictedDistribution, Prediction
 from aldsurv.nonparametric.censoring_weights import censoring_distribution
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
@@ -20,15 +20,16 @@ from aldsurv.quoting import quoted
 
 __all__ = [
     "Cause",
+    "cause_of_rows",
     "censoring_of_causes",
     "event_of_interest",
     "matched_causes",
-    "name_of_cause",
     "others_never",
 ]
 
 Cause = int | str | None
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 
 
 @overload
@@ -57,19 +58,30 @@ def event_of_interest(predicted: Any, data: SurvivalData, cause: Cause) -> tuple
             raise ParameterError(
                 f"predicted has the causes {listed(predicted.causes)}: say by cause= which of them to score",
                 argument="cause",
-                advice="For the first event of any cause give predicted.overall().",
+                advice="evaluate_causes scores all; for the first event of any cause give predicted.overall().",
             )
         return predicted, np.zeros(len(data), np.bool_)
-    name = name_of_cause(predicted, data, cause)
-    other = data.exact & np.not_equal(data.cause, _causes_of(data).index(name) + 1)
-    if isinstance(predicted, CompetingDistribution):
-        return predicted.subdistribution(name), other
-    return predicted, other
+    number, seen = cause_of_rows(predicted, data, cause)
+    other = data.exact & (seen != number)
+    return (
+        (predicted.subdistribution(number), other)
+        if isinstance(predicted, CompetingDistribution)
+        else (predicted, other)
+    )
 
 
-def name_of_cause(predicted: Prediction, data: SurvivalData, cause: int | str) -> str:
-    """The name of a cause of the prediction, checked to be one of the data, and every cause seen to be predicted."""
-    names = _causes_of(data)
+def cause_of_rows(predicted: Prediction, data: SurvivalData, cause: int | str) -> tuple[int, IntArray]:
+    """Number of a cause, and the number of the cause of each row (n,), as the prediction counts them; 0: no event.
+
+    Parameters
+    ----------
+    predicted
+        A distribution with causes, or predicted times (n,): then causes are numbered as in the data.
+    data
+        The rows predicted; causes of data and prediction are matched by their names.
+    cause
+        Number or name.
+    """
     if isinstance(predicted, SurvivalDistribution):
         raise ParameterError(
             f"cause={quoted(cause)} needs a prediction of each cause, but predicted is {type(predicted).__name__}, the "
@@ -77,38 +89,26 @@ def name_of_cause(predicted: Prediction, data: SurvivalData, cause: int | str) -
             argument="predicted",
             advice="Give what predict_incidence predicts.",
         )
-    if not isinstance(predicted, CompetingDistribution):
-        return names[cause_number(cause, names) - 1]
-    matched_causes(predicted, data)
-    name = predicted.causes[cause_number(cause, predicted.causes) - 1]
-    if name not in names:
-        raise DataError(
-            f"cause {quoted(name)} of the prediction is not one of the data, which have {listed(names)}",
+    if isinstance(predicted, CompetingDistribution):
+        number = cause_number(cause, predicted.causes)
+        return number, matched_causes(predicted, data)
+    if data.cause is None or data.causes is None:
+        raise ParameterError(
+            f"cause={quoted(cause)} needs data with causes, but data have events of one kind only",
             argument="data",
-            advice="Give SurvivalData.competing the same names=.",
+            advice="Make them by SurvivalData.competing.",
         )
-    return name
+    return cause_number(cause, data.causes), data.cause
 
 
-def matched_causes(predicted: CompetingDistribution, data: SurvivalData) -> SurvivalData:
-    """The data, checked to have a row for each row of the prediction, and no event of a cause that it does not have."""
+def matched_causes(predicted: CompetingDistribution, data: SurvivalData) -> IntArray:
+    """Number of the cause of each row (n,) in the prediction, checked to have the same rows and every cause."""
     if len(data) != len(predicted):
         raise ParameterError(
             f"predicted and data must have the same rows, but predicted has {len(predicted)} and data {len(data)}.",
             argument="predicted",
         )
-    names = _causes_of(data)
-    for k, name in enumerate(names, start=1):
-        rows = np.flatnonzero(np.equal(data.cause, k))
-        if rows.size and name not in predicted.causes:
-            raise DataError(
-                f"{rows.size} of {len(data)} rows have an event of cause {quoted(name)}, which is not one of the "
-                f"prediction: {listed(predicted.causes)}",
-                argument="data",
-                row=int(rows[0]),
-                advice="Fit with rows of every cause, and name the causes alike.",
-            )
-    return data
+    return predicted.cause_numbers(data)
 
 
 def others_never(data: SurvivalData, other: BoolArray) -> SurvivalData:
@@ -122,7 +122,10 @@ def others_never(data: SurvivalData, other: BoolArray) -> SurvivalData:
 
 
 def censoring_of_causes(train: SurvivalData, cause: Cause) -> KaplanMeier:
-    """G, the distribution of the censoring time, of training rows that have causes if one is scored."""
+    """G, the distribution of the censoring time, of training rows that have causes if one is scored.
+
+    Without causes their censorings may be events of others.
+    """
     rows = SurvivalData.of(train)
     if cause is not None and rows.causes is None:
         raise ParameterError(
@@ -131,13 +134,3 @@ def censoring_of_causes(train: SurvivalData, cause: Cause) -> KaplanMeier:
             advice="Make it by SurvivalData.competing.",
         )
     return censoring_distribution(rows)
-
-
-def _causes_of(data: SurvivalData) -> tuple[str, ...]:
-    if data.causes is None:
-        raise ParameterError(
-            "cause= needs data with causes, but data have events of one kind only",
-            argument="data",
-            advice="Make them by SurvivalData.competing.",
-        )
-    return data.causes

@@ -60,7 +60,7 @@ def number_column(values: object, name: str, length: int) -> FloatArray:
     return column
 
 
-def matched_data(predicted: SurvivalDistribution, data: SurvivalData) -> SurvivalData:
+def matched_data(predicted: object, data: SurvivalData) -> SurvivalData:
     """The data, checked to have a row for each row of the prediction."""
     if isinstance(predicted, CompetingDistribution):
         raise ParameterError(

@@ -34,8 +34,8 @@ def observed_probability(
     three knots the spline is a straight line, with only one the estimate is Kaplan-Meier's.
 
     Of rows in `other` (n,) an event of another cause was seen, so that that of interest never comes. The regression is
-    then that of Fine & Gray (1999): these rows stay at risk, at t with the weight ``G(t-)/G(y-)``, the probability to be
-    uncensored at t of those who were so at their event at y.
+    then that of Fine & Gray (1999): these rows stay at risk, at t with the weight ``G(t-)/G(y-)``, the probability to
+    be uncensored at t of those who were so at their event at y.
     """
     clipped = np.clip(risk, _TINY, 1 - _TINY)
     spline = _spline(np.log(-np.log1p(-clipped)), data.weights)

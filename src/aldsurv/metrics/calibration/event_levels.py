@@ -140,15 +140,14 @@ def event_levels(predicted: PredictedDistribution, data: SurvivalData, *, cause:
     """
     if cause is not None:
         return _levels_of_cause(predicted, SurvivalData.of(data), cause)
-    if isinstance(predicted, CompetingDistribution):
-        event_of_interest(predicted, SurvivalData.of(data), None)  # raises: which cause is meant?
-    rows = with_zero_as_early(matched_data(predicted, data))
-    low = _level(predicted, rows.lower, rows.entry)
+    distribution, _ = event_of_interest(predicted, SurvivalData.of(data), None)
+    rows = with_zero_as_early(matched_data(distribution, data))
+    low = _level(distribution, rows.lower, rows.entry)
     high = np.where(rows.right_censored, 1.0, low)
     between = np.flatnonzero(rows.left_censored | rows.interval_censored)
     if between.size:
         entry = None if rows.entry is None else rows.entry[between]
-        high[between] = _level(predicted[between], rows.upper[between], entry)
+        high[between] = _level(distribution[between], rows.upper[between], entry)
     return EventLevels(low, np.maximum(low, high), rows.weights)
 
 
@@ -161,7 +160,7 @@ def _levels_of_cause(predicted: PredictedDistribution, rows: SurvivalData, cause
     early = with_zero_as_early(rows)
     at_zero = early.left_censored
     time = np.where(at_zero, early.upper, rows.time)
-    until, ever = _at(part.cdf, time), np.asarray(predicted.cause_probability(cause), dtype=np.float64)
+    until, ever = _at(part.cdf, time), predicted.cause_probability(cause)
     since = np.zeros(len(rows)) if rows.entry is None else _at(part.cdf, rows.entry)
     # Where the prediction leaves no probability for the cause, its event comes after all of it.
     yet = np.maximum(ever - since, 0.0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, WholeNumber, check
+from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.metrics.calibration.calibration_curve import observed_incidence, observed_probability
@@ -25,8 +26,8 @@ from aldsurv.metrics.checked_arguments import (
 from aldsurv.metrics.evaluation_times import checked_time
 
 __all__ = [
-    "CalibrationIndex",
     "CalibrationInTheLarge",
+    "CalibrationIndex",
     "OneCalibration",
     "calibration_curve",
     "calibration_in_the_large",
@@ -270,7 +271,7 @@ def one_calibration(
 def _risks(
     predicted: PredictedDistribution, data: SurvivalData, time: float, cause: Cause, metric: str
 ) -> tuple[float, FloatArray, SurvivalData, NDArray[np.bool_]]:
-    """The time, checked; of each row of positive weight the predicted probability, the row, and if it had another event."""
+    """The time, checked; of the rows of positive weight the predictions, the data, and who had another event."""
     until = checked_time(time)
     prediction, other = event_of_interest(predicted, SurvivalData.of(data), cause)
     rows = without_delayed_entry(matched_data(prediction, data), metric)
@@ -311,17 +312,18 @@ def _groups(risk: FloatArray, weights: FloatArray, bins: int) -> NDArray[np.intp
 def _cumulative_hazard(predicted: PredictedDistribution, time: FloatArray, cause: Cause) -> FloatArray:
     """Cumulative hazard of the event of interest at one time per row (n,).
 
-    Up to the end of observation: events less this have mean 0, however rows are censored. With causes, the hazard of all
-    in a short stretch of time is shared as their incidence there is.
+    Up to the end of observation: events less this have mean 0, however rows are censored. With causes, the hazard of
+    all in a short stretch of time is shared as their incidence there is.
     """
     if isinstance(predicted, SurvivalDistribution):
         return -as_numbers(predicted.log_survival(time[:, None]))[:, 0]
     places = time[:, None] * np.linspace(0.0, 1.0, _STRETCHES + 1)
-    incidence = as_numbers(predicted.incidence(places, cause))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        hazard = np.diff(-np.log(as_numbers(predicted.survival(places))), axis=1)
-        share = np.diff(incidence, axis=1) / np.diff(1 - as_numbers(predicted.survival(places)), axis=1)
-    return np.asarray(np.where(share > 0, hazard * share, 0.0).sum(axis=1))
+    rise = np.diff(predicted.incidence(places), axis=2)
+    total = rise.sum(axis=0)
+    own = total if cause is None else rise[cause_number(cause, predicted.causes) - 1]
+    with np.errstate(divide="ignore"):
+        hazard = np.diff(-as_numbers(predicted.overall().log_survival(places)), axis=1)
+    return np.asarray(np.divide(hazard * own, total, out=np.zeros(total.shape), where=total > 0).sum(axis=1))
 
 
 def _joined(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.distributions.families.step import Step
-from aldsurv.metrics.cause_of_interest import Cause, censoring_of_causes, event_of_interest, name_of_cause
+from aldsurv.metrics.cause_of_interest import Cause, censoring_of_causes, event_of_interest
 from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, undefined
 from aldsurv.metrics.error.brier import default_times, integrated_brier_score, integrated_squared_error
 from aldsurv.metrics.evaluation_times import checked_times
@@ -48,12 +50,12 @@ def brier_skill_score(
     if np.isnan(score):
         return score
     training, rows = SurvivalData.of(train), SurvivalData.of(data)
-    name = None if cause is None else name_of_cause(predicted, rows, cause)
     censoring = censoring_of_causes(training, cause)
     grid = checked_times(default_times(training) if times is None else times)
     grid = grid[has_estimate(censoring, grid)]
     # Only the values at the grid matter: the whole curve for each row would be as large as rows times training rows.
-    marginal = Step(grid, np.broadcast_to(_without_covariates(training, name, grid), (len(rows), grid.size)))
+    survival = _without_covariates(predicted, training, grid, cause)
+    marginal = Step(grid, np.broadcast_to(survival, (len(rows), grid.size)))
     _, other = event_of_interest(predicted, rows, cause)
     unskilled = integrated_squared_error(marginal, rows, other, grid, censoring, ties)
     if unskilled == 0:
@@ -62,11 +64,11 @@ def brier_skill_score(
     return 1 - score / unskilled
 
 
-def _without_covariates(train: SurvivalData, cause: str | None, times: FloatArray) -> FloatArray:
+def _without_covariates(
+    predicted: PredictedDistribution, train: SurvivalData, times: FloatArray, cause: Cause
+) -> FloatArray:
     """Estimated probability (m,) of no event, or of none of a cause, by each time."""
-    if cause is None:
+    if cause is None or not isinstance(predicted, CompetingDistribution):
         return kaplan_meier(train).survival_at(times)
-    curves = aalen_johansen(train)
-    if cause not in curves.causes:
-        return np.ones(times.shape)
-    return 1 - curves.incidence_at(times, cause)
+    name, curves = predicted.causes[cause_number(cause, predicted.causes) - 1], aalen_johansen(train)
+    return 1 - curves.incidence_at(times, name) if name in curves.causes else np.ones(times.shape)

@@ -83,7 +83,9 @@ def bounded_log_likelihood(
 
 def _matched(predicted: PredictedDistribution, data: SurvivalData) -> SurvivalData:
     if isinstance(predicted, CompetingDistribution):
-        return matched_causes(predicted, SurvivalData.of(data))
+        rows = SurvivalData.of(data)
+        matched_causes(predicted, rows)
+        return rows
     return matched_data(predicted, data)
 
 
@@ -98,10 +100,7 @@ def log_likelihood_rows(predicted: PredictedDistribution, data: SurvivalData) ->
 
 def _rows_with_causes(predicted: CompetingDistribution, data: SurvivalData, early: SurvivalData) -> FloatArray:
     """Log-likelihood of time and cause of each row (n,); `early` are the data with an event at 0 as an early one."""
-    numbers = np.array(
-        [0, *(predicted.causes.index(name) + 1 if name in predicted.causes else 0 for name in data.causes or ())]
-    )
-    cause = numbers[data.cause]
+    cause = predicted.cause_numbers(data)
     at_zero = early.left_censored & data.exact
     # An event at 0 is replaced below: its place is taken by one at a time at which every family has an answer.
     time = np.where(at_zero, early.upper, data.lower)
@@ -123,21 +122,17 @@ def bounded_rows(
     reference = Exponential(np.full(len(data), _mean_time(training)))
     usual = log_likelihood_rows(reference, data)
     if isinstance(predicted, CompetingDistribution):
-        usual = usual + _log_share_of_cause(data, training)
+        usual = usual + _log_share_of_cause(predicted, data, training)
     mixed = np.logaddexp(np.log1p(-share) + log_likelihood_rows(predicted, data), np.log(share) + usual)
     return np.asarray(mixed)
 
 
-def _log_share_of_cause(data: SurvivalData, train: SurvivalData) -> FloatArray:
+def _log_share_of_cause(predicted: CompetingDistribution, data: SurvivalData, train: SurvivalData) -> FloatArray:
     """Logarithm of the share of each row's cause (n,) in the training events; 0 of a row without event."""
-    names = data.causes or ()
-    counts = np.zeros(len(names))
-    for k, name in enumerate(names):
-        if train.causes is not None and name in train.causes:
-            counts[k] = train.weights[np.equal(train.cause, train.causes.index(name) + 1)].sum()
+    counts = np.bincount(predicted.cause_numbers(train), train.weights, len(predicted.causes) + 1)[1:]
     # A cause without an event in training has the rate of half an event: no row is impossible.
     counts = np.where(counts > 0, counts, 0.5)
-    return np.concatenate([[0.0], np.log(counts / counts.sum())])[data.cause]
+    return np.concatenate([[0.0], np.log(counts / counts.sum())])[predicted.cause_numbers(data)]
 
 
 def _mean_time(data: SurvivalData) -> float:
