@@ -228,7 +228,7 @@ def evaluate_causes(
     >>> time = Exponential([2.0, 5.0, 4.0, 5.0, 6.0, 9.0])
     >>> predicted = CauseMixture([time, time], [0.5, 0.5], ["relapse", "death"])
     >>> evaluate_causes(predicted, data, train=data, metrics=["ibs", "harrell_c"])
-    {'relapse': {'ibs': 0.196, 'harrell_c': 0.875}, 'death': {'ibs': 0.209, 'harrell_c': 0.67}}
+    {'relapse': {'ibs': 0.1368, 'harrell_c': 0.9375}, 'death': {'ibs': 0.1519, 'harrell_c': 0.4375}}
     """
     if not isinstance(predicted, CompetingDistribution):
         raise ParameterError(
