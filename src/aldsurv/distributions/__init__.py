@@ -14,6 +14,7 @@ from aldsurv.distributions.families.quantile_knots import QuantileKnots
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.families.weibull import Weibull
 from aldsurv.distributions.incidence import CumulativeIncidence
+from aldsurv.distributions.wrappers.covariate_path import CovariatePath
 from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.distributions.wrappers.recalibrated import Recalibrated
@@ -23,6 +24,7 @@ from aldsurv.registry import FAMILIES
 
 __all__ = [
     "AsymmetricLaplace",
+    "CovariatePath",
     "CumulativeIncidence",
     "Exponential",
     "LeftTruncated",
