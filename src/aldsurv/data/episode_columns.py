@@ -13,7 +13,7 @@ from aldsurv.data.frame_columns import BoolArray, Column, FloatArray, IntArray, 
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.outcome_columns import Outcome, competing_outcome, right_outcome
 from aldsurv.data.row_checks import require_equal_length, require_rows
-from aldsurv.errors import ParameterError
+from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 
 __all__ = ["Paths", "entries", "episode_outcome", "read_paths"]
@@ -85,6 +85,7 @@ def read_paths(identity: Column, start: Column, stop: Column, *, gaps: str = "re
             paths.follows & (starts[after] > stops[before]),
             f"must be the {stop.argument} of the same person's episode before",
             "Fill the gap with an episode, or leave it out of the time at risk by gaps='allow'.",
+            argument="gaps",
         )
     return paths
 
@@ -133,15 +134,19 @@ def entries(start: FloatArray) -> FloatArray | None:
     return np.where(start > 0, start, -np.inf) if (start > 0).any() else None
 
 
-def _require_pairs(paths: Paths, start: Column, bad: BoolArray, rule: str, advice: str) -> None:
-    """Raise `DataError` unless no pair of successive episodes is bad."""
+def _require_pairs(
+    paths: Paths, start: Column, bad: BoolArray, rule: str, advice: str, argument: str = "start"
+) -> None:
+    """Raise `DataError` unless no pair of successive episodes is bad; `argument` is what would allow them."""
     if not bad.any():
         return
     pairs = np.flatnonzero(bad)
     k = pairs[np.argmin(paths.order[1:][pairs])]
     before, after = int(paths.order[k]), int(paths.order[k + 1])
-    raise start.error(
-        f"{rule}, but id {paths.name(after)} has {paths.episode(before)} and {paths.episode(after)}",
+    raise DataError(
+        f"start {rule}, but id {paths.name(after)} has {paths.episode(before)} and {paths.episode(after)}",
+        argument=argument,
+        column=start.name,
         row=after,
         advice=advice,
     )

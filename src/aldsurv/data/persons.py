@@ -14,7 +14,15 @@ from aldsurv.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
 
-__all__ = ["EpisodeOrder", "episode_order", "landmark_rows", "person_outcome", "require_whole_persons", "starts_of"]
+__all__ = [
+    "EpisodeOrder",
+    "episode_order",
+    "first_rows",
+    "landmark_rows",
+    "person_outcome",
+    "require_whole_persons",
+    "starts_of",
+]
 
 
 @final
@@ -59,6 +67,12 @@ def episode_order(data: SurvivalData) -> EpisodeOrder:
             advice="Rows of episodes cannot be drawn with replacement: draw persons, from data.persons().",
         )
     return EpisodeOrder(rows, first, ends)
+
+
+def first_rows(data: SurvivalData) -> IntArray:
+    """Row number of the first episode of each person (persons,), in the order of `persons`."""
+    order = episode_order(data)
+    return order.rows[order.first]
 
 
 def person_outcome(data: SurvivalData) -> Outcome:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, final
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.catalogue import find_metric
 from aldsurv.metrics.checked_arguments import number_column
@@ -51,11 +52,15 @@ class Scorer:
     options: tuple[tuple[str, object], ...] = ()
 
     def __call__(self, estimator: PredictsDistribution, X: object, y: object, sample_weight: object = None) -> float:
-        """Score of ``estimator.predict_distribution(X)`` on `y`, which is anything `SurvivalData.of` takes."""
+        """Score of ``estimator.predict_distribution(X)`` on `y`, which is anything `SurvivalData.of` takes.
+
+        Of episodes it is that of persons, by the prediction along their paths.
+        """
         data = SurvivalData.of(y)
         if sample_weight is not None:
             data = data.with_weight(data.weights * number_column(sample_weight, "sample_weight", len(data)))
-        return self.metric(_predicted(estimator, X), data, **dict(self.options))
+        predicted, persons = along_paths(_predicted(estimator, X), data)
+        return self.metric(predicted, persons, **dict(self.options))
 
     def __repr__(self) -> str:
         return f"Scorer({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"

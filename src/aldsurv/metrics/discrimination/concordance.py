@@ -6,7 +6,7 @@ import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.checked_arguments import FloatArray, Prediction, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, person_rows, undefined, without_delayed_entry
 from aldsurv.metrics.discrimination.pair_order import PairOrder
 from aldsurv.metrics.point_estimates import RankingPoint, ranking_time
 from aldsurv.nonparametric.censoring_weights import (
@@ -51,7 +51,7 @@ def concordance_harrell(
     >>> concordance_harrell([2.0, 1.0, 3.0, 3.0], data)
     0.625
     """
-    rows = without_delayed_entry(SurvivalData.of(data), "concordance_harrell")
+    rows = without_delayed_entry(person_rows(data), "concordance_harrell")
     pairs = PairOrder.of(ranking_time(predicted, rows, point=point, train=train), rows)
     return _concordance(pairs, rows, event_importance(pairs, rows), "concordance_harrell")
 
@@ -89,7 +89,7 @@ def concordance_uno(
     >>> round(concordance_uno([2.0, 1.0, 3.0, 3.0], data, train=data), 4)
     0.5952
     """
-    rows = without_delayed_entry(SurvivalData.of(data), "concordance_uno")
+    rows = without_delayed_entry(person_rows(data), "concordance_uno")
     pairs = PairOrder.of(ranking_time(predicted, rows, point=point, train=train), rows)
     censoring = censoring_distribution(train)
     end = last_uncensored(censoring) if tau is None else tau

@@ -15,6 +15,7 @@ from aldsurv.metrics.checked_arguments import (
     Prediction,
     as_numbers,
     matched_data,
+    person_rows,
     undefined,
     without_delayed_entry,
 )
@@ -74,7 +75,7 @@ def cumulative_dynamic_auc(
     >>> result.auc.round(4), round(result.mean, 4)
     (array([0.75  , 0.7143]), 0.7296)
     """
-    rows = without_delayed_entry(SurvivalData.of(data), "cumulative_dynamic_auc")
+    rows = without_delayed_entry(person_rows(data), "cumulative_dynamic_auc")
     grid = checked_times(times)
     ranking = _ranking_by_time(predicted, rows)
     weight = rows.weights

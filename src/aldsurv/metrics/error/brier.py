@@ -114,7 +114,7 @@ def integrated_brier_score(
     0.138
     """
     rows = without_delayed_entry(matched_data(predicted, data), "integrated_brier_score")
-    training = SurvivalData.of(train)
+    training = SurvivalData.of(train).persons()
     if rows.total_weight == 0:
         return undefined("integrated_brier_score", "no row has a positive weight")
     censoring = censoring_distribution(training)
@@ -153,7 +153,7 @@ def integrated_brier_rows(
         As in `integrated_brier_score`.
     """
     without_delayed_entry(data, "integrated_brier_score")
-    training = SurvivalData.of(train)
+    training = SurvivalData.of(train).persons()
     censoring = censoring_distribution(training)
     grid = default_times(training) if times is None else np.asarray(times, dtype=np.float64)
     grid = grid[has_estimate(censoring, grid)]

@@ -44,7 +44,7 @@ def brier_skill_score(
     score = integrated_brier_score(predicted, data, train=train, times=times, ties=ties)
     if np.isnan(score):
         return score
-    training = SurvivalData.of(train)
+    training = SurvivalData.of(train).persons()
     curve = kaplan_meier(training)
     if times is None:
         times = default_times(training)

@@ -88,7 +88,7 @@ def bounded_rows(
     predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData | None = None, share: float = 0.01
 ) -> FloatArray:
     """`bounded_log_likelihood` of each row (n,), whatever its weight."""
-    reference = Exponential(np.full(len(data), _mean_time(data if train is None else SurvivalData.of(train))))
+    reference = Exponential(np.full(len(data), _mean_time(data if train is None else SurvivalData.of(train).persons())))
     mixed = np.logaddexp(
         np.log1p(-share) + log_likelihood_rows(predicted, data), np.log(share) + log_likelihood_rows(reference, data)
     )
