@@ -64,7 +64,7 @@ def read_paths(identity: Column, start: Column, stop: Column, *, gaps: str = "re
     require_equal_length(stop, stops, start, starts)
     person = group_column(identity, stop, stops)
     person = np.where(person < 0, _MINUS_ONE, person)
-    shown = {start.argument: starts, stop.argument: stops, f"of {identity.argument}": labels}
+    shown = {identity.argument: labels, start.argument: starts, stop.argument: stops}
     require_rows(np.isfinite(starts) & (starts >= 0), start, "finite and not negative", shown)
     require_rows(stops > starts, stop, f"after {start.argument}", shown)
     number = group_numbers(person)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol, final
 
+from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.covariate_path import along_paths
@@ -59,6 +60,7 @@ class Scorer:
         data = SurvivalData.of(y)
         if sample_weight is not None:
             data = data.with_weight(data.weights * number_column(sample_weight, "sample_weight", len(data)))
+        X, data = join_episodes(X, data)
         predicted, persons = along_paths(_predicted(estimator, X), data)
         return self.metric(predicted, persons, **dict(self.options))
 

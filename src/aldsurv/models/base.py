@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Constraint, check_all, declared_constraints
+from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
@@ -400,6 +401,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         data = read_target(y, sample_weight)
         if data.person is None:
             return float(concordance_harrell(-self.predict(X), data))
+        X, data = join_episodes(X, data)
         predicted, persons = along_paths(self.predict_distribution(X), data)
         return float(concordance_harrell(self._summarised(predicted, self.ranking_point_), persons))
 

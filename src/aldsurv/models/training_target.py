@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.models.base import read_target
-from aldsurv.models.rows.joined_episodes import join_episodes
 
 __all__ = ["with_joined_episodes"]
 

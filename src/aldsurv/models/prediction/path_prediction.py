@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aldsurv.data.episode_columns import read_paths
+from aldsurv.columns.joined_episodes import join_episodes
+from aldsurv.data.episode_columns import entries, read_paths
 from aldsurv.data.frame_columns import Column
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.wrappers.covariate_path import path_of_rows
+from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import DataError
 
 __all__ = ["predict_along_paths"]
@@ -34,13 +36,14 @@ def predict_along_paths(
         As in `aldsurv.models.base.SurvivalEstimator.predict_path`.
     """
     paths = read_paths(Column(identity, "id"), Column(start, "start"), Column(stop, "stop"), gaps=gaps)
+    never = np.full(len(paths.stop), np.inf)
+    episodes = SurvivalData.from_checked(paths.stop, never, entries(paths.start), person=paths.person)
+    X, episodes = join_episodes(X, episodes)
     predicted = predict(X)
-    if len(predicted) != len(paths.order):
+    if len(predicted) != len(episodes):
         raise DataError(
-            f"X has {len(predicted)} rows, but stop has {len(paths.order)}",
+            f"X has {len(predicted)} rows, but stop has {len(episodes)}",
             argument="X",
             advice="Give one row of X for each episode.",
         )
-    last = np.flatnonzero(np.append(~paths.follows, True))
-    first = np.append(0, last[:-1] + 1)
-    return path_of_rows(predicted, paths.order, first, last, paths.start)
+    return along_paths(predicted, episodes)[0]
