@@ -37,7 +37,7 @@ def censoring_distribution(data: SurvivalData) -> KaplanMeier:
     array([1. , 0.5, 0. ])
     """
     # A person is not censored where one episode ends and the next begins.
-    leaving = departures(data.persons())
+    leaving = departures(SurvivalData.of(data).persons())
     return product_limit(leaving, leaving.censored, leaving.events, leaving.after)
 
 
