@@ -11,22 +11,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.distributions.numerics.backend import Array, without_gradient
 from aldsurv.errors import CensoringError, ParameterError, UndefinedMetricWarning
 
 __all__ = [
     "FloatArray",
+    "PredictedDistribution",
     "Prediction",
     "as_numbers",
     "matched_data",
     "number_column",
+    "person_rows",
     "undefined",
     "without_delayed_entry",
 ]
 
 FloatArray: TypeAlias = NDArray[np.float64]
-# A distribution of each row or, where a metric takes them, predicted times (n,).
-Prediction: TypeAlias = SurvivalDistribution | ArrayLike
+# The distribution of each row: of the time to the event, or of its cause and time.
+PredictedDistribution: TypeAlias = SurvivalDistribution | CompetingDistribution
+# The same or, where a metric takes them, predicted times (n,).
+Prediction: TypeAlias = PredictedDistribution | ArrayLike
 
 
 def as_numbers(array: Array) -> FloatArray:
@@ -56,17 +61,35 @@ def number_column(values: object, name: str, length: int) -> FloatArray:
     return column
 
 
-def matched_data(predicted: SurvivalDistribution, data: SurvivalData) -> SurvivalData:
+def matched_data(predicted: object, data: SurvivalData) -> SurvivalData:
     """The data, checked to have a row for each row of the prediction."""
+    if isinstance(predicted, CompetingDistribution):
+        raise ParameterError(
+            "this metric is of the time to one event and has no definition by cause, but predicted has causes",
+            argument="predicted",
+            advice="For the first event of any cause give predicted.overall().",
+        )
     if not isinstance(predicted, SurvivalDistribution):
         raise ParameterError(
             f"predicted must be a SurvivalDistribution, but is {type(predicted).__name__}.", argument="predicted"
         )
-    rows = SurvivalData.of(data)
+    rows = person_rows(data)
     if len(rows) != len(predicted):
         raise ParameterError(
             f"predicted and data must have the same rows, but predicted has {len(predicted)} and data {len(rows)}.",
             argument="predicted",
+        )
+    return rows
+
+
+def person_rows(data: object) -> SurvivalData:
+    """The data as observed, checked to have one row per person: metrics count people, not episodes."""
+    rows = SurvivalData.of(data)
+    if rows.person is not None:
+        raise CensoringError(
+            f"data must have one row per person, but its {len(rows)} rows are episodes of {rows.n_persons} persons",
+            argument="data",
+            advice="Compare model.predict_path(X, id, start, stop) with data.persons().",
         )
     return rows
 

@@ -28,6 +28,7 @@ from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_member
 from aldsurv.models.rows.time_units import in_unit, time_unit
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
+from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.fitted_trees import FittedTrees
@@ -163,6 +164,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     cause_scores_: Mapping[str, float] = field(init=False)
 
     TAKES_CAUSES: ClassVar[bool] = True
+    LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"causes", "cure"})
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         "support": Choice(tuple(SUPPORTS)),
         "components": WholeNumber(1, 100),
@@ -202,6 +204,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         from aldsurv.models.trees.grown_members import alternatives, grow_members
 
         self.check_parameters()
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         require_xgboost()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
@@ -353,7 +356,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         """What the model is and what it was trained on, in a few lines."""
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
-        share = 100 * facts.events / facts.rows
+        share = 100 * facts.event_share
         kind = self.outputs_.describe()
         kept = ", ".join("/".join(map(str, np.atleast_1d(count))) for count in self.rounds_[:10])
         choices = []
@@ -394,11 +397,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         if encoder is not None:
             raise ParameterError("encoder cannot be used: the model was trained without one.", argument="encoder")
         require("parameters" in document, "its parameters are missing")
-        parameters = document["parameters"]
-        if isinstance(parameters, dict) and not {"causes", "cure"} & set(parameters):
-            # A file of an earlier version.
-            parameters = {**parameters, "causes": "auto", "cure": False}
-        model: BoostedALD = with_parameters(cls, parameters)
+        model: BoostedALD = with_parameters(cls, document["parameters"])
         model.check_parameters()
         others = {name: entry for name, entry in document.items() if name != "parameters"}
         model._adopt(
