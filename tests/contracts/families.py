@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from aldsurv.distributions import (
     AsymmetricLaplace,
+    CovariatePath,
     Cured,
     Earliest,
     LeftTruncated,
@@ -35,7 +36,7 @@ NAMES = list(FAMILIES)
 DISCRETE = {"step", "proportional_hazards"}
 
 # Families that divide by a survival: their cdf has an absolute error of rounding size, not a relative one.
-CONDITIONED = {"left_truncated", "positive_asymmetric_laplace", "mixed_asymmetric_laplace"}
+CONDITIONED = {"covariate_path", "left_truncated", "positive_asymmetric_laplace", "mixed_asymmetric_laplace"}
 
 _REAL = st.floats(-3.0, 12.0)
 _POSITIVE = st.floats(-2.0, 1.2).map(math.exp)
@@ -137,7 +138,18 @@ def _recalibrated(draw: st.DrawFn, n: int) -> Recalibrated:
     return Recalibrated(parametric(draw, AsymmetricLaplace, n), LevelMap(knots, values))
 
 
+def _covariate_path(draw: st.DrawFn, n: int) -> CovariatePath:
+    """Of up to three episodes, from the start or after a delayed entry; some rows have fewer."""
+    parts = [_smooth_weibull(draw, n), parametric(draw, LogNormal, n), _smooth_weibull(draw, n)]
+    parts = parts[: draw(st.integers(1, 3))]
+    starts = np.stack([np.round(_column(draw, n, st.floats(0.05, 2.0)), 6) for _ in parts], axis=1).cumsum(axis=1)
+    starts[:, 0] = draw(st.sampled_from([-np.inf, 0.04]))
+    starts[0, 1 + draw(st.integers(0, len(parts) - 1)) :] = np.inf
+    return CovariatePath(parts, starts)
+
+
 BUILDERS = {
+    "covariate_path": _covariate_path,
     "step": _step,
     "proportional_hazards": _proportional_hazards,
     "quantile_knots": _quantile_knots,

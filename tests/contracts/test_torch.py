@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 from aldsurv import SurvivalData
 from aldsurv.distributions import (
     AsymmetricLaplace,
+    CovariatePath,
     Exponential,
     LeftTruncated,
     LogAsymmetricLaplace,
@@ -69,6 +70,8 @@ def on_torch(d, leaves: list[torch.Tensor]):
     if isinstance(d, MixedAsymmetricLaplace):
         columns = [tensor(getattr(d, name)) for name in ("theta", "sigma", "kappa")]
         return MixedAsymmetricLaplace(*columns, torch.tensor(np.array(d.weights)), support=d.support)
+    if isinstance(d, CovariatePath):
+        return CovariatePath([on_torch(part, leaves) for part in d.parts], torch.tensor(np.array(d.starts)))
     if isinstance(d, LeftTruncated):
         return LeftTruncated(on_torch(d.base, leaves), torch.tensor(np.array(d.since)))
     if isinstance(d, Shifted):

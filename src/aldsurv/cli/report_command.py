@@ -95,7 +95,7 @@ def report(
         data = read_model_table(table, estimator, columns)
         observed = require_events(data, columns)
         values = None if group is None else _group_values(group, data, table, columns)
-        training_rows = None if train is None else read_outcome_table(train, replace(columns, id=None)).y
+        training_rows = None if train is None else read_outcome_table(train, _training_columns(columns)).y
         _check_shown_rows(shown_rows, len(data))
         if sys.stderr.isatty() and not quiet:
             click.echo(f"Looking at {len(data):,} rows; this takes some seconds.", err=True)
@@ -126,6 +126,11 @@ def _unit(model: SurvivalEstimator, columns: OutcomeColumns) -> str | None:
     """The name of the column of times if that is a unit, and the model has none."""
     has_unit = any(name.endswith("unit") and value for name, value in model.get_params().items())
     return columns.time if not has_unit and columns.time and columns.time.lower() in _UNITS else None
+
+
+def _training_columns(columns: OutcomeColumns) -> OutcomeColumns:
+    """The columns of the training rows: of episodes with the persons, else without, for nothing is held out of them."""
+    return columns if columns.stop else replace(columns, id=None)
 
 
 def _row_numbers(text: str) -> list[int]:

@@ -18,7 +18,7 @@ from aldsurv.data.group_column import group_numbers, joined_groups
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import AldsurvError
 
-__all__ = ["count_extra", "find_copies", "find_groups"]
+__all__ = ["count_extra", "find_copies", "find_groups", "value_numbers"]
 
 IntArray = NDArray[np.int64]
 
@@ -180,7 +180,7 @@ def _grouped(columns: Iterator[NDArray[Any]], rows: IntArray, n: int, numbers: I
     for column in columns:
         if len(column) != n:
             return _Groups(rows[:0], numbers[:0])
-        codes = _codes(column[rows])
+        codes = value_numbers(column[rows])
         _, numbers, counts = np.unique(
             numbers * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True, return_counts=True
         )
@@ -199,7 +199,7 @@ def _outcome_columns(data: SurvivalData) -> Iterator[NDArray[Any]]:
 def _covariates(X: object) -> Iterator[NDArray[Any]]:
     for column in covariate_arrays(X):
         if column.dtype.kind in "OUS":
-            codes = _codes(column)
+            codes = value_numbers(column)
             if len(column) > 1 and codes.max() + 1 == len(column) and _is_text(column):
                 continue
             yield codes
@@ -211,7 +211,7 @@ def _is_text(column: NDArray[Any]) -> bool:
     return column.dtype.kind in "US" or all(isinstance(value, str) for value in column.tolist())
 
 
-def _codes(column: NDArray[Any]) -> IntArray:
+def value_numbers(column: NDArray[Any]) -> IntArray:
     """A number for each value, equal for equal values and for gaps."""
     if column.dtype.kind == "O":
         numbers: dict[Any, int] = {}

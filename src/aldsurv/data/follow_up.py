@@ -22,13 +22,14 @@ def end_of_follow_up(data: SurvivalData) -> float:
     Parameters
     ----------
     data
-        Rows of any censoring; those of weight 0 count as absent.
+        Rows of any censoring; those of weight 0 count as absent. Of episodes, persons count.
 
     Examples
     --------
     >>> end_of_follow_up(SurvivalData.right([1, 2, 3, 4, 50], [True, False, True, True, False]))
     4.0
     """
+    data = data.persons()
     counted = data.weights > 0
     if not counted.any():
         return 0.0

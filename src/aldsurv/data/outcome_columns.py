@@ -9,6 +9,8 @@ import numpy as np
 from aldsurv.data.event_columns import CauseNames, cause_column, event_column
 from aldsurv.data.frame_columns import BoolArray, Column, FloatArray, IntArray, number_column
 from aldsurv.data.row_checks import require_equal_length, require_rows
+from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 
 __all__ = [
     "Outcome",
@@ -16,7 +18,9 @@ __all__ = [
     "competing_outcome",
     "entry_and_weight",
     "left_outcome",
+    "optional_column",
     "right_outcome",
+    "scaled_outcome",
     "weight_column",
 ]
 
@@ -31,12 +35,17 @@ class Outcome(NamedTuple):
     cause: IntArray | None = None
     causes: tuple[str, ...] | None = None
     group: IntArray | None = None
+    person: IntArray | None = None
+
+
+def optional_column(values: object, name: str) -> Column | None:
+    """A column that may be left out."""
+    return None if values is None else Column(values, name)
 
 
 def entry_and_weight(entry: object, weight: object) -> tuple[Column | None, Column | None]:
     """The two optional columns; None where nothing was given."""
-    columns = Column(entry, "entry"), Column(weight, "weight")
-    return columns[0] if entry is not None else None, columns[1] if weight is not None else None
+    return optional_column(entry, "entry"), optional_column(weight, "weight")
 
 
 def right_outcome(
@@ -86,6 +95,24 @@ def competing_outcome(
     events = _checked_events(time, times, cause, codes > 0)
     outcome = _with_entry_and_weight(time, time, times, np.where(events, times, np.inf), entry, weight)
     return outcome._replace(cause=codes, causes=causes)
+
+
+def scaled_outcome(outcome: Outcome, factor: float) -> Outcome:
+    """The same outcome in another unit; times that differ must go on to differ."""
+    with np.errstate(over="ignore"):
+        lower, upper = outcome.lower * factor, outcome.upper * factor
+    entry = None if outcome.entry is None else outcome.entry * factor
+    exact, open_end = outcome.lower == outcome.upper, np.isinf(outcome.upper)
+    same = ((lower == upper) == exact) & (np.isinf(upper) == open_end)
+    if entry is not None:
+        same &= entry < np.where(np.isposinf(outcome.upper), lower, upper)
+    if not same.all():
+        raise ParameterError(
+            f"a={quoted(factor)} takes times beyond what a float can tell apart",
+            argument="a",
+            advice="Choose another unit.",
+        )
+    return outcome._replace(lower=lower, upper=upper, entry=entry)
 
 
 def weight_column(weight: Column, time: Column, times: FloatArray) -> FloatArray:

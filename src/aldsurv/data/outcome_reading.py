@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import listed
+from aldsurv.data.episode_columns import episode_outcome
 from aldsurv.data.event_columns import CauseNames
 from aldsurv.data.frame_columns import Column, column_names, frame_column
 from aldsurv.data.group_column import group_column
@@ -19,6 +20,7 @@ from aldsurv.errors import DataError, ParameterError
 __all__ = ["frame_outcome", "structured_outcome", "target_outcome"]
 
 _PAIRS = (["time", "event"], ["time", "cause"], ["lower", "upper"])
+_EPISODES = ("id", "start", "stop")
 _FROM_FRAME = "Use SurvivalData.from_frame(y, time=..., event=..., event_value=...)."
 
 # In the name of a column a unit outranks an event ("days_to_death" is a time), an event outranks "survival"
@@ -35,9 +37,12 @@ def frame_outcome(
     event_value: object = None,
     censored: object = None,
     names: CauseNames | None = None,
+    gaps: str = "refuse",
 ) -> Outcome:
     """The outcome in columns of a frame; `roles` has the name of the column, or None, for each argument."""
     named = {role: name for role, name in roles.items() if name is not None}
+    if set(_EPISODES) & set(named):
+        return _frame_episodes(frame, named, event_value=event_value, censored=censored, names=names, gaps=gaps)
     pair = [role for role in named if role not in ("entry", "weight", "group")]
     if pair not in _PAIRS:
         raise ParameterError(
@@ -69,6 +74,23 @@ def frame_outcome(
     if "group" in columns:
         outcome = outcome._replace(group=group_column(columns["group"], first, outcome.lower))
     return outcome
+
+
+def _frame_episodes(frame: object, named: Mapping[str, object], **options: Any) -> Outcome:
+    """Episodes in columns of a frame."""
+    others = [role for role in named if role not in (*_EPISODES, "event", "cause", "weight")]
+    missing = [role for role in _EPISODES if role not in named]
+    if missing or others:
+        raise ParameterError(
+            f"episodes need the columns id, start, stop and event (or cause), but {missing[0]} is missing"
+            if missing
+            else f"{others[0]} cannot be combined with the columns of episodes",
+            argument=(missing or others)[0],
+            advice="Name all of them, such as id='person', start='from', stop='to', event='status'.",
+        )
+    columns = {role: frame_column(frame, name, role) for role, name in named.items()}
+    required = (columns[role] for role in _EPISODES)
+    return episode_outcome(*required, *(columns.get(role) for role in ("event", "cause", "weight")), **options)
 
 
 def structured_outcome(array: object) -> Outcome:

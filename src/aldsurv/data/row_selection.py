@@ -13,7 +13,7 @@ from aldsurv.errors import ParameterError
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
 
-__all__ = ["concatenated_outcome", "row_index"]
+__all__ = ["chosen_rows", "concatenated_outcome", "row_index"]
 
 
 def row_index(rows: Any, n: int) -> slice | NDArray[Any]:
@@ -35,6 +35,15 @@ def row_index(rows: Any, n: int) -> slice | NDArray[Any]:
     return np.atleast_1d(index)
 
 
+def chosen_rows(outcome: Outcome, rows: Any) -> Outcome:
+    """Some rows of all columns, by slice, integer (one row), integers or bool mask."""
+    index = row_index(rows, len(outcome.lower))
+    columns: dict[str, Any] = {
+        name: values[index] for name, values in outcome._asdict().items() if isinstance(values, np.ndarray)
+    }
+    return outcome._replace(**columns)
+
+
 def concatenated_outcome(parts: list[SurvivalData]) -> Outcome:
     """The rows of all parts, of which there is at least one, one part after the other."""
     causes = {part.causes for part in parts}
@@ -45,7 +54,13 @@ def concatenated_outcome(parts: list[SurvivalData]) -> Outcome:
             argument="parts",
             advice="Give the same names=, or of_cause.",
         )
-    entry = weight = cause = group = None
+    if len({part.person is None for part in parts}) > 1:
+        raise ParameterError(
+            "parts must be either all of episodes or none",
+            argument="parts",
+            advice="Take one row per person by persons().",
+        )
+    entry = weight = cause = group = person = None
     if any(part.entry is not None for part in parts):
         entries = [np.full(len(part), -np.inf) if part.entry is None else part.entry for part in parts]
         entry = np.concatenate(entries)
@@ -56,5 +71,7 @@ def concatenated_outcome(parts: list[SurvivalData]) -> Outcome:
     if any(part.group is not None for part in parts):
         groups = [np.full(len(part), -1, np.int64) if part.group is None else part.group for part in parts]
         group = np.concatenate(groups)
+    if parts[0].person is not None:
+        person = np.concatenate([part.person for part in parts if part.person is not None])
     lower, upper = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lower", "upper"))
-    return Outcome(lower, upper, entry, weight, cause, parts[0].causes, group)
+    return Outcome(lower, upper, entry, weight, cause, parts[0].causes, group, person)

@@ -9,19 +9,21 @@ import numpy as np
 from aldsurv.data.frame_columns import FloatArray
 
 if TYPE_CHECKING:
-    from aldsurv.data.survival_data import SurvivalData
+    from aldsurv.data.observed_rows import ObservedRows
 
 __all__ = ["summary_line"]
 
 
-def summary_line(data: SurvivalData) -> str:
+def summary_line(data: ObservedRows) -> str:
     """Rows, events, range of time, and what else there is."""
     n = len(data)
     if n == 0:
         return "n=0"
     bounds = np.concatenate([data.lower, data.upper])
     events = f"{data.n_events} {'event' if data.n_events == 1 else 'events'}"
-    parts = [f"n={n}", f"{events} ({100 * data.n_events / n:.0f} %)", f"time {_range(bounds)}"]
+    parts = [f"n={n}", f"{events} ({100 * data.n_events / data.n_persons:.0f} %)", f"time {_range(bounds)}"]
+    if data.person is not None:
+        parts.insert(1, f"{data.n_persons} {'person' if data.n_persons == 1 else 'persons'}")
     kinds = {"left-censored": data.left_censored, "interval-censored": data.interval_censored}
     parts += [f"{rows.sum()} {kind}" for kind, rows in kinds.items() if rows.any()]
     if data.cause is not None and data.causes is not None:
@@ -31,7 +33,7 @@ def summary_line(data: SurvivalData) -> str:
         parts.append(f"entry {_range(data.entry)}")
     if data.weight is not None:
         parts.append(f"weights {_range(data.weight)} (total {_compact(data.total_weight)})")
-    if data.group is not None:
+    if data.group is not None and (data.person is None or data.n_groups < data.n_persons):
         parts.append(f"{data.n_groups} {'group' if data.n_groups == 1 else 'groups'}")
     return ", ".join(parts)
 

@@ -7,38 +7,40 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from aldsurv.checks import Number, check
+from aldsurv.data.episode_columns import episode_outcome
 from aldsurv.data.event_columns import CauseNames, cause_column, cause_number
-from aldsurv.data.frame_columns import BoolArray, Column, FloatArray, IntArray
-from aldsurv.data.group_column import count_groups, group_column, joined_groups
+from aldsurv.data.frame_columns import Column, FloatArray, IntArray
+from aldsurv.data.group_column import group_column
+from aldsurv.data.observed_rows import ObservedRows
 from aldsurv.data.outcome_columns import (
     Outcome,
     bounded_outcome,
     competing_outcome,
     entry_and_weight,
     left_outcome,
+    optional_column,
     right_outcome,
+    scaled_outcome,
     weight_column,
 )
 from aldsurv.data.outcome_reading import frame_outcome, structured_outcome, target_outcome
-from aldsurv.data.row_selection import concatenated_outcome, row_index
-from aldsurv.data.row_splitting import split_rows
-from aldsurv.data.summary_line import summary_line
-from aldsurv.errors import CensoringError, DataError, ParameterError
-from aldsurv.quoting import quoted
+from aldsurv.data.persons import landmark_rows, person_outcome, require_whole_persons
+from aldsurv.data.row_selection import chosen_rows, concatenated_outcome
+from aldsurv.errors import DataError, ParameterError
 
 __all__ = ["SurvivalData"]
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class SurvivalData:
+class SurvivalData(ObservedRows):
     """Times of n subjects in one unit: the event of each lies in (lower, upper].
 
-    Usually made by `right`, `left`, `interval`, `competing`, `from_frame`, `from_structured` or `of`. The data are
-    checked once, when they are made, and copied; the arrays are read-only.
+    Usually made by `right`, `left`, `interval`, `competing`, `episodes`, `from_frame`, `from_structured` or `of`. The
+    data are checked once, when they are made, and copied; the arrays are read-only.
 
     Parameters
     ----------
@@ -58,6 +60,9 @@ class SurvivalData:
         text, when the data are made; they become whole numbers, the same label always the same one, and -1 stands for a
         row that belongs to no other. Everything that holds rows out or draws them again keeps a group whole. None:
         every row stands for itself.
+    person
+        Of which person each row is an episode (n,), if rows are episodes of persons whose covariates change, as
+        `episodes` makes them. None: every row is a person, or whatever else was observed.
 
     Examples
     --------
@@ -75,8 +80,12 @@ class SurvivalData:
     cause: IntArray | None = None
     causes: tuple[str, ...] | None = None
     group: IntArray | None = None
+    person: IntArray | None = None
 
     def __post_init__(self) -> None:
+        if self.person is not None:
+            problem = "person cannot be given to SurvivalData itself"
+            raise ParameterError(problem, argument="person", advice="Make episodes by SurvivalData.episodes.")
         checked = SurvivalData.interval(self.lower, self.upper, entry=self.entry, weight=self.weight, group=self.group)
         codes, names = self.cause, self.causes
         if (codes is None) != (names is None):
@@ -202,6 +211,57 @@ class SurvivalData:
         return cls.from_checked(*outcome).with_group(group)
 
     @classmethod
+    def episodes(
+        cls,
+        id: ArrayLike,  # noqa: A002 - what users of every package call it
+        start: ArrayLike,
+        stop: ArrayLike,
+        event: ArrayLike | None = None,
+        *,
+        weight: ArrayLike | None = None,
+        event_value: object = None,
+        cause: ArrayLike | None = None,
+        censored: object = None,
+        names: CauseNames | None = None,
+        gaps: str = "refuse",
+    ) -> SurvivalData:
+        """Episodes of persons whose covariates change: one row per person and stretch of time with the same covariates.
+
+        A row enters at its `start` and is right-censored at its `stop`, unless the person's event ended it. The rows of
+        a person are a group. `persons` gives one row per person.
+
+        Parameters
+        ----------
+        id
+            The person of each row: any labels.
+        start, stop
+            The episode is (start, stop]. A person whose first episode begins at 0 was observed from the start, one
+            whose first begins later entered then. Episodes of one person must not overlap.
+        event, event_value
+            Whether the event came at `stop`, as in `right`; only in the last episode of a person.
+        weight
+            As in the class.
+        cause, censored, names
+            In place of `event`: as in `competing`.
+        gaps
+            ``"refuse"``: each episode of a person begins where the one before stopped. ``"allow"``: a person may be
+            absent, and is then not at risk.
+
+        Examples
+        --------
+        >>> data = SurvivalData.episodes(["ann", "ann", "bob"], [0, 4, 0], [4, 9, 6], [0, 1, 0])
+        >>> print(data)
+        n=3, 2 persons, 1 event (50 %), time 4–9, entry 4–4
+        >>> print(data.persons())
+        n=2, 1 event (50 %), time 6–9
+        """
+        columns = Column(id, "id"), Column(start, "start"), Column(stop, "stop")
+        codes: dict[str, Any] = {"event_value": event_value, "censored": censored, "names": names}
+        optional = {"event": event, "cause": cause, "weight": weight}
+        given = (optional_column(values, name) for name, values in optional.items())
+        return cls.from_checked(*episode_outcome(*columns, *given, gaps=gaps, **codes))
+
+    @classmethod
     def from_frame(
         cls,
         frame: object,
@@ -217,6 +277,10 @@ class SurvivalData:
         entry: object = None,
         weight: object = None,
         group: object = None,
+        id: object = None,  # noqa: A002
+        start: object = None,
+        stop: object = None,
+        gaps: str = "refuse",
     ) -> SurvivalData:
         """Data from named columns of a pandas or polars frame, a dict of arrays or a structured array.
 
@@ -232,10 +296,13 @@ class SurvivalData:
             Columns of bounds, in place of `time` and `event`; read as by `interval`.
         entry, weight, group
             Further columns.
+        id, start, stop, gaps
+            Columns of episodes, in place of `time` and `entry`; read as by `episodes`.
         """
         roles = {"time": time, "event": event, "cause": cause, "lower": lower, "upper": upper}
-        roles |= {"entry": entry, "weight": weight, "group": group}
-        return cls.from_checked(*frame_outcome(frame, roles, event_value=event_value, censored=censored, names=names))
+        roles |= {"entry": entry, "weight": weight, "group": group, "id": id, "start": start, "stop": stop}
+        codes: dict[str, Any] = {"event_value": event_value, "censored": censored, "names": names}
+        return cls.from_checked(*frame_outcome(frame, roles, gaps=gaps, **codes))
 
     @classmethod
     def from_structured(cls, array: object) -> SurvivalData:
@@ -271,13 +338,14 @@ class SurvivalData:
         cause: IntArray | None = None,
         causes: tuple[str, ...] | None = None,
         group: IntArray | None = None,
+        person: IntArray | None = None,
     ) -> SurvivalData:
         """An instance of columns that are not checked again: what is cut out of checked data, or made of it.
 
         The arrays are taken over without a copy and become read-only.
         """
         data = object.__new__(cls)
-        data._store(Outcome(lower, upper, entry, weight, cause, causes, group))
+        data._store(Outcome(lower, upper, entry, weight, cause, causes, group, person))
         return data
 
     @staticmethod
@@ -290,116 +358,29 @@ class SurvivalData:
             raise ParameterError(problem, argument="parts")
         return SurvivalData.from_checked(*concatenated_outcome(parts))
 
-    def __len__(self) -> int:
-        return int(self.lower.size)
-
     def __getitem__(self, rows: Any) -> SurvivalData:
         """Rows by slice, integer (one row), integers or bool mask, in the order of numpy."""
-        rows = row_index(rows, len(self))
-        return SurvivalData.from_checked(
-            self.lower[rows],
-            self.upper[rows],
-            None if self.entry is None else self.entry[rows],
-            None if self.weight is None else self.weight[rows],
-            None if self.cause is None else self.cause[rows],
-            self.causes,
-            None if self.group is None else self.group[rows],
-        )
+        return SurvivalData.from_checked(*chosen_rows(self.columns, rows))
 
     @property
-    def shape(self) -> tuple[int]:
-        """``(n,)``: by this scikit-learn knows that rows can be chosen by their numbers."""
-        return (len(self),)
-
-    @property
-    def exact(self) -> BoolArray:
-        """Rows whose event was observed at a known time."""
-        return np.equal(self.lower, self.upper)
-
-    @property
-    def right_censored(self) -> BoolArray:
-        """Rows whose event came after `lower`."""
-        return np.isposinf(self.upper)
-
-    @property
-    def left_censored(self) -> BoolArray:
-        """Rows whose event came at or before `upper`."""
-        return np.isneginf(self.lower)
-
-    @property
-    def interval_censored(self) -> BoolArray:
-        """Rows whose event came in (lower, upper], both finite and apart."""
-        return (self.lower < self.upper) & np.isfinite(self.lower) & np.isfinite(self.upper)
-
-    @property
-    def time(self) -> FloatArray:
-        """Time of the event or of right-censoring (n,); `CensoringError` for rows that have no such time."""
-        bounded = ~(self.exact | self.right_censored)
-        if bounded.any():
-            row = int(np.argmax(bounded))
-            raise CensoringError(
-                "time and event exist for exact and right-censored rows only, but "
-                f"{np.count_nonzero(bounded)} of {len(self)} rows have left- or interval-censoring, "
-                f"first ({self.lower[row]:g}, {self.upper[row]:g}]",
-                row=row,
-                advice="Use lower and upper, or only the rows data[data.exact | data.right_censored].",
-            )
-        return self.lower
-
-    @property
-    def event(self) -> BoolArray:
-        """Whether the event was observed (n,); `CensoringError` as for `time`."""
-        _ = self.time
-        return self.exact
-
-    @property
-    def n_events(self) -> int:
-        """Number of rows with an exactly observed event."""
-        return int(np.count_nonzero(self.exact))
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weight of each row (n,), ones when none were given."""
-        return np.ones(len(self)) if self.weight is None else self.weight
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights: the number of rows when none were given."""
-        return float(len(self)) if self.weight is None else float(self.weight.sum())
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups: the number of rows when none were given."""
-        return len(self) if self.group is None else count_groups(self.group)
+    def columns(self) -> Outcome:
+        """All columns (n,) and the names of the causes as one value."""
+        return Outcome(*(getattr(self, name) for name in Outcome._fields))
 
     def scaled(self, a: float) -> SurvivalData:
         """The same data in another unit: every time multiplied by `a`."""
         check("a", a, Number(0, above=True))
-        with np.errstate(over="ignore"):
-            lower, upper = self.lower * a, self.upper * a
-        entry = None if self.entry is None else self.entry * a
-        same = ((lower == upper) == self.exact) & (np.isinf(upper) == np.isinf(self.upper))
-        if entry is not None:
-            same &= entry < np.where(self.right_censored, lower, upper)
-        if not same.all():
-            raise ParameterError(
-                f"a={quoted(a)} takes times beyond what a float can tell apart",
-                argument="a",
-                advice="Choose another unit.",
-            )
-        return SurvivalData.from_checked(lower, upper, entry, self.weight, self.cause, self.causes, self.group)
+        return SurvivalData.from_checked(*scaled_outcome(self.columns, a))
 
     def with_weight(self, weight: ArrayLike | None) -> SurvivalData:
         """The same data with other weights; None: one each."""
         weights = (
             None if weight is None else weight_column(Column(weight, "weight"), Column(self.lower, "time"), self.lower)
         )
-        return SurvivalData.from_checked(
-            self.lower, self.upper, self.entry, weights, self.cause, self.causes, self.group
-        )
+        return SurvivalData.from_checked(*self.columns._replace(weight=weights))
 
     def with_group(self, group: ArrayLike | None) -> SurvivalData:
-        """The same data with other groups; None: none.
+        """The same data with other groups; None: none, and of episodes the persons.
 
         Examples
         --------
@@ -408,9 +389,10 @@ class SurvivalData:
         (3, True)
         """
         groups = None if group is None else group_column(Column(group, "group"), Column(self.lower, "time"), self.lower)
-        return SurvivalData.from_checked(
-            self.lower, self.upper, self.entry, self.weight, self.cause, self.causes, groups
-        )
+        if self.person is not None:
+            groups = self.person if groups is None else groups
+            require_whole_persons(self.person, groups)
+        return SurvivalData.from_checked(*self.columns._replace(group=groups))
 
     def of_cause(self, cause: int | str) -> SurvivalData:
         """The time to the event of one cause, by number (from 1) or name; events of other causes count as censored."""
@@ -422,30 +404,46 @@ class SurvivalData:
             )
         number = cause_number(cause, self.causes)
         upper = np.where(self.exact & (self.cause != number), np.inf, self.upper)
-        return SurvivalData.from_checked(self.lower, upper, self.entry, self.weight, group=self.group)
+        return SurvivalData.from_checked(*self.columns._replace(upper=upper, cause=None, causes=None))
 
-    def split_rows(
-        self,
-        test: float = 0.2,
-        *,
-        random_state: int | np.random.Generator | None = None,
-        stratify: bool = True,
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Row numbers of a random training and test part, each in ascending order.
+    def without_causes(self) -> SurvivalData:
+        """The time to the first event, whatever its cause."""
+        return SurvivalData.from_checked(*self.columns._replace(cause=None, causes=None))
 
-        Rows of one group stay on one side.
+    def persons(self) -> SurvivalData:
+        """One row per person of episodes, in the order of their first rows; data without episodes as they are.
+
+        A person enters when the first episode begins, and leaves as and when the last one ends; the weight is that of
+        the last. Metrics compare these rows with what `predict_path` gives.
+        """
+        return self if self.person is None else SurvivalData.from_checked(*person_outcome(self))
+
+    def landmark(self, time: float) -> tuple[IntArray, SurvivalData]:
+        """Who is at risk at a time, in which episode, and how long from then on.
 
         Parameters
         ----------
-        test
-            Share of the rows in the test part, which has ``round(test * n)`` of them, with groups about as many.
-        random_state
-            Seed or generator.
-        stratify
-            Keep the share of exactly observed events in both parts to within one row, with groups about the same.
+        time
+            The landmark, in the unit of the data.
+
+        Returns
+        -------
+        rows
+            The episode (start, stop] of each person with start ≤ time < stop, by row number: its covariates are
+            those known at the landmark.
+        data
+            These persons, their times counted from the landmark.
+
+        Examples
+        --------
+        >>> data = SurvivalData.episodes([1, 1, 2], [0, 4, 0], [4, 9, 3], [0, 1, 1])
+        >>> rows, later = data.landmark(4)
+        >>> rows, later.time
+        (array([1]), array([5.]))
         """
-        groups = None if self.group is None else joined_groups(self.group)
-        return split_rows(self.exact if stratify else None, len(self), test, random_state, groups, by_lot=True)
+        check("time", time, Number(0))
+        rows, outcome = landmark_rows(self, float(time))
+        return rows, SurvivalData.from_checked(*outcome)
 
     def split(
         self,
@@ -457,21 +455,6 @@ class SurvivalData:
         """A random training and test part; the parameters are those of `split_rows`."""
         train_rows, test_rows = self.split_rows(test, random_state=random_state, stratify=stratify)
         return self[train_rows], self[test_rows]
-
-    def to_structured(self, event: str = "event", time: str = "time") -> NDArray[np.void]:
-        """scikit-survival's structured array; entry and weights have no place in it."""
-        if event == time:
-            problem = f"event and time must have different names, but both are {quoted(time)}."
-            raise ParameterError(problem, argument="time")
-        array = np.empty(len(self), dtype=[(event, np.bool_), (time, np.float64)])
-        array[event], array[time] = self.event, self.time
-        return array
-
-    def summary(self) -> str:
-        """One line: rows, events, range of time, and what else there is."""
-        return summary_line(self)
-
-    __str__ = summary
 
     def __repr__(self) -> str:
         causes = "" if self.causes is None else f", causes={list(self.causes)}"

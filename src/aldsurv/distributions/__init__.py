@@ -14,6 +14,7 @@ from aldsurv.distributions.families.positive_asymmetric_laplace import PositiveA
 from aldsurv.distributions.families.quantile_knots import QuantileKnots
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.families.weibull import Weibull
+from aldsurv.distributions.wrappers.covariate_path import CovariatePath
 from aldsurv.distributions.wrappers.cured import Cured
 from aldsurv.distributions.wrappers.earliest import Earliest
 from aldsurv.distributions.wrappers.mixture import Mixture
@@ -28,6 +29,7 @@ __all__ = [
     "CauseHazards",
     "CauseMixture",
     "CompetingDistribution",
+    "CovariatePath",
     "CumulativeIncidence",
     "Cured",
     "Earliest",

@@ -65,7 +65,7 @@ class Metric:
         complete = dict(options)
         argument = self.record.time_argument
         if argument is not None and options.get(argument) is None:
-            rows = SurvivalData.of(data if train is None else train)
+            rows = SurvivalData.of(data if train is None else train).persons()
             if argument == "times":
                 complete["times"] = event_quantiles(rows, [0.25, 0.5, 0.75])
             else:

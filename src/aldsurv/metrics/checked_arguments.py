@@ -22,6 +22,7 @@ __all__ = [
     "as_numbers",
     "matched_data",
     "number_column",
+    "person_rows",
     "undefined",
     "without_delayed_entry",
 ]
@@ -72,11 +73,23 @@ def matched_data(predicted: object, data: SurvivalData) -> SurvivalData:
         raise ParameterError(
             f"predicted must be a SurvivalDistribution, but is {type(predicted).__name__}.", argument="predicted"
         )
-    rows = SurvivalData.of(data)
+    rows = person_rows(data)
     if len(rows) != len(predicted):
         raise ParameterError(
             f"predicted and data must have the same rows, but predicted has {len(predicted)} and data {len(rows)}.",
             argument="predicted",
+        )
+    return rows
+
+
+def person_rows(data: object) -> SurvivalData:
+    """The data as observed, checked to have one row per person: metrics count people, not episodes."""
+    rows = SurvivalData.of(data)
+    if rows.person is not None:
+        raise CensoringError(
+            f"data must have one row per person, but its {len(rows)} rows are episodes of {rows.n_persons} persons",
+            argument="data",
+            advice="Compare model.predict_path(X, id, start, stop) with data.persons().",
         )
     return rows
 

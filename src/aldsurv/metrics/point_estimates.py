@@ -10,7 +10,14 @@ from aldsurv.data.follow_up import end_of_follow_up
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array
-from aldsurv.metrics.checked_arguments import FloatArray, Prediction, as_numbers, matched_data, number_column
+from aldsurv.metrics.checked_arguments import (
+    FloatArray,
+    Prediction,
+    as_numbers,
+    matched_data,
+    number_column,
+    person_rows,
+)
 
 __all__ = ["RANKING_POINTS", "Point", "RankingPoint", "error_point", "point_estimate", "ranking_time"]
 
@@ -48,7 +55,7 @@ def point_estimate(predicted: Prediction, data: SurvivalData, *, point: Point = 
     """
     check("point", point, Choice(tuple(_POINTS)))
     if not isinstance(predicted, SurvivalDistribution):
-        return number_column(predicted, "predicted", len(SurvivalData.of(data)))
+        return number_column(predicted, "predicted", len(person_rows(data)))
     rows = matched_data(predicted, data)
     # A row of weight 0 counts as absent.
     largest = float(rows.time[rows.weights > 0].max(initial=0.0)) if point == "restricted_mean" else 0.0
@@ -87,7 +94,7 @@ def ranking_time(
     if point != "follow_up" or not isinstance(predicted, SurvivalDistribution):
         return point_estimate(predicted, data, point=error_point(point))
     rows = matched_data(predicted, data)
-    end = end_of_follow_up(rows if train is None else SurvivalData.of(train))
+    end = end_of_follow_up(rows if train is None else SurvivalData.of(train).persons())
     return number_column(as_numbers(predicted.approximate_restricted_mean(end)), "predicted", len(rows))
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol, final
 
+from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing import CompetingDistribution
+from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.catalogue import find_metric
 from aldsurv.metrics.checked_arguments import PredictedDistribution, number_column
@@ -54,13 +56,19 @@ class Scorer:
     def __call__(self, estimator: PredictsDistribution, X: object, y: object, sample_weight: object = None) -> float:
         """Score of ``estimator.predict_distribution(X)`` on `y`, which is anything `SurvivalData.of` takes.
 
-        With an option `cause` it is that of ``estimator.predict_incidence(X)``.
+        With an option `cause` it is that of ``estimator.predict_incidence(X)``. Of episodes it is that of persons, by
+        the prediction along their paths.
         """
         data = SurvivalData.of(y)
         if sample_weight is not None:
             data = data.with_weight(data.weights * number_column(sample_weight, "sample_weight", len(data)))
+        X, data = join_episodes(X, data)
         by_cause = dict(self.options).get("cause") is not None
-        return self.metric(_predicted(estimator, X, by_cause), data, **dict(self.options))
+        predicted = _predicted(estimator, X, by_cause)
+        if isinstance(predicted, CompetingDistribution):
+            return self.metric(predicted, data, **dict(self.options))
+        predicted, persons = along_paths(predicted, data)
+        return self.metric(predicted, persons, **dict(self.options))
 
     def __repr__(self) -> str:
         return f"Scorer({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Constraint, check_all, declared_constraints
+from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing.base import CompetingDistribution
+from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import Arrays, Document, FileContent, saved_parameters
 from aldsurv.models.persistence import save
@@ -29,6 +31,7 @@ from aldsurv.models.prediction.member_spread import (
     time_band,
     variance_parts,
 )
+from aldsurv.models.prediction.path_prediction import predict_along_paths
 from aldsurv.models.prediction.survival_function import row_functions
 from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.models.search_space import SearchSpace
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from aldsurv.models.rows.strata import Stratum
     from aldsurv.models.wrappers.stack_table import StackTable
 
-__all__ = ["POINTS", "RANKING_POINTS", "SurvivalEstimator", "read_target", "summarised", "time_point"]
+__all__ = ["POINTS", "RANKING_POINTS", "SurvivalEstimator", "first_event", "read_target", "summarised", "time_point"]
 
 FloatArray = NDArray[np.float64]
 
@@ -103,19 +106,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def _read_training_target(self, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
         """What `read_target` gives, with a warning if causes in it make no difference to this model."""
         data = read_target(y, sample_weight, groups)
-        if not self.TAKES_CAUSES and data.cause is not None and data.causes is not None:
-            counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
-            seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
-            if len(seen) > 1:
-                listed = ", ".join(f"{quoted(name)} ({n})" for name, n in zip(data.causes, counts, strict=True) if n)
-                warnings.warn(
-                    f"{type(self).__name__} does not tell causes apart: it learns the time to the first event of any "
-                    f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
-                    f"y.of_cause({quoted(seen[0])}); for the incidence of each, use ALDSurvival.",
-                    CompetingCausesWarning,
-                    stacklevel=4,
-                )
-        return data
+        return data if self.TAKES_CAUSES else first_event(data, type(self).__name__, stacklevel=5)
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
@@ -207,6 +198,35 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         `predict_distribution` is their mixture, in equal parts. Of a model that is no ensemble it is the only one.
         """
         return [self.predict_distribution(X)]
+
+    def predict_path(
+        self,
+        X: object,
+        id: object,  # noqa: A002 - as in SurvivalData.episodes
+        start: object,
+        stop: object,
+        *,
+        gaps: str = "refuse",
+    ) -> SurvivalDistribution:
+        """The distribution along a path of covariates that change: one row per person.
+
+        In each episode the hazard is that of `predict_distribution` for its covariates; after the last, these hold for
+        ever. ``.conditional(t)`` is the prediction given survival to t, which depends on the covariates from then on.
+
+        Parameters
+        ----------
+        X
+            Covariates, one row per episode.
+        id, start, stop, gaps
+            As in `SurvivalData.episodes`: the person and the time of each row. Someone whose first episode begins after
+            0 is known to be event-free then. Over a gap, if allowed, covariates hold until the next episode.
+
+        Returns
+        -------
+        SurvivalDistribution
+            A row per person, in the order of their first rows, as `SurvivalData.persons` has them.
+        """
+        return predict_along_paths(self.predict_distribution, X, id, start, stop, gaps=gaps)
 
     @property
     def n_members(self) -> int:
@@ -374,10 +394,18 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         return self.predict_members(X)
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Harrell's C of `predict` on the rows of `X`: 0.5 is chance, 1 a perfect ranking."""
+        """Harrell's C of `predict` on the rows of `X`: 0.5 is chance, 1 a perfect ranking.
+
+        Of episodes it is that of persons, by the prediction along their paths.
+        """
         from aldsurv.metrics import concordance_harrell
 
-        return float(concordance_harrell(-self.predict(X), read_target(y, sample_weight)))
+        data = read_target(y, sample_weight)
+        if data.person is None:
+            return float(concordance_harrell(-self.predict(X), data))
+        X, data = join_episodes(X, data)
+        predicted, persons = along_paths(self.predict_distribution(X), data)
+        return float(concordance_harrell(self._summarised(predicted, self.ranking_point_), persons))
 
     def predict_survival_function(self, X: object, times: object = None, *, return_array: bool = False) -> NDArray[Any]:
         """Survival of each row: at given times, or as functions as in scikit-survival.
@@ -416,6 +444,34 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
 def time_point(point: str) -> str:
     """The summary that is the predicted time where rows are ranked by `point`."""
     return "median" if point == "follow_up" else point
+
+
+def first_event(data: SurvivalData, owner: str, *, stacklevel: int) -> SurvivalData:
+    """The data without their causes, for a model that does not tell them apart, with a warning if there are several.
+
+    Parameters
+    ----------
+    data
+        The rows.
+    owner
+        The name of the model.
+    stacklevel
+        Of the warning, so that it is about the line that called ``fit``.
+    """
+    if data.cause is None or data.causes is None:
+        return data
+    counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
+    seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
+    if len(seen) > 1:
+        listed = ", ".join(f"{quoted(name)} ({n})" for name, n in zip(data.causes, counts, strict=True) if n)
+        warnings.warn(
+            f"{owner} does not tell causes apart: it learns the time to the first event of any "
+            f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
+            f"y.of_cause({quoted(seen[0])}); for the incidence of each, use ALDSurvival.",
+            CompetingCausesWarning,
+            stacklevel=stacklevel,
+        )
+    return data.without_causes()
 
 
 def summarised(distribution: SurvivalDistribution, point: str, horizon: float) -> FloatArray:

@@ -28,7 +28,7 @@ def censoring_distribution(data: SurvivalData) -> KaplanMeier:
     Parameters
     ----------
     data
-        Exact and right-censored rows; delayed entry and weights count.
+        Exact and right-censored rows; delayed entry and weights count. Of episodes, persons count.
 
     Examples
     --------
@@ -36,7 +36,8 @@ def censoring_distribution(data: SurvivalData) -> KaplanMeier:
     >>> censoring_distribution(data).survival
     array([1. , 0.5, 0. ])
     """
-    leaving = departures(data)
+    # A person is not censored where one episode ends and the next begins.
+    leaving = departures(SurvivalData.of(data).persons())
     return product_limit(leaving, leaving.censored, leaving.events, leaving.after)
 
 
@@ -94,7 +95,7 @@ def inverse_censoring_weights(
     """
     if not isinstance(censoring, KaplanMeier):
         censoring = censoring_distribution(censoring)
-    rows = SurvivalData.of(data)
+    rows = SurvivalData.of(data).persons()
     time, counts = rows.time, rows.exact
     if horizon is not None:
         if not (isinstance(horizon, (int, float, np.number)) and horizon > 0):

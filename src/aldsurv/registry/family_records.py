@@ -92,4 +92,10 @@ FAMILIES = Registry(
         "recalibrated",
         "a distribution whose levels were corrected",
     ),
+    FamilyRecord(
+        "covariate_path",
+        "aldsurv.distributions.wrappers.covariate_path:CovariatePath",
+        "covariate path",
+        "one distribution after the other, as covariates change",
+    ),
 )

@@ -25,7 +25,9 @@ from aldsurv.tables.text_file import TextFile
 
 __all__ = ["read_blocks", "read_table"]
 
-_PAIRS = (["time", "event"], ["lower", "upper"])
+_PAIRS = (["time", "event"], ["lower", "upper"], ["event", "id", "start", "stop"])
+# Roles of columns that say of whom a row is: read as they stand.
+_LABELS = ("group", "id")
 _NUMBER = re.compile(r"\s*[+-]?[0-9]*[.,]?[0-9]+\s*")
 
 
@@ -40,6 +42,9 @@ def read_table(
     entry: str | None = None,
     weight: str | None = None,
     group: str | None = None,
+    id: str | None = None,  # noqa: A002 - as in SurvivalData.from_frame
+    start: str | None = None,
+    stop: str | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     missing: Sequence[str] = (),
@@ -64,6 +69,8 @@ def read_table(
         Columns of delayed entry and of weights.
     group
         Column that says which rows belong together, such as the number of a person; read as it stands, as codes are.
+    id, start, stop
+        Columns of episodes, in place of `time`; as in `SurvivalData.episodes`. `id` is read as it stands.
     drop
         Columns to leave out.
     categorical
@@ -85,7 +92,7 @@ def read_table(
         The file is not there or may not be read.
     """
     given = {"time": time, "event": event, "lower": lower, "upper": upper, "entry": entry, "weight": weight}
-    given["group"] = group
+    given |= {"group": group, "id": id, "start": start, "stop": stop}
     roles = {role: name for role, name in given.items() if name is not None}
     for argument, names in (("drop", drop), ("categorical", categorical)):
         _require_list_of_text(argument, names)
@@ -216,8 +223,8 @@ def _check_roles(roles: dict[str, str], event_value: object, drop: Sequence[str]
     pair = [role for role in roles if role not in ("entry", "weight", "group")]
     if pair not in _PAIRS and (pair or roles or event_value is not None):
         raise ParameterError(
-            "read_table needs the columns time and event, or lower and upper, but got "
-            f"{' and '.join(pair) or 'neither'}",
+            "read_table needs the columns time and event, lower and upper, or id, start, stop and event, but got "
+            f"{' and '.join(pair) or 'none of them'}",
             argument=pair[0] if pair else "time",
             advice="Name one pair, such as time='months', event='status'.",
         )
@@ -235,9 +242,9 @@ def _check_roles(roles: dict[str, str], event_value: object, drop: Sequence[str]
 
 
 def _read_whole(file: TableFile, uses: _ColumnUses, event_value: object) -> Table:
-    labels = {name for role, name in uses.roles.items() if role in ("event", "group")}
+    labels = {name for role, name in uses.roles.items() if role in ("event", *_LABELS)}
     numbers = set(uses.roles.values()) - labels
-    as_text = [*uses.categorical, *(name for role, name in uses.roles.items() if role == "group")]
+    as_text = [*uses.categorical, *(name for role, name in uses.roles.items() if role in _LABELS)]
     x: dict[str, NDArray[Any]] = {}
     codes = set(uses.categorical)
     for name, column in file.columns(uses.names, as_text=as_text):

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.row_copies import find_groups
+from aldsurv.data.persons import episode_order
 from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import CensoringError, DataError, NoSkillWarning, TrainingError, UndefinedMetricWarning
 from aldsurv.metrics import concordance_harrell
 from aldsurv.metrics.error.brier import integrated_brier_rows
@@ -122,11 +124,12 @@ class Task:
             raise KeyboardInterrupt
         scores = []
         for model, rest, part in zip(models, others, folds.parts, strict=True):
-            data, predicted = self.data[part], model.predict_distribution(take_rows(self.X, part))
+            given = self.data[part]
+            predicted, data = along_paths(model.predict_distribution(take_rows(self.X, part)), given)
             rows = np.where(data.weights > 0, held_out_rows(predicted, data, self.data[rest], self.metric), 0.0)
             if not np.isfinite(rows).all():
                 return None
-            scores.append(PartScores(rows, _concordance(predicted, data, self.data[rest], model)))
+            scores.append(PartScores(_on_rows(rows, given), _concordance(predicted, data, self.data[rest], model)))
         return scores
 
     def _model(self, settings: Mapping[str, Any], seed: int) -> SurvivalEstimator:
@@ -181,6 +184,16 @@ def held_out_rows(
     if metric == "log_likelihood":
         return bounded_rows(predicted, data, train)
     return -integrated_brier_rows(predicted, data, train=train)
+
+
+def _on_rows(scores: FloatArray, data: SurvivalData) -> FloatArray:
+    """Scores of persons (persons,) as those of their rows (n,): on the last episode, with the same weighted mean."""
+    if data.person is None:
+        return scores
+    order = episode_order(data)
+    last, rows = order.rows[order.last], np.zeros(len(data))
+    rows[last] = scores * data.total_weight / max(float(data.weights[last].sum()), 1e-300)
+    return rows
 
 
 def mean_score(scores: Sequence[PartScores], parts: Sequence[IntArray], weights: FloatArray) -> float:

@@ -16,6 +16,7 @@ from aldsurv.cli.shared.metric_settings import MetricSettings
 from aldsurv.cli.shared.number_text import format_number, format_p_value
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.text_layout import paragraph, printable, screen_width
+from aldsurv.data.persons import first_rows
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
 from aldsurv.registry import METRICS
@@ -91,10 +92,15 @@ def group_labels(path: str, column: str) -> list[str]:
 def score_groups(
     predictions: TablePredictions, labels: list[str], train: SurvivalData, settings: MetricSettings, *, column: str
 ) -> GroupScores:
-    """Calibration and discrimination of each group; all metrics of those with 50 rows or more."""
+    """Calibration and discrimination of each group; all metrics of those with 50 rows or more.
+
+    A person with several episodes is of the group of the first.
+    """
     from aldsurv import metrics
 
-    predicted, rows = predictions.predicted, predictions.rows
+    predicted, rows, table = predictions.predicted, predictions.rows, predictions.table
+    if table.y is not None and table.y.person is not None:
+        labels = [labels[row] for row in first_rows(table.y).tolist()]
     with metric_warnings():
         point = settings.ranking_point(predictions.model)
         calibration = metrics.calibration_by_group(predicted, rows, labels, least=_LEAST_ROWS, point=point, train=train)

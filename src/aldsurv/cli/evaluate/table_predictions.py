@@ -35,7 +35,8 @@ class TablePredictions:
     path, model
         The file of the model, and the model.
     table, rows, predicted
-        The table, its outcome, and the distribution of each row.
+        The table, its outcome, and the distribution of each row; of episodes the table has them, and the others one row
+        per person.
     """
 
     path: str
@@ -47,21 +48,26 @@ class TablePredictions:
 
 def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> TablePredictions:
     """Load a model, read a table with its outcome, and predict."""
+    from aldsurv.distributions.wrappers.covariate_path import along_paths
+
     model = load_model(model_path)
     with errors_of_model(model_path):
         columns = outcome_columns_in(table_path, model, given)
         table = read_model_table(table_path, model, columns)
     rows = require_events(table, columns)
     with errors_of_model(model_path):
-        return TablePredictions(model_path, model, table, rows, model.predict_distribution(table.x))
+        predicted, rows = along_paths(model.predict_distribution(table.x), rows)
+        return TablePredictions(model_path, model, table, rows, predicted)
 
 
 def read_training_rows(path: str | None, predictions: TablePredictions, given: OutcomeColumns) -> SurvivalData:
     """Rows that the censoring is estimated from: those of `path`, or without one those that are predicted."""
     if path is None:
         return predictions.rows
-    columns = replace(outcome_columns_of(predictions.model, given), id=None)
+    columns = outcome_columns_of(predictions.model, given)
+    # Of episodes persons count, of other rows each.
+    columns = columns if columns.stop else replace(columns, id=None)
     rows = read_outcome_table(path, columns).y
     if rows is None:
         raise ParameterError(f"--train {path!r} has no outcome.")
-    return rows
+    return rows.persons()

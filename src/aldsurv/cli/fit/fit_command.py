@@ -66,8 +66,10 @@ def fit(
     Columns that are not named are covariates. A random part of the rows is
     held out to measure how well the model predicts; the model that is saved
     is then fitted to all rows, with the same settings. Rows of one person,
-    named by --id, are held out together or not at all. Its name is that of
-    the table with the ending .aldsurv, in the current folder, unless --out
+    named by --id, are held out together or not at all; with --start and
+    --stop in place of --time they are episodes, from one change of the
+    person's covariates to the next. The name of the model is that of the
+    table with the ending .aldsurv, in the current folder, unless --out
     is given. A model of that name is replaced, any other file only with
     --force.
 
@@ -93,6 +95,9 @@ def fit(
         --lower from --upper to
       aldsurv fit visits.csv \\
         --time t --event e --id patient
+      aldsurv fit visits.csv \\
+        --id patient --start from \\
+        --stop to --event died
       aldsurv fit people.csv \\
         --time t --event e --tune 30
       aldsurv fit people.csv \\

@@ -80,10 +80,11 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
     Metrics of one time per row use the time that the model predicts, or by which it ranks rows.
     """
     from aldsurv import metrics
+    from aldsurv.distributions.wrappers.covariate_path import along_paths
 
     if train.y is None or test.y is None:
         return HeldOutScores(len(test), 0, {}, math.nan)
-    predicted, data = model.predict_distribution(test.x), test.y
+    predicted, data = along_paths(model.predict_distribution(test.x), test.y)
     if data.group is not None and data.n_groups < 2:
         notes.add("all rows held out are of one person: the intervals are too narrow for other persons.")
         data = data.with_group(None)

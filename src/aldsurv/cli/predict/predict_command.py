@@ -97,7 +97,9 @@ def predict(
     TABLE is CSV, TSV (also gzipped) or Parquet of any length. The output has
     one row for each row of TABLE, in order: the columns kept, the
     predictions, and whether some value lies outside of what training had
-    shown. Without --times, --quantiles, --summary and --interval: median,
+    shown. With a model of episodes (fit --start --stop) and their columns in
+    TABLE it has one row for each person, whose covariates change as TABLE
+    says and stay as they are after the last episode. Without --times, --quantiles, --summary and --interval: median,
     q10 and q90.
 
     --band shows how far the prediction would move with other training rows
@@ -183,6 +185,7 @@ def _prediction(
     notes: Notes,
 ) -> Prediction:
     """Everything that can be wrong before the first row is read."""
+    from aldsurv.cli.predict.person_paths import PathColumns
     from aldsurv.cli.predict.prediction_inputs import ModelInputs, data_columns
     from aldsurv.cli.predict.prediction_notes import first_names, horizon_notes
     from aldsurv.cli.predict.prediction_stream import Prediction
@@ -194,12 +197,17 @@ def _prediction(
     if kept == ("all",) and "all" not in table.names:
         kept = tuple(data_columns(table))
     since = _since(given_survived, table)
+    path = PathColumns.of_training(model, table)
+    if path is not None and path.person not in kept:
+        kept = (path.person, *kept)
     others = (*kept, since) if isinstance(since, str) else kept
     inputs = ModelInputs.find(model, table, others)
     for name in others:
         table.require(name)
     _require_distinct([*kept, *request.names, "outside"])
-    used = {column.name for column in inputs.inputs} | {column.key for column in inputs.inputs} | {*others}
+    used = (
+        {column.name for column in inputs.inputs} | {column.key for column in inputs.inputs} | {*others, *(path or ())}
+    )
     unused = [name for name in data_columns(table) if name not in used]
     if inputs.by_position:
         notes.add(f"the model has no names of columns: columns of {str(table_path)!r} are taken by their order.")
@@ -207,7 +215,7 @@ def _prediction(
         notes.add(f"columns that the model does not use: {first_names(unused)}.")
     for note in horizon_notes(request, model):
         notes.add(note)
-    return Prediction(model, table, inputs, request, kept, since)
+    return Prediction(model, table, inputs, request, kept, since, path)
 
 
 def _write(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.cli.predict.person_paths import Episodes, PathColumns, joined_blocks
 from aldsurv.cli.shared.column_uses import count_gaps
 from aldsurv.data.frame_columns import Column, number_column
 from aldsurv.errors import DataError
@@ -19,6 +20,7 @@ from aldsurv.errors import DataError
 if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_inputs import ModelInputs
     from aldsurv.cli.predict.prediction_request import PredictionRequest
+    from aldsurv.distributions import SurvivalDistribution
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table_file import TableBlock, TableFile
 
@@ -86,6 +88,8 @@ class Prediction:
         Columns of the table to copy.
     since
         The time until which a row is known to be event-free: a number, the name of a column, or None.
+    path
+        Columns of the person, start and end of episodes, of which there is a prediction per person; None: one per row.
     """
 
     model: SurvivalEstimator
@@ -94,6 +98,7 @@ class Prediction:
     request: PredictionRequest
     kept: tuple[str, ...]
     since: float | str | None
+    path: PathColumns | None = None
 
     @property
     def names(self) -> list[str]:
@@ -106,7 +111,13 @@ class Prediction:
         if isinstance(self.since, str) and self.since not in numbers:
             numbers.append(self.since)
         text = [name for name in self.inputs.text if name not in numbers]
+        if self.path is not None:
+            numbers = list(dict.fromkeys([*numbers, self.path.start, self.path.stop]))
+            text = list(dict.fromkeys([*text, self.path.person]))
         blocks = self.table.blocks(numbers=numbers, text=text, kept=self.kept, rows=BLOCK_ROWS)
+        if self.path is not None:
+            # An episode of any person may stand in the last row.
+            blocks = iter([joined_blocks(list(blocks))])
         _keep_memory()
         with warnings.catch_warnings():
             # Gaps and levels that training had not shown are counted here, for one note at the end.
@@ -127,8 +138,17 @@ class Prediction:
             count = count_gaps(block.x[name])
             if count:
                 surprises.gaps_by_column[name] += count
-        values = self._values(block, rows, since)
-        columns = {**block.kept, **{name: arrow.array(values[name]) for name in self.request.names}}
+        kept = block.kept
+        if self.path is None:
+            values = self._values(block, rows, since)
+        else:
+            with self.table.located():
+                episodes = Episodes.of(self.path, block.x)
+            values = self._path_values(block, rows, since, episodes)
+            kept = {name: column.take(episodes.last_rows) for name, column in kept.items()}
+            outside = episodes.any_of(outside)
+            surprises.rows, surprises.outside = len(outside), int(outside.sum())
+        columns = {**kept, **{name: arrow.array(values[name]) for name in self.request.names}}
         columns["outside"] = arrow.array(outside)
         batch = arrow.record_batch(list(columns.values()), names=list(columns))
         return PredictedBlock(batch, surprises, block.position)
@@ -144,9 +164,24 @@ class Prediction:
                     values[name][part] = column
         return values
 
-    def _columns(self, x: dict[str | int, NDArray[Any]], since: FloatArray | None) -> dict[str, FloatArray]:
+    def _path_values(
+        self, block: TableBlock, rows: int, since: FloatArray | None, episodes: Episodes
+    ) -> dict[str, FloatArray]:
+        frame = self.inputs.frame(block.x, rows)
+        last = None if since is None else since[episodes.last_rows]
+        with self.table.located():
+            return self._columns(frame, last, episodes.path)
+
+    def _columns(
+        self,
+        x: dict[str | int, NDArray[Any]],
+        since: FloatArray | None,
+        along: Callable[[SurvivalDistribution], SurvivalDistribution] | None = None,
+    ) -> dict[str, FloatArray]:
         predicted = self.model.predict_distribution(x)
         members = [] if self.request.band is None else self.model.predict_members(x)
+        if along is not None:
+            predicted, members = along(predicted), [along(one) for one in members]
         if since is not None:
             predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
         columns = self.request.values(predicted)

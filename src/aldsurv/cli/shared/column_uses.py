@@ -54,7 +54,7 @@ def table_columns(table: Table, features: Features, outcome: OutcomeColumns) -> 
             use = _use(plans[column.name], count_gaps(table.x[column.name]))
         elif column.use == "left out":
             use = "left out"
-        elif column.use == "group":
+        elif column.use in ("group", "id"):
             use = "persons, whose rows stay together"
         else:
             use = f"outcome: {roles.get(column.name, column.use)}{value if column.use == 'event' else ''}"

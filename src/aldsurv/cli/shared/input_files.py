@@ -81,7 +81,8 @@ def read_outcome_table(
         raise DataError(f"{str(path)!r} is a folder", advice="Name a file in it.")
     if columns.given:
         columns.require_pair()
-    roles = {"group" if role == "id" else role: name for role, name in columns.columns.items()}
+    persons = "group" if columns.stop is None else "id"
+    roles = {persons if role == "id" else role: name for role, name in columns.columns.items()}
     error: DataError | None = None
     for value in _event_values(columns.event_value):
         try:
@@ -105,7 +106,7 @@ def outcome_columns_in(path: str | Path, model: SurvivalEstimator, given: Outcom
     from aldsurv.datasets import read_blocks
 
     columns = outcome_columns_of(model, given)
-    if columns.id is None or given.id is not None:
+    if columns.id is None or given.id is not None or columns.stop is not None:
         return columns
     require_file(path)
     if Path(path).is_dir() or columns.id in read_blocks(path).names:

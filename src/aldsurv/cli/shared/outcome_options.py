@@ -25,6 +25,8 @@ _HELP = {
     "entry": "Column of delayed entry.",
     "weight": "Column of weights.",
     "id": "Column of persons: rows of one stay together.",
+    "start": "Column of the start of a person's episode.",
+    "stop": "Column of its end, in place of --time.",
 }
 
 
@@ -43,6 +45,8 @@ class OutcomeColumns:
         Columns of delayed entry and of weights.
     id
         Column that says of which person a row is.
+    start, stop
+        Columns of the episodes of persons whose covariates change, in place of time.
     """
 
     time: str | None = None
@@ -53,6 +57,8 @@ class OutcomeColumns:
     entry: str | None = None
     weight: str | None = None
     id: str | None = None
+    start: str | None = None
+    stop: str | None = None
 
     @property
     def given(self) -> dict[str, str]:
@@ -66,6 +72,9 @@ class OutcomeColumns:
 
     def require_pair(self) -> None:
         """Raise `ParameterError` unless there are time and event, or lower and upper, and not both."""
+        if self.start or self.stop:
+            self._require_episodes()
+            return
         pair = [role for role in ("time", "event", "lower", "upper") if role in self.given]
         if pair not in (["time", "event"], ["lower", "upper"]):
             options = " and ".join(f"--{role}" for role in pair) or "neither"
@@ -76,6 +85,18 @@ class OutcomeColumns:
         if self.event_value and self.event is None:
             raise ParameterError(
                 "--event-value cannot be combined with --lower and --upper, which say where events were observed."
+            )
+
+    def _require_episodes(self) -> None:
+        """Raise `ParameterError` unless the columns are those of episodes, and no others."""
+        needed = ("id", "start", "stop", "event")
+        missing = [role for role in needed if role not in self.given]
+        others = [role for role in self.given if role not in (*needed, "event_value", "weight")]
+        if missing or others:
+            problem = f"--{missing[0]} is missing" if missing else f"--{others[0]} is none of them"
+            raise ParameterError(
+                f"episodes of persons need --id, --start, --stop and --event, but {problem}. Name the columns of the "
+                "table, such as --id person --start from --stop to --event status."
             )
 
 
@@ -101,7 +122,11 @@ def outcome_columns_of(model: SurvivalEstimator, given: OutcomeColumns) -> Outco
     """
     columns = _columns_of_training(model)
     if given.lower or given.upper:
-        columns = replace(columns, time=None, event=None, event_value=None)
+        columns = replace(columns, time=None, event=None, event_value=None, start=None, stop=None)
+    if given.time:
+        columns = replace(columns, start=None, stop=None)
+    if given.start or given.stop:
+        columns = replace(columns, time=None, entry=None)
     if given.time or given.event:
         columns = replace(columns, lower=None, upper=None)
     if given.event and given.event != columns.event:

@@ -122,6 +122,10 @@ class CompetingDistribution(Rows):
         """
         return self.incidence(math.inf, cause)
 
+    def cure_probability(self) -> FloatArray:
+        """Probability (n,) that no event of any cause ever comes."""
+        return self.survival(math.inf)
+
     def subdistribution(self, cause: int | str) -> SurvivalDistribution:
         """The time to an event of one cause, infinite for those who never have it: its cdf is the incidence."""
         from aldsurv.distributions.competing.subdistribution import Subdistribution

@@ -141,17 +141,20 @@ class _Mixture(_Causes):
     def log_likelihoods(self, raw: Tensor, fields: tuple[Tensor, ...]) -> Tensor:
         cause, censored, entered = fields[: len(self._own)]
         log_share = torch.log_softmax(raw[..., : self._layout.logits], dim=-1)
-        values = self._mixed(raw, log_share, self._fields_of(fields, 0), cause, censored)
+        values = self._mixed(raw, log_share, fields, 0, cause, censored)
         if len(self._parts) > 1:
-            nothing = torch.zeros_like(cause)
-            before = self._mixed(raw, log_share, self._fields_of(fields, 1), nothing, torch.ones_like(censored))
+            before = self._mixed(raw, log_share, fields, 1, torch.zeros_like(cause), torch.ones_like(censored))
             values = values - torch.where(entered, before, torch.zeros_like(before))
         return values
 
-    def _mixed(self, raw: Tensor, log_share: Tensor, fields: Any, cause: Tensor, censored: Tensor) -> Tensor:
+    def _mixed(
+        self, raw: Tensor, log_share: Tensor, fields: Any, number: int, cause: Tensor, censored: Tensor
+    ) -> Tensor:
+        """Log-likelihood of the mixture for the rows of one of the parts."""
+        part, known = self._parts[number], self._fields_of(fields, number)
         terms = []
         for k, columns in enumerate(self._columns):
-            own = self._parts[0].log_likelihoods(raw[..., columns], fields)
+            own = part.log_likelihoods(raw[..., columns], known)
             possible = (cause == 0) | (cause == k + 1)
             # The branch not taken stays finite: torch differentiates both.
             term = log_share[..., k] + torch.where(possible, own, torch.zeros_like(own))
@@ -172,20 +175,21 @@ class _ClosedMixture(_Mixture, ClosedFormLikelihood):
         logits = raw[..., : self._layout.logits]
         log_share = logits - logits.max(axis=-1, keepdims=True)
         log_share = log_share - np.log(np.exp(log_share).sum(axis=-1, keepdims=True))
-        values, slopes = self._mixed_with_slopes(raw, log_share, self._fields_of(fields, 0), cause, censored)
+        values, slopes = self._mixed_with_slopes(raw, log_share, fields, 0, cause, censored)
         if len(self._parts) > 1:
             nothing = np.zeros_like(cause), np.ones_like(censored)
-            before, before_slopes = self._mixed_with_slopes(raw, log_share, self._fields_of(fields, 1), *nothing)
+            before, before_slopes = self._mixed_with_slopes(raw, log_share, fields, 1, *nothing)
             values = values - np.where(entered, before, 0)
             slopes = slopes - np.where(entered[..., None], before_slopes, 0)
         return values, slopes
 
     def _mixed_with_slopes(
-        self, raw: FloatArray, log_share: FloatArray, fields: Any, cause: Any, censored: Any
+        self, raw: FloatArray, log_share: FloatArray, fields: Any, number: int, cause: Any, censored: Any
     ) -> tuple[FloatArray, FloatArray]:
+        part, known = self._parts[number], self._fields_of(fields, number)
         terms, parts = [], []
         for k, columns in enumerate(self._columns):
-            own, slopes = self._parts[0].log_likelihoods_and_slopes(np.ascontiguousarray(raw[..., columns]), fields)
+            own, slopes = part.log_likelihoods_and_slopes(np.ascontiguousarray(raw[..., columns]), known)
             possible = (cause == 0) | (cause == k + 1)
             terms.append(np.where(possible, log_share[..., k] + own, -np.inf))
             parts.append(slopes)

@@ -9,7 +9,7 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.cause_of_interest import Cause, censoring_of_causes, event_of_interest, others_never
-from aldsurv.metrics.checked_arguments import FloatArray, Prediction, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, person_rows, undefined, without_delayed_entry
 from aldsurv.metrics.discrimination.key_order import Flags
 from aldsurv.metrics.discrimination.pair_order import PairOrder, share_in_order
 from aldsurv.metrics.point_estimates import RankingPoint, ranking_time
@@ -65,7 +65,7 @@ def concordance_harrell(
     >>> concordance_harrell([2.0, 1.0, 3.0, 3.0], data)
     0.625
     """
-    rows = without_delayed_entry(SurvivalData.of(data), "concordance_harrell")
+    rows = without_delayed_entry(person_rows(data), "concordance_harrell")
     prediction, other = event_of_interest(predicted, rows, cause)
     estimate = ranking_time(prediction, rows, point=point, train=train)
     rows = others_never(rows, other)
@@ -110,7 +110,7 @@ def concordance_uno(
     >>> round(concordance_uno([2.0, 1.0, 3.0, 3.0], data, train=data), 4)
     0.5952
     """
-    rows = without_delayed_entry(SurvivalData.of(data), "concordance_uno")
+    rows = without_delayed_entry(person_rows(data), "concordance_uno")
     prediction, other = event_of_interest(predicted, rows, cause)
     estimate = ranking_time(prediction, rows, point=point, train=train)
     censoring = censoring_of_causes(train, cause)

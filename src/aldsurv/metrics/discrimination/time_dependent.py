@@ -17,6 +17,7 @@ from aldsurv.metrics.checked_arguments import (
     Prediction,
     as_numbers,
     matched_data,
+    person_rows,
     undefined,
     without_delayed_entry,
 )
@@ -86,7 +87,7 @@ def cumulative_dynamic_auc(
     >>> result.auc.round(4), round(result.mean, 4)
     (array([0.75  , 0.7143]), 0.7296)
     """
-    rows = without_delayed_entry(SurvivalData.of(data), "cumulative_dynamic_auc")
+    rows = without_delayed_entry(person_rows(data), "cumulative_dynamic_auc")
     grid = checked_times(times)
     prediction, other = event_of_interest(predicted, rows, cause)
     ranking = _ranking_by_time(prediction, rows)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from aldsurv.checks import Number, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.checked_arguments import Prediction, number_column, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import Prediction, number_column, person_rows, undefined, without_delayed_entry
 from aldsurv.metrics.point_estimates import Point, point_estimate
 
 __all__ = ["mean_absolute_error"]
@@ -46,7 +46,7 @@ def mean_absolute_error(
     1.5
     """
     check("unit", unit, Number(0, above=True))
-    rows = SurvivalData.of(data)
+    rows = person_rows(data)
     counted, kind = rows.weights > 0, "row"
     if truth is None:
         # Predicted times are those of all subjects; late entrants are seen only if their time is long.

@@ -135,7 +135,7 @@ def integrated_brier_score(
     """
     prediction, other = event_of_interest(predicted, SurvivalData.of(data), cause)
     rows = without_delayed_entry(matched_data(prediction, data), "integrated_brier_score")
-    training = SurvivalData.of(train)
+    training = SurvivalData.of(train).persons()
     if rows.total_weight == 0:
         return undefined("integrated_brier_score", "no row has a positive weight")
     censoring = censoring_of_causes(training, cause)
@@ -198,7 +198,7 @@ def integrated_brier_rows(
     """
     without_delayed_entry(data, "integrated_brier_score")
     prediction, other = event_of_interest(predicted, data, cause)
-    training = SurvivalData.of(train)
+    training = SurvivalData.of(train).persons()
     censoring = censoring_of_causes(training, cause)
     grid = default_times(training) if times is None else np.asarray(times, dtype=np.float64)
     grid = grid[has_estimate(censoring, grid)]

@@ -49,7 +49,7 @@ def brier_skill_score(
     score = integrated_brier_score(predicted, data, train=train, times=times, ties=ties, cause=cause)
     if np.isnan(score):
         return score
-    training, rows = SurvivalData.of(train), SurvivalData.of(data)
+    training, rows = SurvivalData.of(train).persons(), SurvivalData.of(data)
     censoring = censoring_of_causes(training, cause)
     grid = checked_times(default_times(training) if times is None else times)
     grid = grid[has_estimate(censoring, grid)]

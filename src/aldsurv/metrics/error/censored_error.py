@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.metrics.checked_arguments import FloatArray, Prediction, undefined, without_delayed_entry
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, person_rows, undefined, without_delayed_entry
 from aldsurv.metrics.point_estimates import Point, point_estimate
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 
@@ -73,7 +73,7 @@ def mean_absolute_error_pseudo(
     >>> mean_absolute_error_pseudo([2.0, 7.0, 3.0], data, train=train)  # 4 again: no training row is censored
     1.8
     """
-    without_delayed_entry(SurvivalData.of(train), "mean_absolute_error_pseudo")
+    without_delayed_entry(SurvivalData.of(train).persons(), "mean_absolute_error_pseudo")
     return _censored_error(predicted, data, train, point, pseudo=True)
 
 
@@ -81,7 +81,7 @@ def _censored_error(
     predicted: Prediction, data: SurvivalData, train: SurvivalData, point: Point, *, pseudo: bool
 ) -> float:
     metric = "mean_absolute_error_pseudo" if pseudo else "mean_absolute_error_margin"
-    rows = without_delayed_entry(SurvivalData.of(data), metric)
+    rows = without_delayed_entry(person_rows(data), metric)
     estimate, event = point_estimate(predicted, rows, point=point), rows.event
     censored = np.flatnonzero(~event & (rows.weights > 0))
     target, counted = rows.time.copy(), rows.weights.copy()

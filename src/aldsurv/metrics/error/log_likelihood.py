@@ -119,7 +119,7 @@ def bounded_rows(
     predicted: PredictedDistribution, data: SurvivalData, train: SurvivalData | None = None, share: float = 0.01
 ) -> FloatArray:
     """`bounded_log_likelihood` of each row (n,), whatever its weight."""
-    training = data if train is None else SurvivalData.of(train)
+    training = data if train is None else SurvivalData.of(train).persons()
     reference = Exponential(np.full(len(data), _mean_time(training)))
     usual = log_likelihood_rows(reference, data)
     if isinstance(predicted, CompetingDistribution):

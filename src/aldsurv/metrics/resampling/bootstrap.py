@@ -15,7 +15,7 @@ from aldsurv.data.group_column import group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError, SkippedResamplesWarning
 from aldsurv.metrics.catalogue import MetricFunction, find_metric
-from aldsurv.metrics.checked_arguments import FloatArray, Prediction
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, person_rows
 from aldsurv.metrics.resampling.row_counts import ByCounts, Counts, by_counts, numbers
 
 __all__ = [
@@ -131,7 +131,7 @@ def bootstrap(
     True
     """
     check_settings(samples, level, method)
-    rows, called = SurvivalData.of(data), find_metric(metric)
+    rows, called = person_rows(data), find_metric(metric)
     all_options = called.options_with(train, options, rows)
     value = called(predicted, rows, **all_options)
     form = by_counts(called, predicted, rows, all_options)

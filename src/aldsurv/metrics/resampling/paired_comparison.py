@@ -11,7 +11,7 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.catalogue import MetricFunction, find_metric
-from aldsurv.metrics.checked_arguments import FloatArray, Prediction
+from aldsurv.metrics.checked_arguments import FloatArray, Prediction, person_rows
 from aldsurv.metrics.resampling.bootstrap import (
     IntervalMethod,
     RandomState,
@@ -102,7 +102,7 @@ def compare(
     (True, True)
     """
     check_settings(samples, level, method)
-    rows, called = SurvivalData.of(data), find_metric(metric)
+    rows, called = person_rows(data), find_metric(metric)
     all_options = called.options_with(train, options, rows)
     values = [called(predicted, rows, **all_options) for predicted in (first, second)]
     shape = np.shape(values[0])

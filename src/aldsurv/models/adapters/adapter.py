@@ -27,6 +27,7 @@ from aldsurv.models.rows.training_rows import (
     require_same_count,
     thinned,
 )
+from aldsurv.models.training_target import with_joined_episodes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -76,6 +77,7 @@ class PeerSurvival(PointParameterMixin, SurvivalEstimator):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times without delayed entry, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
         x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight, groups)

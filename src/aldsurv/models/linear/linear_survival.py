@@ -30,6 +30,7 @@ from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.strata import Stratum
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
+from aldsurv.models.training_target import with_joined_episodes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -123,6 +124,7 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         owner = type(self).__name__
         design = Design.learn(X, categorical=self.categorical, strata=self._strata_columns(), owner=owner)
         x, codes = design.numbers(X, owner), design.codes(X)
@@ -168,7 +170,7 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
         """What the model is, what it was fitted to, and its coefficients."""
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
-        share = 100 * facts.events / facts.rows
+        share = 100 * facts.event_share
         lines = [
             f"{type(self).__name__}, {self._kind()}",
             f"  rows            {facts.rows_text}, {facts.events} events ({share:.0f} %)",

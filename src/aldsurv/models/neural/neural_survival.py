@@ -27,6 +27,7 @@ from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.neural.neural_file import from_file, to_file
 from aldsurv.models.rows.member_rows import base_seed
 from aldsurv.models.sklearn_mixin import with_inherited_parameters
+from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.training.history import EpochReport, History
 
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ class NeuralSurvival(SurvivalEstimator):
     def prepare(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Prepared:
         """What `fit` trains on: columns as numbers, scaled times, rows of each member."""
         self.check_parameters()
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         model = self.settings(table_size(X)).alternatives()[0]
         options = self.run_options(model)
         return prepare(model, options, X, lambda: self._read_training_target(y, sample_weight, groups))
@@ -333,7 +335,7 @@ class NeuralSurvival(SurvivalEstimator):
         """What the model is and what it was trained on, in a few lines."""
         fitted, data, history = self._fitted(), self.fitted_.trained_on, self.history_
         unit = f" {self.unit}" if self.unit else ""
-        share = 100 * data.events / data.rows
+        share = 100 * data.event_share
         weights = sum(array[0].size for array in fitted.weights.values())
         epochs = ", ".join(str(epoch) for epoch in history.best_epoch[:10])
         columns = "by the encoder"

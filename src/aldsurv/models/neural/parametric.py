@@ -153,6 +153,12 @@ class ParametricNetwork(NetworkModel):
                     argument="y",
                     advice="Leave the cause out of its names, or give rows in which it occurs.",
                 )
+        if self.cure and not bool((data.right_censored & (data.weights > 0)).any()):
+            raise DataError(
+                "cure=True needs rows that were still without an event when they were last seen, but there are none",
+                argument="cure",
+                advice="Leave cure out: everyone had the event.",
+            )
         if self.cure and self.causes == "hazards":
             raise ParameterError(
                 "causes must be 'mixture' or 'auto' with cure=True: hazards leave no share without an event.",

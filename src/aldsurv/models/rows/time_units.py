@@ -25,7 +25,7 @@ def time_unit(data: SurvivalData, rule: Any) -> float:
     data
         The training rows.
     rule
-        ``"median"`` or ``"std"`` of the times, ``"none"`` for 1, or a number.
+        ``"median"`` or ``"std"`` of the times, ``"none"`` for 1, or a number. Of episodes, the times of the persons.
     """
     if isinstance(rule, (int, float, np.number)) and not isinstance(rule, (bool, np.bool_)):
         if not 0 < rule < np.inf:
@@ -35,6 +35,7 @@ def time_unit(data: SurvivalData, rule: Any) -> float:
         return 1.0
     if rule not in ("median", "std"):
         raise ParameterError(f"time_scale must be 'median', 'std', 'none' or a number, but is {rule!r}.")
+    data = data.persons()
     times, weight = np.where(np.isfinite(data.lower) & (data.lower > 0), data.lower, data.upper), even_weights(data)
     counting = np.isfinite(times) & (times > 0) & (data.weights > 0)
     times = times[counting]
@@ -77,7 +78,7 @@ def in_unit(data: SurvivalData, unit: float) -> SurvivalData:
         same &= entry < np.where(scaled.right_censored, lower, upper)
     if not same.all():
         return scaled
-    return SurvivalData.from_checked(lower, upper, entry, scaled.weight, scaled.cause, scaled.causes, scaled.group)
+    return SurvivalData.from_checked(*scaled.columns._replace(lower=lower, upper=upper, entry=entry))
 
 
 def even_weights(data: SurvivalData) -> NDArray[np.float64] | None:

@@ -81,6 +81,9 @@ def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
     if data.group is not None:
         digest.update(b"group")
         digest.update(group_numbers(data.group).data)
+    if data.person is not None:
+        digest.update(b"person")
+        digest.update(group_numbers(data.person).data)
     return digest.hexdigest()
 
 
@@ -105,6 +108,8 @@ class TrainedOn:
         Columns of the table that held the outcome, by their role (``"time"``, ``"event"``, …), if they were given.
     groups
         Number of groups of rows that belong together, if there were any.
+    persons
+        Number of persons, if rows were their episodes.
     """
 
     rows: int
@@ -117,11 +122,19 @@ class TrainedOn:
     outcome: Mapping[str, str] = field(default_factory=dict)
     groups: int | None = None
     follow_up: float | None = None
+    persons: int | None = None
 
     @property
     def rows_text(self) -> str:
-        """How many rows, and of how many groups if there were any."""
+        """How many rows, and of how many persons or groups if there were any."""
+        if self.persons is not None:
+            return f"{self.rows} episodes of {self.persons} persons"
         return f"{self.rows}" if self.groups is None else f"{self.rows} of {self.groups} groups"
+
+    @property
+    def event_share(self) -> float:
+        """Share of the rows, or of the persons, with an observed event."""
+        return self.events / (self.rows if self.persons is None else self.persons)
 
     @classmethod
     def describe(
@@ -156,6 +169,7 @@ class TrainedOn:
             versions={**versions, **(packages or {})},
             groups=None if data.group is None else data.n_groups,
             follow_up=end_of_follow_up(data),
+            persons=None if data.person is None else data.n_persons,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,6 +189,10 @@ class TrainedOn:
         require(document["rows"] >= 1, "trained_on must have rows")
         groups = document.get("groups", 1)
         require(WholeNumber(1).allows(groups) and groups <= document["rows"], "groups in trained_on must be a number")
+        persons = document.get("persons", 1)
+        require(
+            WholeNumber(1).allows(persons) and persons <= document["rows"], "persons in trained_on must be a number"
+        )
         for name in ("first_time", "last_time"):
             require(Number().allows(document.get(name)), f"{name} in trained_on must be a number")
         end = Number(0, document["last_time"])

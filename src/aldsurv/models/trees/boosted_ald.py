@@ -26,6 +26,7 @@ from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_member
 from aldsurv.models.rows.time_units import even_weights, in_unit, time_unit
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
+from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.fitted_trees import FittedTrees
@@ -184,6 +185,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         from aldsurv.models.trees.boosted_rounds import require_xgboost
 
         self.check_parameters()
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         require_xgboost()
         owner = type(self).__name__
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
@@ -316,7 +318,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         """What the model is and what it was trained on, in a few lines."""
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
-        share = 100 * facts.events / facts.rows
+        share = 100 * facts.event_share
         kind = SUPPORTS[self.outputs_.support].family_name.replace("_", " ")
         if self.outputs_.components > 1:
             kind = f"mixture of {self.outputs_.components} {kind} (tied shapes)"

@@ -25,6 +25,7 @@ from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.parameter_constraints import LEVEL_CONSTRAINTS
 from aldsurv.models.rows.member_rows import member_seeds
 from aldsurv.models.rows.time_units import time_unit
+from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.level_correction import (
     apply_correction,
@@ -145,8 +146,9 @@ class ICALDCalibrated(WrappedSurvival):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         require_torch(type(self).__name__)
-        data = read_rows(X, y, sample_weight, groups)
+        data = self._read_training_target(read_rows(X, y, sample_weight, groups), None)
         seeds = member_seeds(self.random_state, 2 + self.members)
         parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         held_out = predict_held_out(unfitted(self._inner(), seeds[1]), X, data, parts)

@@ -15,6 +15,7 @@ from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.distributions.wrappers.recalibrated import recalibrated
 from aldsurv.models.file_entries import Arrays, Document, FileContent, finite_floats, require
 from aldsurv.models.rows.member_rows import member_seeds
+from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.wrappers.cross_fitting import choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.wrapped_survival import WrappedSurvival
 from aldsurv.nonparametric.observed_levels import level_map
@@ -74,7 +75,8 @@ class RecalibratedSurvival(WrappedSurvival):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
-        data = read_rows(X, y, sample_weight, groups)
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
+        data = self._read_training_target(read_rows(X, y, sample_weight, groups), None)
         seeds = member_seeds(self.random_state, 2)
         parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         held_out = predict_held_out(unfitted(self._inner(), seeds[1]), X, data, parts)

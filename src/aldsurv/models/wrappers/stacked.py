@@ -28,6 +28,7 @@ from aldsurv.models.neural.fitting.skill_check import (
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.member_rows import member_seeds
+from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, read_rows, unfitted
 from aldsurv.models.wrappers.fitted_stack import FittedStack, StackMember
 from aldsurv.models.wrappers.stack_fitting import SMALL_WEIGHT, fit_members, weights_of_fits
@@ -203,6 +204,7 @@ class StackedSurvival(PointParameterMixin, SurvivalEstimator):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says; what members take, the stack takes."""
         self.check_parameters()
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         data = self._read_training_target(read_rows(X, y, sample_weight, groups, bounds=True), None)
         members = named_members(self.estimators)
         seeds = member_seeds(self.random_state, 1 + len(members))

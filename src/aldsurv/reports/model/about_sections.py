@@ -37,7 +37,7 @@ def model_section(evaluated: EvaluatedModel) -> Section:
     entries = [("Kind", f"{MODELS.title_of(type(model))} ({type(model).__name__})")]
     if trained_on is not None:
         groups = "" if trained_on.groups is None else f" of {trained_on.groups:,} groups"
-        share = percent(trained_on.events / trained_on.rows)
+        share = percent(trained_on.event_share)
         first, last = number(trained_on.first_time), time_with_unit(trained_on.last_time, evaluated.unit)
         entries += [
             ("Trained on", f"{trained_on.rows:,} rows{groups}, {trained_on.events:,} events ({share})"),

@@ -8,8 +8,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
+from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import DataError
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
@@ -66,13 +68,22 @@ class EvaluatedModel:
         unit: str | None,
         seed: int,
     ) -> EvaluatedModel:
-        """Predict the given rows, or a random sample if there are very many."""
+        """Predict the given rows, or a random sample if there are very many.
+
+        Of episodes there is one row per person: the prediction along its path, and the covariates of its first episode.
+        """
         everything = CovariateTable.of(X)
         if len(everything) != len(data):
             raise DataError(
                 f"X has {len(everything)} rows, but data has {len(data)}",
                 argument="X",
                 advice="Give one row of X for each time.",
+            )
+        path = None
+        if data.person is not None:
+            everything, (path, data) = (
+                everything.rows(first_rows(data)),
+                along_paths(model.predict_distribution(everything.given), data),
             )
         rows = np.arange(len(data))
         if len(data) > _MOST_ROWS:
@@ -85,8 +96,8 @@ class EvaluatedModel:
             rows,
             table,
             data,
-            model.predict_distribution(table.given),
-            data if train is None else train,
+            model.predict_distribution(table.given) if path is None else path[rows],
+            data if train is None else train.persons(),
             train is not None,
             unit if unit and unit.strip() else _unit_parameter(model),
             seed,

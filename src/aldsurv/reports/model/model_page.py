@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aldsurv.checks import Satisfies, WholeNumber, check
+from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError
 from aldsurv.files.writing import write_text
@@ -130,12 +131,15 @@ def model_report(
 ) -> ModelReport:
     """The page and the numbers on it; the parameters are those of `write_model_report`."""
     page_templates()
-    outcome = SurvivalData.of(data)
+    episodes = SurvivalData.of(data)
+    outcome = episodes.persons()
+    if group is not None and episodes.person is not None:
+        group = group[0], np.asarray(group[1])[first_rows(episodes)]
     check("random_state", random_state, WholeNumber(0))
     _check_rows(outcome, people)
     with collected_warnings() as messages:
         training = None if train is None else SurvivalData.of(train)
-        evaluated = EvaluatedModel.on_rows(model, X, outcome, train=training, unit=unit, seed=random_state)
+        evaluated = EvaluatedModel.on_rows(model, X, episodes, train=training, unit=unit, seed=random_state)
         findings = compute_findings(evaluated)
     # Later warnings repeat these for shuffled or resampled rows.
     with collected_warnings():
@@ -165,6 +169,11 @@ def model_report(
     )
     of_source = "" if source is None else f" of {source}"
     lead = f"{type(model).__name__} on {len(outcome):,} rows{of_source}: predictions and their quality."
+    if episodes.person is not None:
+        lead = (
+            f"{type(model).__name__} on {len(outcome):,} persons in {len(episodes):,} episodes{of_source}: predictions "
+            "along the path of their covariates, and their quality. Columns are as in each person's first episode."
+        )
     page = Page(title or "How well does this model predict?", lead, sections, footer(evaluated))
     return ModelReport(page, evaluated, findings, applying)
 

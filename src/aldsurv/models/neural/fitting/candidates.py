@@ -61,7 +61,7 @@ def prepare_candidates(estimator: NeuralSurvival, task: Prepared) -> list[Candid
     """
     rivals: list[Candidate] = []
     rivals.append(Candidate(estimator, task, rivals))
-    models = estimator.settings(table_size(task.covariates)).alternatives_for(task.observed)
+    models = estimator.settings(table_size(task.covariates)).alternatives_for(task.data)
     if len(models) > 1 and enough_events(task):
         for model in models[1:]:
             rivals.append(

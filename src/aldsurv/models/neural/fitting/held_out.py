@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from aldsurv.columns.covariates import take_rows
+from aldsurv.data.group_column import group_numbers
 from aldsurv.distributions.time_zero import with_zero_as_early
+from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.point_choice import HeldRows
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.neural.fitting.skill_check import Gain, HeldPart, gain_over_kaplan_meier, sampled_rows
 
-__all__ = ["enough_events", "held_out_gain", "held_out_log_likelihood", "held_out_rows"]
+__all__ = ["enough_events", "held_out_gain", "held_out_log_likelihood", "held_out_persons", "held_out_rows"]
 
 # Held-out events from which on two models can be compared.
 _LEAST_EVENTS = 10
@@ -33,6 +35,19 @@ def held_out_rows(fitted: FittedNetwork, task: Prepared) -> list[HeldRows]:
         predicted = fitted.member_distribution(raw[k], k, task.covariates)
         held.append(HeldRows(predicted[rows], task.observed[rows], rows))
     return held
+
+
+def held_out_persons(fitted: FittedNetwork, task: Prepared) -> list[HeldRows]:
+    """The same for each person, along its path of covariates; rows that are no episodes stay as they are."""
+    held = held_out_rows(fitted, task)
+    if task.observed.person is None:
+        return held
+    number, persons = group_numbers(task.observed.person), []
+    for part in held:
+        numbers = number[part.numbers]
+        first = np.sort(np.unique(numbers, return_index=True)[1])
+        persons.append(HeldRows(*along_paths(part.predicted, part.data), numbers[first]))
+    return persons
 
 
 def held_out_log_likelihood(fitted: FittedNetwork, task: Prepared) -> float:

@@ -11,7 +11,7 @@ from aldsurv.errors import ParameterError
 from aldsurv.models.neural.fitting.candidates import Candidate, choose, prepare_candidates, train_candidates
 from aldsurv.models.neural.fitting.encoding import require_torch
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
-from aldsurv.models.neural.fitting.held_out import held_out_gain, held_out_rows
+from aldsurv.models.neural.fitting.held_out import held_out_gain, held_out_persons
 from aldsurv.models.neural.fitting.point_choice import chosen_points
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.neural.fitting.skill_check import warn_without_skill
@@ -90,5 +90,5 @@ def _with_points(fitted: FittedNetwork, task: Prepared) -> FittedNetwork:
     """Settle ``point="auto"``; without validation rows it is ``"follow_up"``."""
     if fitted.model.point != "auto" or task.rows.validation is None:
         return fitted
-    points = chosen_points(held_out_rows(fitted, task), task.observed, float(fitted.times[-1]))
+    points = chosen_points(held_out_persons(fitted, task), task.observed, float(fitted.times[-1]))
     return replace(fitted, points=points)

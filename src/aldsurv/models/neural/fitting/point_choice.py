@@ -72,7 +72,7 @@ def chosen_points(held: Sequence[HeldRows], train: SurvivalData, last: float) ->
     last
         Up to which time the restricted mean counts.
     """
-    held = [_usable(part) for part in held]
+    held, train = [_usable(part) for part in held], train.persons()
     if sum(part.data.n_events for part in held) < _LEAST_EVENTS:
         return given_points("auto")
     times = [{point: summarised(part.predicted, point, last) for point in POINTS} for part in held]
