@@ -78,6 +78,8 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     TAKES_CAUSES: ClassVar[bool] = False
     # What parameters may be; those of base classes hold, too.
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {}
+    # Parameters that files of earlier versions do not have: their defaults are how such a model was fitted.
+    LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset()
     # What `aldsurv.tuning` may try; None: the model has nothing to search.
     SEARCH_SPACE: ClassVar[SearchSpace | None] = None
 
