@@ -15,7 +15,7 @@ from aldsurv import SurvivalData
 from aldsurv.errors import DataError, FitWarning, ParameterError
 from aldsurv.models import CoxRegression, LogNormalAFT, WeibullAFT
 
-FROZEN = json.loads((Path(__file__).parent / "oracles" / "robust_errors.json").read_text(encoding="utf-8"))
+FROZEN = json.loads((Path(__file__).parent / "frozen" / "robust_errors.json").read_text(encoding="utf-8"))
 FRAME = pd.DataFrame(FROZEN["data"])
 AFT = {"weibull": WeibullAFT, "lognormal": LogNormalAFT}
 
