@@ -1,25 +1,26 @@
-"""Curves that fall at the times of a grid which rows share: all that follows from survival after so many times."""
+"""Curves of hazards that rise at the times of a grid which rows share, computed at the times asked for."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.step import Step, reached_level
 from aldsurv.distributions.numerics.backend import Array, is_numpy, namespace
-from aldsurv.distributions.wrappers.level_map import LevelMap, mapped_survival
+from aldsurv.distributions.wrappers.level_map import LevelMap, mapped_survival, same_maps
+from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from aldsurv.distributions.families.quantile_knots import QuantileKnots
 
-__all__ = ["GridCurves"]
+__all__ = ["HazardCurves"]
 
 # Values of a table of rows and times that is made for an integral and thrown away: 4 MB, a dozen of which are in work.
 _TABLE_VALUES = 1 << 19
@@ -27,7 +28,7 @@ _TABLE_VALUES = 1 << 19
 _QUADRATURE_ARRAYS = 16
 
 
-class GridCurves(SurvivalDistribution):
+class HazardCurves(SurvivalDistribution):
     """Survival that falls at the times of a grid, and is computed when it is asked for; after the last time it is held.
 
     The same distribution as a `Step` of these curves, without the table of rows × times. Survival, cdf, density and
@@ -40,6 +41,10 @@ class GridCurves(SurvivalDistribution):
         Grids of all strata, one after the other, each strictly increasing.
     first, size
         Where the grid of each stratum begins, and how many times it has.
+    log_cumulative
+        Logarithms of cumulative hazards from each time on (m, c): of members of an ensemble, or of causes.
+    log_risk
+        Log risk of each row for each of them (n, c).
     stratum
         Number of each row's stratum (n, 1).
     level_maps
@@ -49,12 +54,57 @@ class GridCurves(SurvivalDistribution):
     times: Array
     first: Array
     size: Array
+    log_cumulative: Array
+    log_risk: Array
     stratum: Array
     level_maps: tuple[LevelMap, ...]
+
+    # Fields with one row per individual.
+    ROW_FIELDS: ClassVar[tuple[str, ...]] = ("log_risk", "stratum")
+    # What each of the cumulative hazards is of.
+    HAZARD_NAME: ClassVar[str] = "members"
 
     @abstractmethod
     def _curve_after(self, count: Array) -> Array:
         """Survival (n, q) after so many times (1 or n, q) of each row's grid, before any recalibration."""
+
+    def __repr__(self) -> str:
+        parts = [f"n={len(self)}", f"times={self.times.shape[0]}"]
+        for name, count in (("strata", self.size.shape[0]), (self.HAZARD_NAME, self.log_risk.shape[1])):
+            parts += [f"{name}={count}"] if count > 1 else []
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    @property
+    def _column(self) -> Array:
+        return self.log_risk
+
+    def _map_rows(self, change: Callable[[Array], Array]) -> Self:
+        return self._with(**{name: change(getattr(self, name)) for name in self.ROW_FIELDS})
+
+    def _join(self, others: Sequence[Self]) -> Self:
+        parts: list[Self] = [self, *others]
+        xp = namespace(self.times)
+        if len({part.log_risk.shape[1] for part in parts}) > 1:
+            raise ParameterError(f"proportional hazards of different numbers of {self.HAZARD_NAME} cannot be joined.")
+        if not all(same_maps(part.level_maps, self.level_maps) for part in others):
+            raise ParameterError("distributions that were recalibrated by different maps cannot be joined.")
+        # Another baseline is as good as a further stratum.
+        baselines: list[Self] = []
+        strata = []
+        for part in parts:
+            place = next((k for k, one in enumerate(baselines) if _same_baseline(one, part)), len(baselines))
+            if place == len(baselines):
+                baselines.append(part)
+            strata.append(part.stratum + sum(one.size.shape[0] for one in baselines[:place]))
+        starts = np.cumsum([0, *(one.times.shape[0] for one in baselines)]).tolist()
+        rows = {name: xp.concat([getattr(part, name) for part in parts], axis=0) for name in self.ROW_FIELDS}
+        return self._with(
+            times=_joined(xp, [one.times for one in baselines]),
+            log_cumulative=_joined(xp, [one.log_cumulative for one in baselines]),
+            first=_joined(xp, [one.first + start for one, start in zip(baselines, starts, strict=False)]),
+            size=_joined(xp, [one.size for one in baselines]),
+            **{**rows, "stratum": xp.concat(strata, axis=0)},
+        )
 
     def _with(self, **fields: Any) -> Self:
         return self.from_checked(**{**vars(self), **fields})
@@ -91,6 +141,16 @@ class GridCurves(SurvivalDistribution):
         """The time of that number, counted from 1, in each row's grid."""
         return self.times[self._own_first + count - 1]
 
+    def _log_survivals(self, count: Array) -> Array:
+        """Log survival under each hazard (n, q, c) after so many times (1 or n, q) of the grid."""
+        xp = namespace(self.times)
+        some = count > 0
+        place = self._own_first + xp.where(some, count - 1, xp.zeros_like(count))
+        before = xp.full_like(self.log_cumulative[:1, :], -math.inf)
+        # No time has passed: no hazard yet.
+        height = xp.where(some[..., None], self.log_cumulative[place], before)
+        return -xp.exp(height + self.log_risk[:, None, :])
+
     def _after(self, count: Array) -> Array:
         """Survival (n, q) after so many times of the grid."""
         survival = self._curve_after(count)
@@ -123,12 +183,19 @@ class GridCurves(SurvivalDistribution):
 
     def _log_density(self, t: Array) -> Array:
         xp = namespace(t)
-        size, edge = self._own_size, self._edge
+        count, width = self._stretch(t)
+        inside = width > 0
+        density = self._log_mass(count) - xp.log(xp.where(inside, width, xp.ones_like(width)))
+        return xp.where(inside, density, xp.full_like(density, -math.inf))
+
+    def _stretch(self, t: Array) -> tuple[Array, Array]:
+        """In which stretch between times of its grid each t lies, counted from 1, and its width; 0 outside all."""
+        xp, size, edge = namespace(t), self._own_size, self._edge
         count = xp.clip(self._count(t, inclusive=False) + 1, None, size)
         start = xp.where(count > 1, self._time(xp.clip(count - 1, 1, None)), edge)
-        density = self._log_mass(count) - xp.log(self._time(count) - start)
         inside = (t > edge) & (t <= self._time(size))
-        return xp.where(inside, density, xp.full_like(density, -math.inf))
+        width = self._time(count) - start
+        return count, xp.where(inside, width, xp.zeros_like(width))
 
     def _log_mass(self, count: Array) -> Array:
         """Logarithm of the probability at the time of that number, counted from 1."""
@@ -274,3 +341,13 @@ def _first_true(holds: Callable[[Array], Array], size: Array) -> Array:
         high = xp.where(open_ & there, middle, high)
         low = xp.where(open_ & ~there, middle + 1, low)
     return low
+
+
+def _same_baseline(one: HazardCurves, other: HazardCurves) -> bool:
+    names = ("times", "log_cumulative", "first", "size")
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    return all(a is b or (a.shape == b.shape and bool((a == b).all())) for a, b in pairs)
+
+
+def _joined(xp: Any, arrays: list[Array]) -> Array:
+    return arrays[0] if len(arrays) == 1 else xp.concat(arrays, axis=0)
