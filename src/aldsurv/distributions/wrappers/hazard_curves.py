@@ -12,6 +12,7 @@ import numpy as np
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.step import Step, reached_level
 from aldsurv.distributions.numerics.backend import Array, is_numpy, namespace
+from aldsurv.distributions.numerics.log_space import log1mexp
 from aldsurv.distributions.wrappers.level_map import LevelMap, mapped_survival, same_maps
 from aldsurv.errors import ParameterError
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
     from aldsurv.distributions.families.quantile_knots import QuantileKnots
 
-__all__ = ["HazardCurves"]
+__all__ = ["TABLE_VALUES", "HazardCurves", "log_fall"]
 
 # Values of a table of rows and times that is made for an integral and thrown away: 4 MB, a dozen of which are in work.
-_TABLE_VALUES = 1 << 19
+TABLE_VALUES = 1 << 19
 # Arrays of one value for each time that a quadrature holds for one value of its result.
 _QUADRATURE_ARRAYS = 16
 
@@ -247,7 +248,7 @@ class HazardCurves(SurvivalDistribution):
         )
         answer: Array = None
         for stratum, rows in zip(strata, groups, strict=True):
-            step = max(1, _TABLE_VALUES // int(self.size[stratum]))
+            step = max(1, TABLE_VALUES // int(self.size[stratum]))
             for start in range(0, rows.size, step):
                 some = rows[start : start + step]
                 parts = (part if part.shape[0] == 1 else part[some] for part in arguments)
@@ -311,6 +312,14 @@ class HazardCurves(SurvivalDistribution):
         if offset.shape[0] > 1:
             return super()._shifted(offset)
         return self._with(times=self.times + offset[0, 0])
+
+
+def log_fall(before: Array, after: Array) -> Array:
+    """Logarithm of ``exp(before) - exp(after)``, of two log survivals."""
+    xp = namespace(before)
+    some = before > -math.inf
+    fall = xp.where(some, after, -xp.ones_like(after)) - xp.where(some, before, xp.zeros_like(before))
+    return xp.where(some, before + log1mexp(fall), before)
 
 
 def _shared_residual(step: Step, start: Array, stop: Array) -> Array:

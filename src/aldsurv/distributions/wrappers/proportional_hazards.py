@@ -9,7 +9,7 @@ from typing import Any, final
 from aldsurv.distributions.numerics.backend import Array, namespace
 from aldsurv.distributions.numerics.log_space import log1mexp, log_sum_exp, or_complement
 from aldsurv.distributions.wrappers.hazard_checks import checked_hazards
-from aldsurv.distributions.wrappers.hazard_curves import HazardCurves
+from aldsurv.distributions.wrappers.hazard_curves import HazardCurves, log_fall
 
 __all__ = ["ProportionalHazards"]
 
@@ -78,11 +78,7 @@ class ProportionalHazards(HazardCurves):
     def _log_mass(self, count: Array) -> Array:
         if self.level_maps:
             return super()._log_mass(count)
-        xp = namespace(self.times)
-        before, after = self._log_survivals(count - 1), self._log_survivals(count)
-        some = before > -math.inf
-        fall = xp.where(some, after, -xp.ones_like(after)) - xp.where(some, before, xp.zeros_like(before))
-        mass = xp.where(some, before + log1mexp(fall), before)
+        mass = log_fall(self._log_survivals(count - 1), self._log_survivals(count))
         return mass[..., 0] if mass.shape[-1] == 1 else log_sum_exp(mass) - math.log(mass.shape[-1])
 
 
