@@ -112,7 +112,8 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
                 warnings.warn(
                     f"{type(self).__name__} does not tell causes apart: it learns the time to the first event of any "
                     f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
-                    f"y.of_cause({quoted(seen[0])}); for the incidence of each, use DeepHit.",
+                    f"y.of_cause({quoted(seen[0])}); for the incidence of each, use a model that tells them apart, "
+                    "such as CauseSpecificCox, FineGray or DeepHit.",
                     CompetingCausesWarning,
                     stacklevel=4,
                 )

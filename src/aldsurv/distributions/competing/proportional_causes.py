@@ -157,8 +157,11 @@ class CauseSpecificHazards(_GridIncidences):
         top = np.where(np.isfinite(heights[-1]), heights[-1], 0.0)
         risk = np.exp(np.minimum(self.curves.log_risk[rows] + top, _MOST_LOG_HAZARD))
         cumulative = np.exp(np.minimum(heights - top, _MOST_LOG_HAZARD))
-        survival = np.ones((rows.size, high - low + 1))
-        np.exp(-(risk @ cumulative.T), out=survival[:, 1:])
+        survival = np.zeros((rows.size, high - low + 1))
+        # Cause by cause: a product of matrices would sum in an order that depends on the number of rows.
+        for k in range(len(self.causes)):
+            survival[:, 1:] -= risk[:, k, None] * cumulative[:, k]
+        np.exp(survival, out=survival)
         lost = survival[:, :-1] - survival[:, 1:]
         rises = np.diff(cumulative, axis=0, prepend=0.0)
         tied = np.flatnonzero((rises > 0).sum(axis=1) > 1)

@@ -16,8 +16,8 @@ from aldsurv.models.linear.linear_fit import LinearProblem, solve
 from aldsurv.models.linear.linear_survival import States, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.partial_likelihood import PartialLikelihood
-from aldsurv.models.linear.proportional_hazards_survival import ProportionalHazardsSurvival
-from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
+from aldsurv.models.linear.proportional_hazards_survival import HazardRegression
+from aldsurv.models.linear.ridge_survival import RIDGE_RANGE
 from aldsurv.models.linear.sandwich import clusters_of
 from aldsurv.models.search_space import SearchSpace
 
@@ -29,7 +29,7 @@ IntArray = NDArray[np.int64]
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoxRegression(ProportionalHazardsSurvival, RidgeSurvival):
+class CoxRegression(HazardRegression):
     """Proportional hazards: ``h(t | x) = h0(t)·exp(β·x)``, β by the partial likelihood, h0 a step at each event.
 
     Exact and right-censored rows, with delayed entry, weights and strata. `baseline_` is the

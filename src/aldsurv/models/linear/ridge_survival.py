@@ -17,12 +17,13 @@ from aldsurv.models.linear.linear_fit import LinearFit, Penalty
 from aldsurv.models.linear.linear_survival import LinearSurvival
 from aldsurv.models.search_space import Range
 
-__all__ = ["RIDGE_RANGE", "RidgeSurvival"]
+__all__ = ["RIDGE_RANGE", "ROBUST", "RidgeSurvival"]
 
 FloatArray = NDArray[np.float64]
 
 # What a search tries: from a negligible penalty to one that leaves little of coefficients of a thousand events.
 RIDGE_RANGE = Range(0.01, 1000.0, log=True)
+ROBUST: Constraint = Satisfies(lambda value: isinstance(value, bool) or value == "auto", "True, False or 'auto'")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -69,7 +70,7 @@ class RidgeSurvival(LinearSurvival):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         "ridge": Number(0, meaning="0: no penalty"),
-        "robust": Satisfies(lambda value: isinstance(value, bool) or value == "auto", "True, False or 'auto'"),
+        "robust": ROBUST,
     }
     LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"robust"})
     # Files of earlier versions have none of these.
