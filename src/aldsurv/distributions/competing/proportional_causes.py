@@ -27,8 +27,6 @@ __all__ = ["CauseSpecificHazards", "SubdistributionHazards"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
-# Above it a cumulative hazard leaves a survival of 0; its exponential is still a number.
-_MOST_LOG_HAZARD = 600.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +103,8 @@ class CauseSpecificHazards(_GridIncidences):
            [0.1728, 0.1728]]), array([[0.7408, 0.6065]]))
     """
 
+    curves: SummedHazards
+
     def __init__(
         self,
         times: object,
@@ -136,9 +136,9 @@ class CauseSpecificHazards(_GridIncidences):
         return np.concatenate([self[k : k + step].quantile(part, cause) for k, part in zip(starts, parts, strict=True)])
 
     def _incidences_after(self, count: IntArray) -> FloatArray:
-        answer = np.empty((len(self.causes), *count.shape))
+        answer, factors = np.empty((len(self.causes), *count.shape)), self.curves.hazard_factors()
         for rows, low, high in self._row_blocks():
-            answer[:, rows] = self._block(rows, low, high, count[rows])
+            answer[:, rows] = self._block(factors, rows, low, high, count[rows])
         return answer
 
     def _row_blocks(self) -> Iterator[tuple[IntArray, int, int]]:
@@ -151,30 +151,32 @@ class CauseSpecificHazards(_GridIncidences):
             for start in range(0, rows.size, step):
                 yield rows[start : start + step], low, high
 
-    def _block(self, rows: IntArray, low: int, high: int, count: IntArray) -> FloatArray:
+    def _block(
+        self, factors: list[tuple[FloatArray, FloatArray]], rows: IntArray, low: int, high: int, count: IntArray
+    ) -> FloatArray:
         """Incidence (causes, rows, q) of rows of one stratum."""
-        heights = self.curves.log_cumulative[low:high]
-        top = np.where(np.isfinite(heights[-1]), heights[-1], 0.0)
-        risk = np.exp(np.minimum(self.curves.log_risk[rows] + top, _MOST_LOG_HAZARD))
-        cumulative = np.exp(np.minimum(heights - top, _MOST_LOG_HAZARD))
+        factors = [(baseline[low:high], risk[rows]) for baseline, risk in factors]
         survival = np.zeros((rows.size, high - low + 1))
-        # Cause by cause: a product of matrices would sum in an order that depends on the number of rows.
-        for k in range(len(self.causes)):
-            survival[:, 1:] -= risk[:, k, None] * cumulative[:, k]
+        for baseline, risk in factors:
+            survival[:, 1:] -= risk * baseline
         np.exp(survival, out=survival)
         lost = survival[:, :-1] - survival[:, 1:]
-        rises = np.diff(cumulative, axis=0, prepend=0.0)
-        tied = np.flatnonzero((rises > 0).sum(axis=1) > 1)
+        rises = [np.diff(baseline, prepend=0.0) for baseline, _ in factors]
+        tied = np.flatnonzero(np.sum([rise > 0 for rise in rises], axis=0) > 1)
         # Where hazards of several causes rise at once, each has its share of what is lost.
-        joint = risk[:, None, :] * rises[tied]
-        total = joint.sum(axis=2, keepdims=True)
-        shares = np.divide(joint, total, out=np.full_like(joint, 1 / len(self.causes)), where=total > 0)
+        joint = [risk * rise[tied] for rise, (_, risk) in zip(rises, factors, strict=True)]
+        total = np.sum(joint, axis=0)
+        # Sums end where they are asked for.
+        ends = np.unique(count)
         answer = np.empty((len(self.causes), *count.shape))
-        for k in range(len(self.causes)):
-            own = np.zeros_like(survival)
-            own[:, 1:] = lost * (rises[:, k] > 0)
-            own[:, 1 + tied] = lost[:, tied] * shares[:, :, k]
-            answer[k] = np.take_along_axis(np.cumsum(own, axis=1, out=own), count, axis=1)
+        for k, rise in enumerate(rises):
+            own = lost[:, rise > 0]
+            at_tie = np.searchsorted(np.flatnonzero(rise > 0), tied)
+            shared = rise[tied] > 0
+            share = np.divide(joint[k], total, out=np.full_like(total, 1 / len(rises)), where=total > 0)
+            own[:, at_tie[shared]] *= share[:, shared]
+            sums = _sums_to(own, np.append(0, np.cumsum(rise > 0))[ends])
+            answer[k] = np.take_along_axis(sums, np.searchsorted(ends, count), axis=1)
         # Sums of many small numbers lose digits: together they are what the survival has lost.
         whole = answer.sum(axis=0)
         gone = 1 - np.take_along_axis(survival, count, axis=1)
@@ -235,3 +237,14 @@ class SubdistributionHazards(_GridIncidences):
 
     def _incidences_after(self, count: IntArray) -> FloatArray:
         return np.moveaxis(np.asarray(self.curves.incidences_after(count)), -1, 0)
+
+
+def _sums_to(values: FloatArray, ends: IntArray) -> FloatArray:
+    """Sums (n, q) of the first so many values (n, m), for ascending ends (q,)."""
+    sums = np.zeros((len(values), ends.size))
+    starts = np.append(0, ends[:-1])
+    # An empty stretch would be taken as its first value.
+    some = np.flatnonzero(ends > starts)
+    if some.size:
+        sums[:, some] = np.add.reduceat(values[:, : ends[-1]], starts[some], axis=1)
+    return np.cumsum(sums, axis=1, out=sums)
