@@ -75,6 +75,12 @@ MODELS = Registry(
         "proportional hazards of each of several competing causes",
     ),
     ModelRecord(
+        "fine_gray",
+        "aldsurv.models.linear.competing.fine_gray:FineGray",
+        "Fine-Gray",
+        "regression of the incidence of each of several competing causes",
+    ),
+    ModelRecord(
         "weibull_aft",
         "aldsurv.models.linear.aft:WeibullAFT",
         "Weibull AFT",

@@ -53,6 +53,8 @@ def clusters_of(data: SurvivalData, robust: bool | str) -> IntArray | None:
     clusters = np.arange(len(data)) if data.group is None else group_numbers(data.group)
     if np.unique(clusters[weights > 0]).size > 1:
         return np.asarray(clusters, np.intp)
+    if data.group is None:
+        return None
     problem = "robust standard errors need two or more groups, but all rows of positive weight are of one"
     if robust == "auto":
         warnings.warn(f"{problem}: standard errors are those of the model.", FitWarning, stacklevel=5)

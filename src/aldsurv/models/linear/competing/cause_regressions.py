@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Constraint, Number, listed
+from aldsurv.checks import Constraint, Number, WholeNumber, listed
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing import CompetingDistribution
@@ -47,7 +47,7 @@ __all__ = ["CauseRegressions", "SharedGrid"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_ENTRIES = {"parameters", "design", "trained_on", "causes", "regressions"}
+_ENTRIES = {"parameters", "design", "trained_on", "causes", "events", "regressions"}
 # Of a regression these stand once in the file.
 _SHARED = ("parameters", "design")
 
@@ -119,6 +119,7 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
 
     design_: Design = field(init=False)
     cause_names_: tuple[str, ...] | None = field(init=False)
+    cause_events_: tuple[int, ...] = field(init=False)
     regressions_: tuple[HazardRegression, ...] = field(init=False)
     trained_on_: TrainedOn = field(init=False)
 
@@ -147,7 +148,9 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
                 regressions.append(self._regression(number).fit_numbers(design, x, self._target(data, number), codes))
         times = thinned(distinct_times(data))
         trained_on = TrainedOn.describe(data, times=times, fingerprint=data_fingerprint(x, data))
-        self._adopt(design, data.causes, tuple(regressions), trained_on, times)
+        kinds = data.exact.astype(np.int64) if data.cause is None else data.cause
+        events = tuple(np.bincount(kinds, minlength=len(regressions) + 1)[1:].tolist())
+        self._adopt(design, data.causes, events, tuple(regressions), trained_on, times)
         return self
 
     # ---- what one kind of model provides
@@ -247,11 +250,12 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
             f"  rows            {facts.rows_text}, {facts.events} events ({share:.0f} %)",
             f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
         ]
-        for cause, one in zip(self.cause_names_ or ("log-likelihood",), self.regressions_, strict=True):
-            text = f"{one.log_likelihood_:.4f}"
-            if self.cause_names_ is not None:
-                text = f"{one.trained_on_.events} events, log-likelihood {text}"
-            lines.append(f"  {cause:<15} {text}")
+        values = [f"{one.log_likelihood_:.4f}" for one in self.regressions_]
+        if self.cause_names_ is None:
+            lines.append(f"  log-likelihood  {values[0]}")
+        else:
+            every = zip(self.cause_names_, self.cause_events_, values, strict=True)
+            lines += [f"  {cause:<15} {events} events, log-likelihood {value}" for cause, events, value in every]
         return "\n".join([*lines, "", str(self.coefficients_)])
 
     # ---- becoming fitted, and files
@@ -260,12 +264,14 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
         self,
         design: Design,
         causes: tuple[str, ...] | None,
+        events: tuple[int, ...],
         regressions: tuple[HazardRegression, ...],
         trained_on: TrainedOn,
         times: FloatArray,
     ) -> None:
         self.design_, self.features_, self.cause_names_ = design, design.features, causes
-        self.regressions_, self.trained_on_, self.unique_times_ = regressions, trained_on, times
+        self.regressions_, self.cause_events_ = regressions, events
+        self.trained_on_, self.unique_times_ = trained_on, times
         set_columns(self, design.features)
 
     def _to_file(self) -> FileContent:
@@ -279,6 +285,7 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
             "design": self.design_.to_plain(),
             "trained_on": self.trained_on_.to_dict(),
             "causes": None if self.cause_names_ is None else list(self.cause_names_),
+            "events": list(self.cause_events_),
             "regressions": documents,
         }
         return document, arrays
@@ -299,6 +306,9 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
             isinstance(documents, list) and all(isinstance(one, dict) for one in documents), "it has no regressions"
         )
         require(len(documents) == (1 if causes is None else len(causes)), "it must have a regression per cause")
+        events = document["events"]
+        require(isinstance(events, list) and all(map(WholeNumber(0).allows, events)), "its events must be counted")
+        require(len(events) == len(documents), "its events must be counted for each cause")
         regressions = []
         for number, entries in enumerate(documents):
             require(not set(_SHARED) & set(entries), "its regressions are unclear")
@@ -312,7 +322,8 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
         _require_same_strata([one.baseline_ for one in regressions])
         design = regressions[0].design_
         trained_on = TrainedOn.from_dict(document["trained_on"])
-        model._adopt(design, None if causes is None else tuple(causes), tuple(regressions), trained_on, times)
+        names = None if causes is None else tuple(causes)
+        model._adopt(design, names, tuple(events), tuple(regressions), trained_on, times)
         return model
 
 
