@@ -163,7 +163,7 @@ def test_what_is_refused_or_warned_of():
     with pytest.warns(FitWarning, match="cause '(one|two)': the coefficient of 'only' would be infinite") as caught:
         CauseSpecificCox().fit(separated, y)
     assert all(str(warning.message).startswith("cause '") for warning in caught)
-    with pytest.warns(CompetingCausesWarning, match="such as CauseSpecificCox, FineGray or DeepHit"):
+    with pytest.warns(CompetingCausesWarning, match="such as ALDSurvival, CauseSpecificCox or FineGray"):
         CoxRegression().fit(x, y)
 
 
