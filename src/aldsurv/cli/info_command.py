@@ -102,17 +102,18 @@ def _summary_lines(model: SurvivalEstimator, width: int) -> list[str]:
     end = lines.index("") if "" in lines else len(lines)
     if table is None or max(map(len, lines[end:]), default=0) <= width:
         return [part for line in lines for part in wrapped(line, width, indent=4)]
-    rows = [(printable(line.name), _coefficient_text(line, table.ratio_name)) for line in table]
+    error = "standard error" if table.model_error is None else "robust standard error"
+    rows = [(printable(line.name), _coefficient_text(line, table.ratio_name, error)) for line in table]
     return [*(part for line in lines[:end] for part in wrapped(line, width, indent=4)), "", *two_columns(rows, width)]
 
 
-def _coefficient_text(line: Coefficient, ratio_name: str) -> str:
+def _coefficient_text(line: Coefficient, ratio_name: str, error_name: str) -> str:
     if math.isnan(line.coefficient):
         return "dropped"
     if math.isnan(line.standard_error):
         return f"{line.coefficient:.4g}, {ratio_name} {line.ratio:.4g}"
     return (
-        f"{line.coefficient:.4g} (standard error {line.standard_error:.4g}), {ratio_name} "
+        f"{line.coefficient:.4g} ({error_name} {line.standard_error:.4g}), {ratio_name} "
         f"{line.ratio:.4g} ({line.lower:.4g} to {line.upper:.4g}), p {line.p:.2g}"
     )
 
