@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.checks import Number, check
-from aldsurv.data.event_columns import CauseNames, cause_column, cause_number
+from aldsurv.data.event_columns import CauseNames, EventValues, cause_column, cause_number
 from aldsurv.data.frame_columns import BoolArray, Column, FloatArray, IntArray
 from aldsurv.data.group_column import count_groups, group_column, joined_groups
 from aldsurv.data.outcome_columns import (
@@ -209,6 +209,7 @@ class SurvivalData:
         time: object = None,
         event: object = None,
         event_value: object = None,
+        event_values: EventValues | None = None,
         cause: object = None,
         censored: object = None,
         names: CauseNames | None = None,
@@ -226,6 +227,10 @@ class SurvivalData:
             What holds the columns.
         time, event, event_value
             Columns of right-censored data, and which value of the second is the event; read as by `right`.
+        event_values
+            In place of `event_value` for events of several causes: the name of the cause by value of `event`, such as
+            ``{1: "relapse", 2: "death"}``. All other values are censored, unless some value is named ``"censored"``:
+            then others are errors. None as a value stands for gaps.
         cause, censored, names
             Column of causes, in place of `event`; read as by `competing`.
         lower, upper
@@ -235,7 +240,10 @@ class SurvivalData:
         """
         roles = {"time": time, "event": event, "cause": cause, "lower": lower, "upper": upper}
         roles |= {"entry": entry, "weight": weight, "group": group}
-        return cls.from_checked(*frame_outcome(frame, roles, event_value=event_value, censored=censored, names=names))
+        outcome = frame_outcome(
+            frame, roles, event_value=event_value, event_values=event_values, censored=censored, names=names
+        )
+        return cls.from_checked(*outcome)
 
     @classmethod
     def from_structured(cls, array: object) -> SurvivalData:

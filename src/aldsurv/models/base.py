@@ -17,6 +17,7 @@ from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.incidence import CumulativeIncidence
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import Arrays, Document, FileContent, saved_parameters
 from aldsurv.models.persistence import save
@@ -221,6 +222,20 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def strata_(self) -> tuple[Stratum, ...]:
         """The combinations of levels of these columns that training had."""
         return ()
+
+    @property
+    def causes_(self) -> tuple[str, ...] | None:
+        """Names of the causes that the model tells apart; None: it predicts the first event of any cause."""
+        return None
+
+    def predict_incidence(self, X: object) -> CumulativeIncidence:
+        """Probability of the event of each cause by any time, for each row of `X`; of a model with causes."""
+        self._require_fitted()
+        raise ParameterError(
+            f"this {type(self).__name__} does not tell causes apart",
+            argument="cause",
+            advice="Fit a model that does, such as DeepHit, to data made by SurvivalData.competing.",
+        )
 
     @property
     def interrupted_(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 import click
 
 from aldsurv.cli.fit.held_out_scores import CONFIDENCE, HeldOutScores
+from aldsurv.cli.shared.chosen_cause import count_causes
 from aldsurv.cli.shared.column_uses import column_lines
 from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.number_text import format_count, format_limits, format_number
@@ -66,8 +67,9 @@ def table_text(summary: TableSummary, unit: str | None) -> str:
     lines = wrapped(f"{printable(table.path.name)}: {counts} ({table.written})", width, indent=2)
     if table.y is not None:
         # "n=…" is in the line above.
-        _, outcome = table.y.with_group(None).summary().split(", ", 1)
-        lines += wrapped(f"  {outcome}{f' {printable(unit)}' if unit else ''}", width, indent=2)
+        _, events, times, *more = table.y.with_group(None).summary().split(", ")
+        outcome = ", ".join([events, f"{times}{f' {printable(unit)}' if unit else ''}", *more])
+        lines += wrapped(f"  {printable(outcome)}", width, indent=2)
         persons = [column.name for column in table.columns if column.use == "group"]
         if persons:
             counts = f"{format_count(len(table), 'row')} of {format_count(table.y.n_groups, 'person')}"
@@ -135,6 +137,7 @@ def fit_facts(
         "table": str(table.path),
         "rows": len(table),
         "events": None if table.y is None else table.y.n_events,
+        "causes": None if table.y is None else count_causes(table.y),
         "persons": None if table.y is None or table.y.group is None else table.y.n_groups,
         "columns": [column._asdict() for column in summary.columns],
         "settings": shown_settings(result.model),

@@ -145,11 +145,15 @@ class Prediction:
         return values
 
     def _columns(self, x: dict[str | int, NDArray[Any]], since: FloatArray | None) -> dict[str, FloatArray]:
-        predicted = self.model.predict_distribution(x)
+        # The distribution of the first event goes with the incidences: together they add up to 1.
+        incidence = self.model.predict_incidence(x) if self.request.asks_incidence else None
+        predicted = self.model.predict_distribution(x) if incidence is None else incidence.overall()
         members = [] if self.request.band is None else self.model.predict_members(x)
         if since is not None:
             predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
         columns = self.request.values(predicted)
+        if incidence is not None:
+            columns |= self.request.incidences(incidence, since)
         if members:
             columns |= self.request.limits(predicted, members, stretch=self.model.band_stretch(), since=since)
         return columns
