@@ -18,7 +18,7 @@ from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
-    from aldsurv.distributions import SurvivalDistribution
+    from aldsurv.distributions import CumulativeIncidence, SurvivalDistribution
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table import Table
 
@@ -36,6 +36,8 @@ class TablePredictions:
         The file of the model, and the model.
     table, rows, predicted
         The table, its outcome, and the distribution of each row.
+    incidence
+        The incidence of each cause, of a model that tells causes apart and rows that have them; else None.
     """
 
     path: str
@@ -43,6 +45,7 @@ class TablePredictions:
     table: Table
     rows: SurvivalData
     predicted: SurvivalDistribution
+    incidence: CumulativeIncidence | None = None
 
 
 def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> TablePredictions:
@@ -53,7 +56,10 @@ def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> Ta
         table = read_model_table(table_path, model, columns)
     rows = require_events(table, columns)
     with errors_of_model(model_path):
-        return TablePredictions(model_path, model, table, rows, model.predict_distribution(table.x))
+        predicted = model.predict_distribution(table.x)
+        by_cause = model.causes_ is not None and rows.causes is not None
+        incidence = model.predict_incidence(table.x) if by_cause else None
+    return TablePredictions(model_path, model, table, rows, predicted, incidence)
 
 
 def read_training_rows(path: str | None, predictions: TablePredictions, given: OutcomeColumns) -> SurvivalData:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from aldsurv.checks import listed
+from aldsurv.cli.causes.chosen_cause import models_with_causes
+from aldsurv.cli.causes.event_values import complete_event_values, require_events_of_causes
 from aldsurv.cli.fit import fit_text
 from aldsurv.cli.fit.fit_request import FitRequest, Setting, default_target
 from aldsurv.cli.fit.held_out_scores import HeldOutScores, score_held_out, split_table
-from aldsurv.cli.shared.chosen_cause import models_with_causes
 from aldsurv.cli.shared.column_uses import ColumnText, table_columns
 from aldsurv.cli.shared.error_text import errors_in_file
-from aldsurv.cli.shared.event_values import complete_event_values, require_events_of_causes
 from aldsurv.cli.shared.input_files import read_outcome_table, require_events
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.cli.shared.number_text import format_clock, format_count
@@ -135,7 +135,8 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
     if test is None:
         return FitResult(model, len(train), None, tuning, model.innermost.interrupted_)
     scores = score_held_out(model, train, test, request.seed, notes)
-    printer.show(fit_text.held_out_text(scores, len(train)))
+    has_causes = test.y is not None and test.y.causes is not None
+    printer.show(fit_text.held_out_text(scores, len(train), has_causes=has_causes))
     notes.show()
     if model.innermost.interrupted_:
         return FitResult(model, len(train), scores, tuning, interrupted=True)

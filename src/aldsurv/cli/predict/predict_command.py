@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aldsurv.cli.causes.chosen_cause import cause_option, chosen_causes
 from aldsurv.cli.predict.prediction_files import FORMATS, RowWriter, output_file, output_format, writes_to_terminal
 from aldsurv.cli.process import discard
-from aldsurv.cli.shared.chosen_cause import cause_option, chosen_causes
 from aldsurv.cli.shared.command_options import (
     force_option,
     json_option,

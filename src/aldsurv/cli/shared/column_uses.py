@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aldsurv.cli.shared.event_values import describe_event_values
+from aldsurv.cli.causes.event_values import describe_event_values
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.text_layout import printable, two_columns

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aldsurv.checks import listed
-from aldsurv.cli.shared.event_values import possible_mappings, possible_values
+from aldsurv.cli.causes.event_values import possible_mappings, possible_values
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
 from aldsurv.errors import DataError, UnknownNameError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import click
 
-from aldsurv.cli.shared.event_values import in_order_of, parse_event_values
+from aldsurv.cli.causes.event_values import in_order_of, parse_event_values
 from aldsurv.errors import ModelFileError, ParameterError
 
 if TYPE_CHECKING:

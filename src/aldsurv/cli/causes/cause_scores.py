@@ -1,0 +1,132 @@
+"""Metrics of what a model predicts for one of several causes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from aldsurv.cli.shared.metric_scores import Score, score_metric
+from aldsurv.cli.shared.metric_table import MetricLine, metric_table
+from aldsurv.cli.shared.number_text import format_count, format_limits, format_number
+from aldsurv.cli.shared.text_layout import paragraph, printable
+from aldsurv.registry import METRICS
+
+if TYPE_CHECKING:
+    from aldsurv.cli.shared.metric_settings import MetricSettings
+    from aldsurv.data.survival_data import SurvivalData
+    from aldsurv.distributions import CumulativeIncidence
+
+__all__ = ["ANY_CAUSE", "CauseScores", "cause_lines", "cause_metrics", "score_cause", "train_of"]
+
+# The heading of scores that do not depend on causes.
+ANY_CAUSE = "First event of any cause"
+# At times that are asked for.
+_AT_TIMES = ("auc", "brier", "ici")
+
+
+@final
+@dataclass(frozen=True)
+class CauseScores:
+    """Scores of the predicted incidence of one cause.
+
+    Attributes
+    ----------
+    cause, events
+        Its name, and its events among the rows.
+    metrics
+        By name, in the order in which they are printed; empty without events.
+    times
+        Further metrics at times that were asked for.
+    """
+
+    cause: str
+    events: int
+    metrics: Mapping[str, Score]
+    times: Mapping[float, Mapping[str, Score]]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "events": self.events,
+            "metrics": {name: score._asdict() for name, score in self.metrics.items()},
+            "times": [
+                {"time": time, **{name: score._asdict() for name, score in scores.items()}}
+                for time, scores in self.times.items()
+            ],
+        }
+
+
+def cause_metrics() -> list[str]:
+    """Names of the metrics that are defined for one of several causes and look at no given time."""
+    return [name for name in METRICS if METRICS[name].time_argument is None and _takes_cause(name)]
+
+
+def score_cause(
+    predicted: CumulativeIncidence,
+    rows: SurvivalData,
+    train: SurvivalData,
+    settings: MetricSettings,
+    cause: str,
+    *,
+    times: Sequence[float] = (),
+) -> CauseScores:
+    """The scores of one cause; without events of it there are none.
+
+    Parameters
+    ----------
+    predicted, rows
+        Predictions and outcomes of the same rows.
+    train
+        Rows that the censoring is estimated from.
+    settings
+        Of the limits.
+    cause
+        Name of the cause.
+    times
+        Times at which AUC, Brier score and ICI are wanted, too.
+    """
+    events = rows.of_cause(cause).n_events
+    if not events:
+        return CauseScores(cause, 0, {}, {})
+    scores = {
+        name: score_metric(name, predicted, rows, train_of(name, train), settings, cause=cause)
+        for name in cause_metrics()
+    }
+    at_times: dict[float, dict[str, Score]] = {}
+    for time in times:
+        at_times[time] = {}
+        for name in filter(_takes_cause, _AT_TIMES):
+            when = {"times": [time]} if METRICS[name].time_argument == "times" else {"time": time}
+            scored = score_metric(name, predicted, rows, train_of(name, train), settings, cause=cause, **when)
+            at_times[time][name] = scored
+    return CauseScores(cause, events, scores, at_times)
+
+
+def cause_lines(scores: CauseScores, confidence: float | None, unit: str | None) -> list[str]:
+    """A heading, and the metrics in aligned lines."""
+    heading = printable(f"{scores.cause} ({format_count(scores.events, 'event')})")
+    lines = [_line(name, score) for name, score in scores.metrics.items()]
+    for time, at_time in scores.times.items():
+        at = f" at {time:g} {unit or ''}".rstrip()
+        lines += [_line(name, score, at) for name, score in at_time.items()]
+    if not lines:
+        return [paragraph(f"{heading}: without events there are no scores.")]
+    return [paragraph(heading), *metric_table(lines, confidence)]
+
+
+def train_of(name: str, train: SurvivalData) -> SurvivalData | None:
+    """The training rows for a metric that uses them."""
+    return None if METRICS[name].train == "unused" else train
+
+
+def _line(name: str, score: Score, at: str = "") -> MetricLine:
+    value = format_number(score.value) if math.isfinite(score.value) else "–"
+    return MetricLine(METRICS[name].title + at, value, format_limits(score.lower, score.upper), METRICS[name].hint)
+
+
+def _takes_cause(name: str) -> bool:
+    from aldsurv.metrics.catalogue import find_metric
+
+    return "cause" in find_metric(name).option_names
