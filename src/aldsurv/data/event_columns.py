@@ -186,20 +186,20 @@ def event_values_column(column: Column, event_values: EventValues) -> tuple[IntA
             row=values.index(None),
             advice='If gaps mean that no event was observed, add {None: "censored"} to event_values.',
         )
-    if not any(value in causes for value in distinct):
-        problem = f"event_values names {listed(causes)}, and none of them occurs in {column.argument}"
-        raise DataError(
-            f"{problem}, which holds {shown}", argument="event_values", column=column.name, advice="Name some of these."
-        )
     unknown = [value for value in distinct if value not in event_values]
     if censored and unknown:
         named = ", ".join(f"{quoted(value)} ({name})" for value, name in event_values.items())
         raise DataError(
-            f"{column.argument} holds {listed(unknown, 5)}, which is not in event_values: {named}",
+            f"event_values does not name {listed(unknown, 5)}, which {column.argument} holds, but only {named}",
             argument="event_values",
             column=column.name,
             row=values.index(unknown[0]),
             advice='Name it, by a cause or as "censored".',
+        )
+    if not any(value in causes for value in distinct):
+        problem = f"event_values names {listed(causes)}, and none of them occurs in {column.argument}"
+        raise DataError(
+            f"{problem}, which holds {shown}", argument="event_values", column=column.name, advice="Name some of these."
         )
     for value in causes:
         _warn_of_lookalikes([item for item in values if item not in event_values or item == value], value, column)
