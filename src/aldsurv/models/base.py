@@ -17,7 +17,7 @@ from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.incidence import CumulativeIncidence
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import Arrays, Document, FileContent, saved_parameters
 from aldsurv.models.persistence import save
@@ -228,7 +228,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         """Names of the causes that the model tells apart; None: it predicts the first event of any cause."""
         return None
 
-    def predict_incidence(self, X: object) -> CumulativeIncidence:
+    def predict_incidence(self, X: object) -> CompetingDistribution:
         """Probability of the event of each cause by any time, for each row of `X`; of a model with causes."""
         self._require_fitted()
         raise ParameterError(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions import CumulativeIncidence
+from aldsurv.distributions import CompetingDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.nonparametric import AalenJohansen, aalen_johansen
 from aldsurv.plots.drawing.appearance import (
@@ -45,7 +45,7 @@ _QUANTITY = "probability of the event"
 
 
 def plot_stacked_incidence(
-    predicted: CumulativeIncidence,
+    predicted: CompetingDistribution,
     times: ArrayLike | None = None,
     *,
     row: int = 0,
@@ -72,6 +72,7 @@ def plot_stacked_incidence(
 
     Examples
     --------
+    >>> from aldsurv.distributions import CumulativeIncidence
     >>> predicted = CumulativeIncidence([1.0, 2.0, 3.0], [[0.1, 0.3, 0.4], [0.0, 0.1, 0.2]], ["relapse", "death"])
     >>> ax = plot_stacked_incidence(predicted, unit="years")
     >>> [text.get_text() for text in ax.texts]
@@ -99,7 +100,7 @@ def plot_stacked_incidence(
 
 
 def plot_incidence(
-    predicted: CumulativeIncidence,
+    predicted: CompetingDistribution,
     times: ArrayLike | None = None,
     *,
     cause: int | str,
@@ -127,6 +128,7 @@ def plot_incidence(
 
     Examples
     --------
+    >>> from aldsurv.distributions import CumulativeIncidence
     >>> table = [[[0.1, 0.3], [0.2, 0.5]], [[0.0, 0.1], [0.1, 0.2]]]
     >>> predicted = CumulativeIncidence([1.0, 2.0], table, ["relapse", "death"])
     >>> ax = plot_incidence(predicted, cause="relapse", labels=["low", "high"])
@@ -141,7 +143,7 @@ def plot_incidence(
 
 
 def incidence_figure(
-    predicted: CumulativeIncidence,
+    predicted: CompetingDistribution,
     times: ArrayLike | None = None,
     *,
     rows: RowChoice = None,
@@ -210,7 +212,7 @@ def plot_aalen_johansen(
 
 
 def plot_mean_incidence(
-    predicted: CumulativeIncidence, data: SurvivalData, *, unit: str | None = None, ax: Axes | None = None
+    predicted: CompetingDistribution, data: SurvivalData, *, unit: str | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw the mean of the predicted incidences over the Aalen-Johansen curves of the same rows, cause by cause.
 
@@ -225,6 +227,7 @@ def plot_mean_incidence(
 
     Examples
     --------
+    >>> from aldsurv.distributions import CumulativeIncidence
     >>> predicted = CumulativeIncidence([1.0, 4.0], np.full((2, 4, 2), [0.1, 0.4]), ["relapse", "death"])
     >>> data = SurvivalData.competing([1, 2, 3, 4], [1, 2, 0, 1], names=["relapse", "death"])
     >>> ax = plot_mean_incidence(predicted, data)
@@ -248,7 +251,7 @@ def plot_mean_incidence(
     return show_legend(ax)
 
 
-def mean_incidence(predicted: CumulativeIncidence, weights: FloatArray, times: FloatArray) -> NDArray[np.float64]:
+def mean_incidence(predicted: CompetingDistribution, weights: FloatArray, times: FloatArray) -> NDArray[np.float64]:
     """Mean over the rows of the incidence of each cause (causes, m).
 
     Parameters
@@ -268,7 +271,7 @@ def mean_incidence(predicted: CumulativeIncidence, weights: FloatArray, times: F
 
 
 def _draw_lines(
-    chosen: CumulativeIncidence,
+    chosen: CompetingDistribution,
     times: ArrayLike | None,
     cause: int,
     names: Sequence[str | None],

@@ -16,7 +16,7 @@ from aldsurv.registry import METRICS
 if TYPE_CHECKING:
     from aldsurv.cli.shared.metric_settings import MetricSettings
     from aldsurv.data.survival_data import SurvivalData
-    from aldsurv.distributions import CumulativeIncidence
+    from aldsurv.distributions import CompetingDistribution
 
 __all__ = ["ANY_CAUSE", "CauseScores", "cause_lines", "cause_metrics", "score_cause", "train_of"]
 
@@ -64,7 +64,7 @@ def cause_metrics() -> list[str]:
 
 
 def score_cause(
-    predicted: CumulativeIncidence,
+    predicted: CompetingDistribution,
     rows: SurvivalData,
     train: SurvivalData,
     settings: MetricSettings,

@@ -18,7 +18,7 @@ from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
-    from aldsurv.distributions import CumulativeIncidence, SurvivalDistribution
+    from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table import Table
 
@@ -45,7 +45,7 @@ class TablePredictions:
     table: Table
     rows: SurvivalData
     predicted: SurvivalDistribution
-    incidence: CumulativeIncidence | None = None
+    incidence: CompetingDistribution | None = None
 
 
 def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> TablePredictions:

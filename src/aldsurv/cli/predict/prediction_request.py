@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from aldsurv.distributions import CumulativeIncidence, SurvivalDistribution
+    from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
 
 __all__ = ["SUMMARIES", "PredictionRequest", "number_in_name"]
 
@@ -105,27 +105,11 @@ class PredictionRequest:
             levels |= {f"lower_{share}": (1 - self.interval) / 2, f"upper_{share}": (1 + self.interval) / 2}
         return levels
 
-    def incidences(
-        self, predicted: CumulativeIncidence, since: NDArray[np.float64] | None = None
-    ) -> dict[str, NDArray[np.float64]]:
-        """The columns (n,) of the incidence of each cause, by name.
-
-        Parameters
-        ----------
-        predicted
-            The rows.
-        since
-            Until when each row (n,) is known to be event-free.
-        """
-        import numpy as np
-
+    def incidences(self, predicted: CompetingDistribution) -> dict[str, NDArray[np.float64]]:
+        """The columns (n,) of the incidence of each cause, by name."""
         columns: dict[str, NDArray[np.float64]] = {}
         for cause in self.causes:
             table = predicted.incidence(list(self.times), cause)
-            if since is not None:
-                before = predicted.incidence(since[:, None], cause)
-                left = predicted.overall().survival(since[:, None])
-                table = np.divide(np.maximum(table - before, 0.0), left, out=np.zeros_like(table), where=left > 0)
             columns |= {incidence_name(cause, time): table[:, k] for k, time in enumerate(self.times)}
         return columns
 

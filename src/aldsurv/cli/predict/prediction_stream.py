@@ -19,6 +19,7 @@ from aldsurv.errors import DataError
 if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_inputs import ModelInputs
     from aldsurv.cli.predict.prediction_request import PredictionRequest
+    from aldsurv.distributions import SurvivalDistribution
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table_file import TableBlock, TableFile
 
@@ -145,18 +146,23 @@ class Prediction:
         return values
 
     def _columns(self, x: dict[str | int, NDArray[Any]], since: FloatArray | None) -> dict[str, FloatArray]:
-        # The distribution of the first event goes with the incidences: together they add up to 1.
-        incidence = self.model.predict_incidence(x) if self.request.asks_incidence else None
-        predicted = self.model.predict_distribution(x) if incidence is None else incidence.overall()
+        by_cause = self.model.predict_incidence(x) if self.request.asks_incidence else None
         members = [] if self.request.band is None else self.model.predict_members(x)
         if since is not None:
-            predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
+            members = [one.conditional(since) for one in members]
+            by_cause = None if by_cause is None else by_cause.conditional(since)
+        # Incidences and survival of one prediction add up to 1.
+        predicted = by_cause.overall() if by_cause is not None else self._first_event(x, since)
         columns = self.request.values(predicted)
-        if incidence is not None:
-            columns |= self.request.incidences(incidence, since)
+        if by_cause is not None:
+            columns |= self.request.incidences(by_cause)
         if members:
             columns |= self.request.limits(predicted, members, stretch=self.model.band_stretch(), since=since)
         return columns
+
+    def _first_event(self, x: dict[str | int, NDArray[Any]], since: FloatArray | None) -> SurvivalDistribution:
+        predicted = self.model.predict_distribution(x)
+        return predicted if since is None else predicted.conditional(since)
 
     def _since(self, block: TableBlock) -> FloatArray | None:
         if self.since is None:
