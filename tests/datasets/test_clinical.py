@@ -17,7 +17,7 @@ from aldsurv import datasets
 from aldsurv.datasets.clinical import read_deepsurv_file, read_study_table
 from aldsurv.errors import DataError, MissingDependencyError
 
-REAL = [name for name in datasets.names() if datasets.describe(name).kind == "clinical"]
+REAL = [name for name in datasets.names(paper=True) if datasets.describe(name).kind == "clinical"]
 GBSG = Path(aldsurv.__file__).parent / "datasets" / "files" / "gbsg.csv"
 CENSORED = {
     "metabric": 801,

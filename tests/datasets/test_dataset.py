@@ -54,7 +54,8 @@ def made(groups, *, name="gbsg", n_test=1, n_train=4):
 
 
 def test_the_datasets_are_those_of_the_paper_in_its_order():
-    assert datasets.names() == [row[0] for row in TABLE]
+    assert datasets.names(paper=True) == [row[0] for row in TABLE]
+    assert datasets.names() == [*datasets.names(paper=True), "rotterdam"]
     for name, features, n_train, n_test, censored in TABLE:
         info = datasets.describe(name)
         assert (info.n_features, info.n_train, info.n_test) == (int(features), int(n_train), int(n_test))

@@ -21,10 +21,10 @@ __all__ = ["datasets"]
 @click.group(invoke_without_command=True)
 @click.pass_context
 def datasets(ctx: click.Context) -> None:
-    """The 21 datasets of the paper.
+    """The 21 datasets of the paper, and one with causes (rotterdam).
 
-    Synthetic ones are drawn, gbsg comes with aldsurv, the others are files
-    of their publishers, kept in the data folder: ALDSURV_DATA if that
+    Synthetic ones are drawn, gbsg and rotterdam come with aldsurv, the
+    others are files of their publishers, kept in the data folder: ALDSURV_DATA if that
     variable is set, else the user's cache folder.
 
     \b

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from aldsurv.cli.shared.metric_scores import Score, score_metric
+from aldsurv.cli.shared.metric_scores import Score, metric_warnings, score_metric
 from aldsurv.cli.shared.metric_table import MetricLine, metric_table
 from aldsurv.cli.shared.number_text import format_count, format_limits, format_number
 from aldsurv.cli.shared.text_layout import paragraph, printable
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from aldsurv.cli.shared.metric_settings import MetricSettings
     from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions import CompetingDistribution
+    from aldsurv.models.base import SurvivalEstimator
 
-__all__ = ["ANY_CAUSE", "CauseScores", "cause_lines", "cause_metrics", "score_cause", "train_of"]
+__all__ = ["ANY_CAUSE", "CauseScores", "cause_lines", "score_cause"]
 
 # The heading of scores that do not depend on causes.
 ANY_CAUSE = "First event of any cause"
@@ -58,12 +59,8 @@ class CauseScores:
         }
 
 
-def cause_metrics() -> list[str]:
-    """Names of the metrics that are defined for one of several causes and look at no given time."""
-    return [name for name in METRICS if METRICS[name].time_argument is None and _takes_cause(name)]
-
-
 def score_cause(
+    model: SurvivalEstimator,
     predicted: CompetingDistribution,
     rows: SurvivalData,
     train: SurvivalData,
@@ -76,31 +73,44 @@ def score_cause(
 
     Parameters
     ----------
-    predicted, rows
-        Predictions and outcomes of the same rows.
+    model, predicted, rows
+        The model, its predictions and the outcomes of the same rows.
     train
         Rows that the censoring is estimated from.
     settings
-        Of the limits.
+        By which times rows are ranked, and of the limits.
     cause
         Name of the cause.
     times
         Times at which AUC, Brier score and ICI are wanted, too.
     """
+    from aldsurv import metrics
+    from aldsurv.metrics.evaluation import DEFAULT_METRICS
+
     events = rows.of_cause(cause).n_events
     if not events:
         return CauseScores(cause, 0, {}, {})
-    scores = {
-        name: score_metric(name, predicted, rows, train_of(name, train), settings, cause=cause)
-        for name in cause_metrics()
-    }
+    with metric_warnings():
+        results = metrics.evaluate(
+            predicted,
+            rows,
+            train=train,
+            metrics=[name for name in DEFAULT_METRICS if METRICS[name].causes == "each"],
+            cause=cause,
+            ranking_point=settings.ranking_point(model),
+            bootstrap=settings.bootstrap,
+            confidence=settings.confidence,
+            random_state=settings.seed,
+        )
     at_times: dict[float, dict[str, Score]] = {}
     for time in times:
         at_times[time] = {}
-        for name in filter(_takes_cause, _AT_TIMES):
-            when = {"times": [time]} if METRICS[name].time_argument == "times" else {"time": time}
-            scored = score_metric(name, predicted, rows, train_of(name, train), settings, cause=cause, **when)
-            at_times[time][name] = scored
+        for name in _AT_TIMES:
+            record = METRICS[name]
+            when: dict[str, object] = {"times": [time]} if record.time_argument == "times" else {"time": time}
+            training = None if record.train == "unused" else train
+            at_times[time][name] = score_metric(name, predicted, rows, training, settings, cause=cause, **when)
+    scores = {name: Score.of(results[name]) for name in METRICS if name in results}
     return CauseScores(cause, events, scores, at_times)
 
 
@@ -116,17 +126,6 @@ def cause_lines(scores: CauseScores, confidence: float | None, unit: str | None)
     return [paragraph(heading), *metric_table(lines, confidence)]
 
 
-def train_of(name: str, train: SurvivalData) -> SurvivalData | None:
-    """The training rows for a metric that uses them."""
-    return None if METRICS[name].train == "unused" else train
-
-
 def _line(name: str, score: Score, at: str = "") -> MetricLine:
     value = format_number(score.value) if math.isfinite(score.value) else "–"
     return MetricLine(METRICS[name].title + at, value, format_limits(score.lower, score.upper), METRICS[name].hint)
-
-
-def _takes_cause(name: str) -> bool:
-    from aldsurv.metrics.catalogue import find_metric
-
-    return "cause" in find_metric(name).option_names

@@ -6,9 +6,9 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
-from aldsurv.cli.causes.cause_scores import score_cause, train_of
+from aldsurv.cli.causes.cause_scores import score_cause
 from aldsurv.cli.evaluate.table_predictions import TablePredictions
 from aldsurv.cli.shared.metric_scores import Score, score_all
 from aldsurv.cli.shared.metric_settings import MetricSettings
@@ -54,7 +54,9 @@ class ComparedModel:
         """
         without_limits = replace(settings, bootstrap=None)
         if cause is not None and predictions.incidence is not None:
-            by_cause = score_cause(predictions.incidence, predictions.rows, train, without_limits, cause)
+            by_cause = score_cause(
+                predictions.model, predictions.incidence, predictions.rows, train, without_limits, cause
+            )
             return cls(name, predictions, by_cause.metrics)
         scores = score_all(predictions.model, predictions.predicted, predictions.rows, train, without_limits)
         return cls(name, predictions, {key: scores[key] for key in METRICS if key in scores})
@@ -167,20 +169,15 @@ def _differences(
     from aldsurv import metrics
 
     rows = models[0].predictions.rows
-    compared: list[Prediction]
-    if cause is None:
-        compared = [_compared(METRICS[key], model.predictions, train, settings) for model in models]
-        options: dict[str, object] = {}
-    else:
-        compared = [model.predictions.incidence for model in models if model.predictions.incidence is not None]
-        options = {"cause": cause}
+    compared = [_compared(METRICS[key], model.predictions, train, settings, cause) for model in models]
+    options: dict[str, Any] = {} if cause is None else {"cause": cause}
     results = [
         metrics.compare(
             other,
             compared[0],
             rows,
             metric=key,
-            train=train if cause is None else train_of(key, train),
+            train=train,
             samples=settings.bootstrap or 2,
             level=settings.confidence,
             random_state=settings.seed,
@@ -198,12 +195,20 @@ def _differences(
 
 
 def _compared(
-    metric: MetricRecord, predictions: TablePredictions, train: SurvivalData, settings: MetricSettings
+    metric: MetricRecord,
+    predictions: TablePredictions,
+    train: SurvivalData,
+    settings: MetricSettings,
+    cause: str | None,
 ) -> Prediction:
     """What a metric is computed of: the predictions, or one time per row where that is enough."""
     from aldsurv.metrics.point_estimates import point_estimate, ranking_time
 
     model, predicted, rows = predictions.model, predictions.predicted, predictions.rows
+    if cause is not None and predictions.incidence is not None:
+        if not metric.uses_point:
+            return predictions.incidence
+        predicted = predictions.incidence.subdistribution(cause)
     if metric.ranks_rows:
         return ranking_time(predicted, rows, point=settings.ranking_point(model), train=train)
     return point_estimate(predicted, rows, point=settings.error_point(model)) if metric.uses_point else predicted

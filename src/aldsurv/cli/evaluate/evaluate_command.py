@@ -180,9 +180,12 @@ def evaluate(
             notes.add(note)
         if predictions.incidence is not None:
             by_cause = [
-                score_cause(predictions.incidence, predictions.rows, training_rows, settings, each, times=horizons)
+                score_cause(
+                    predictions.model, predictions.incidence, predictions.rows, training_rows, settings, each,
+                    times=horizons,
+                )
                 for each in causes
-            ]
+            ]  # fmt: skip
             evaluation = replace(evaluation, causes=by_cause, cause=cause)
         groups = None
         if labels is not None:

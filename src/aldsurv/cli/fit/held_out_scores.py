@@ -127,7 +127,7 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
     if model.causes_ is not None and data.causes is not None:
         incidence = model.predict_incidence(test.x)
         settings = MetricSettings(None, _SAMPLES, CONFIDENCE, seed)
-        causes = tuple(score_cause(incidence, data, train.y, settings, cause) for cause in model.causes_)
+        causes = tuple(score_cause(model, incidence, data, train.y, settings, cause) for cause in model.causes_)
     return HeldOutScores(len(test), data.n_events, scores, by_chance, causes)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions import SurvivalDistribution
+from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
 from aldsurv.errors import DataError
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
@@ -42,6 +42,8 @@ class EvaluatedModel:
         Unit of time, if it is known.
     seed
         Of everything that is drawn at random.
+    incidence
+        Predicted incidence of each cause; None unless both the model and the rows have causes.
     """
 
     model: SurvivalEstimator
@@ -54,6 +56,7 @@ class EvaluatedModel:
     has_train: bool
     unit: str | None
     seed: int
+    incidence: CompetingDistribution | None = None
 
     @classmethod
     def on_rows(
@@ -79,6 +82,7 @@ class EvaluatedModel:
             rows = np.sort(np.random.default_rng(seed).choice(len(data), _MOST_ROWS, replace=False))
             data = data[rows]
         table = everything.rows(rows)
+        by_cause = model.causes_ is not None and data.causes is not None
         return cls(
             model,
             everything,
@@ -90,6 +94,7 @@ class EvaluatedModel:
             train is not None,
             unit if unit and unit.strip() else _unit_parameter(model),
             seed,
+            model.predict_incidence(table.given) if by_cause else None,
         )
 
     @property
@@ -113,6 +118,7 @@ class EvaluatedModel:
             table=self.table.rows(chosen),
             data=self.data[chosen],
             predicted=self.predicted[chosen],
+            incidence=None if self.incidence is None else self.incidence[chosen],
         )
 
 
