@@ -9,9 +9,10 @@ from typing import Any, Protocol, final
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.catalogue import find_metric
-from aldsurv.metrics.checked_arguments import number_column
+from aldsurv.metrics.checked_arguments import PredictedDistribution, number_column
 from aldsurv.registry import METRICS, Registry
 
 __all__ = ["Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likelihood_scorer", "scorer_names"]
@@ -51,24 +52,31 @@ class Scorer:
     options: tuple[tuple[str, object], ...] = ()
 
     def __call__(self, estimator: PredictsDistribution, X: object, y: object, sample_weight: object = None) -> float:
-        """Score of ``estimator.predict_distribution(X)`` on `y`, which is anything `SurvivalData.of` takes."""
+        """Score of ``estimator.predict_distribution(X)`` on `y`, which is anything `SurvivalData.of` takes.
+
+        With an option `cause` it is that of ``estimator.predict_incidence(X)``.
+        """
         data = SurvivalData.of(y)
         if sample_weight is not None:
             data = data.with_weight(data.weights * number_column(sample_weight, "sample_weight", len(data)))
-        return self.metric(_predicted(estimator, X), data, **dict(self.options))
+        by_cause = dict(self.options).get("cause") is not None
+        return self.metric(_predicted(estimator, X, by_cause), data, **dict(self.options))
 
     def __repr__(self) -> str:
         return f"Scorer({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"
 
 
-def _predicted(estimator: Any, X: object) -> SurvivalDistribution:
+def _predicted(estimator: Any, X: object, by_cause: bool) -> PredictedDistribution:
     """The prediction of an estimator, or of the one at the end of a pipeline or inside a search."""
     if hasattr(estimator, "steps") and not hasattr(estimator, "predict_distribution"):
         for _, step in estimator.steps[:-1]:
             X = X if step is None or step == "passthrough" else step.transform(X)
-        return _predicted(estimator.steps[-1][1], X)
+        return _predicted(estimator.steps[-1][1], X, by_cause)
     if hasattr(estimator, "best_estimator_"):
-        return _predicted(estimator.best_estimator_, X)
+        return _predicted(estimator.best_estimator_, X, by_cause)
+    if by_cause:
+        incidence: CompetingDistribution = estimator.predict_incidence(X)
+        return incidence
     predicted: SurvivalDistribution = estimator.predict_distribution(X)
     return predicted
 
@@ -82,7 +90,7 @@ class _Score:
 
     def __call__(
         self,
-        predicted: SurvivalDistribution,
+        predicted: PredictedDistribution,
         data: SurvivalData,
         *,
         train: SurvivalData | None = None,
@@ -135,7 +143,8 @@ def get_scorer(name: str, **options: object) -> Scorer:
     **options
         Options of the metric, such as ``point="mean"``, ``tau=730`` or ``train=rows``. ``"auc"`` and ``"neg_brier"``
         look at `times`, by default the quartiles of the event times; ``"neg_ici"``, ``"neg_e50"``, ``"neg_e90"`` and
-        ``"one_calibration"`` at one `time`, by default the median.
+        ``"one_calibration"`` at one `time`, by default the median. With ``cause="relapse"``, of metrics that have it,
+        the prediction is that of ``predict_incidence``.
 
     Examples
     --------

@@ -101,7 +101,7 @@ class CompetingDistribution(Rows):
 
     def density(self, times: object, cause: int | str | None = None) -> FloatArray:
         """The slope of the incidence at `times`, in the shapes of `incidence`."""
-        return np.exp(self._by_cause(lambda part, t: part._log_densities(t), times, cause))
+        return np.asarray(np.exp(self._by_cause(lambda part, t: part._log_densities(t), times, cause)))
 
     def cause_specific_hazard(self, times: object, cause: int | str | None = None) -> FloatArray:
         """Rate of events of a cause among those without any event, in the shapes of `incidence`."""
@@ -109,7 +109,7 @@ class CompetingDistribution(Rows):
         def hazards(part: CompetingDistribution, t: FloatArray) -> FloatArray:
             return part._log_densities(t) - part.overall()._log_survival(t)
 
-        return np.exp(self._by_cause(hazards, times, cause))
+        return np.asarray(np.exp(self._by_cause(hazards, times, cause)))
 
     def survival(self, times: object) -> FloatArray:
         """Probability (n, m) of no event of any cause by `times`; (n,) if `times` is a number."""

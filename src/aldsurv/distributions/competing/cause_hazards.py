@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.distributions.competing.cause_names import checked_causes
-from aldsurv.distributions.numerics.sorted_rows import count_below
+from aldsurv.distributions.numerics.sorted_rows import count_below, pick
 from aldsurv.distributions.wrappers.earliest import Earliest
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class CauseHazards(CompetingDistribution):
 
     @property
     def _block_cost(self) -> int:
-        return 4 * len(_LEVELS) * len(_NODES)
+        return 2 * len(_NODES)
 
     def _map_rows(self, change: Callable[[FloatArray], FloatArray]) -> Self:
         return self.from_checked(parts=tuple(part._map_rows(change) for part in self.parts), causes=self.causes)
@@ -81,40 +81,43 @@ class CauseHazards(CompetingDistribution):
         return Earliest.from_checked(parts=self.parts)
 
     def _incidences(self, t: FloatArray) -> FloatArray:
-        first = self.overall()
         t = np.broadcast_to(t, (len(self), t.shape[1]))
-        edges, place = self._panel_edges(first, t)
-        width = np.diff(edges, axis=1)
-        nodes = edges[:, :-1, None] + width[..., None] * _NODES
-        flat = nodes.reshape(len(self), -1)
-        slopes = np.exp(first.log_part_densities(flat)).reshape(len(self.parts), *nodes.shape)
-        mass = np.where(np.isfinite(slopes), slopes, 0.0) @ _WEIGHTS * width
-        # The parts of each panel are shares of what the survival loses over it, which is known exactly.
-        lost = np.maximum(-np.diff(np.asarray(first._survival(edges)), axis=1), 0.0)
-        total = mass.sum(axis=0)
+        edges, grown = self._panels
+        inside = np.clip(t, edges[:, :1], np.where(np.isfinite(t), t, edges[:, -1:]))
+        panel = np.asarray(count_below(edges, inside, inclusive=True)) - 1
+        start = np.take_along_axis(edges, panel, axis=1)
+        value = np.stack([pick(own, panel) for own in grown]) + self._gains(start, inside)
+        # Together they are what the survival has lost: rounding, and what lies beyond the last panel, is shared out.
+        whole, cdf = value.sum(axis=0), np.asarray(self.overall()._cdf(t))
         even = 1.0 / len(self.parts)
-        share = np.where(total > 0, mass / np.where(total > 0, total, 1.0), even)
-        grown = np.cumsum(share * lost, axis=2)
-        grown = np.concatenate([np.zeros((*grown.shape[:2], 1)), grown], axis=2)
-        value = np.take_along_axis(grown, np.broadcast_to(place, (len(self.parts), *place.shape)), axis=2)
-        # What the cumulated differences lose by rounding goes to the causes in proportion.
-        whole, cdf = value.sum(axis=0), np.asarray(first._cdf(t))
         return np.asarray(np.where(whole > 0, value / np.where(whole > 0, whole, 1.0), even) * cdf)
 
-    def _panel_edges(self, first: Earliest, t: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Ends of panels (n, panels + 1), ascending, and which of them is each time (n, m)."""
+    @cached_property
+    def _panels(self) -> tuple[FloatArray, FloatArray]:
+        """Ends of panels (n, panels + 1), ascending, and incidences (causes, n, panels + 1) there."""
+        first = self.overall()
         levels = np.broadcast_to(_LEVELS, (len(self), len(_LEVELS)))
-        quantiles = np.asarray(first._inverse_log_survival(levels))
-        marks = np.concatenate([quantiles, np.asarray(first._kinks())], axis=1)
+        marks = np.concatenate([first._inverse_log_survival(levels), first._kinks()], axis=1)
         lower = np.asarray(first._lower()) + np.zeros((len(self), 1))
         start = np.where(np.isfinite(lower), lower, marks.min(axis=1, keepdims=True))
-        # Beyond the last quantile so little is left that the shares of the last panel may be those of all that follows.
-        furthest = np.max(np.where(np.isfinite(marks), marks, -math.inf), axis=1, keepdims=True)
-        furthest = np.maximum(furthest, start)
-        marks = np.clip(np.where(np.isfinite(marks), marks, furthest), start, furthest)
-        inside = np.clip(t, start, np.maximum(furthest, np.where(np.isfinite(t), t, furthest)))
-        edges = np.sort(np.concatenate([start, marks, inside], axis=1), axis=1)
-        return edges, np.asarray(count_below(edges, inside, inclusive=True)) - 1
+        last = np.max(np.where(np.isfinite(marks), marks, start), axis=1, keepdims=True)
+        marks = np.clip(np.where(np.isfinite(marks), marks, last), start, last)
+        edges = np.sort(np.concatenate([start, marks], axis=1), axis=1)
+        gains = self._gains(edges[:, :-1], edges[:, 1:])
+        none = np.zeros((len(self.parts), len(self), 1))
+        return edges, np.concatenate([none, np.cumsum(gains, axis=2)], axis=2)
+
+    def _gains(self, start: FloatArray, stop: FloatArray) -> FloatArray:
+        """Incidence (causes, n, m) of each cause from start to stop, both (n, m): shares of what survival loses."""
+        first, width = self.overall(), stop - start
+        nodes = start[..., None] + width[..., None] * _NODES
+        slopes = np.exp(first.log_part_densities(nodes.reshape(len(self), -1)))
+        slopes = slopes.reshape(len(self.parts), *nodes.shape)
+        mass = np.where(np.isfinite(slopes), slopes, 0.0) @ _WEIGHTS
+        total = mass.sum(axis=0)
+        share = np.where(total > 0, mass / np.where(total > 0, total, 1.0), 1.0 / len(self.parts))
+        both = np.asarray(first._survival(np.concatenate([start, stop], axis=1)))
+        return np.asarray(share * np.maximum(both[:, : start.shape[1]] - both[:, start.shape[1] :], 0.0))
 
     def _log_densities(self, t: FloatArray) -> FloatArray:
         return np.asarray(self.overall().log_part_densities(t))

@@ -52,7 +52,7 @@ class Subdistribution(SurvivalDistribution):
         return self.from_checked(competing=CompetingDistribution.concatenate(parts), cause=self.cause)
 
     def _incidence(self, t: FloatArray) -> FloatArray:
-        return self.competing._incidences(t)[self.cause - 1]
+        return np.asarray(self.competing._incidences(t)[self.cause - 1])
 
     def _cdf(self, t: FloatArray) -> FloatArray:
         return self._incidence(t)
@@ -67,7 +67,7 @@ class Subdistribution(SurvivalDistribution):
         return np.asarray(np.log(self._incidence(t)))
 
     def _log_density(self, t: FloatArray) -> FloatArray:
-        return self.competing._log_densities(t)[self.cause - 1]
+        return np.asarray(self.competing._log_densities(t)[self.cause - 1])
 
     def _mean(self) -> FloatArray:
         ever = self._incidence(np.full((len(self), 1), math.inf))
