@@ -80,7 +80,9 @@ def test_every_dataset_is_described(name):
     else:
         assert info.unit in ("days", "months")
         assert info.definition is None
-        assert (info.sha256 is None and info.packaged) or len(info.sha256) == 64
+        assert info.file is not None or info.packaged
+    if info.file is not None:
+        assert len(info.sha256) == 64
         assert (info.url is None) == (info.how is not None) == (info.page is not None)
         assert (info.url or info.page).startswith("https://")
         assert (info.file in text) == (not info.packaged)

@@ -36,6 +36,7 @@ def test_findings_of_a_true_model(evaluated):
         assert (each.predicted, each.observed) == pytest.approx((predicted[number], observed[number]))
         assert each.limits[0] < each.observed < each.limits[1]
         assert each.scores["harrell_c"].value > 0.6
+        assert 0 < each.skill < 1
     assert compute_cause_findings(EvaluatedModel.on_rows(
         KnownCauses(), evaluated.table.given, data.of_cause(1), train=None, unit=None, seed=0
     ), 5.0) == ()  # fmt: skip
@@ -60,7 +61,7 @@ def test_cautions(evaluated):
     findings = compute_cause_findings(evaluated, 5.0)
     few = [each for each in findings if each.events < 100]
     assert any("Few events" in caution.title for caution in cause_cautions(evaluated, findings)) == bool(few)
-    wrong = cause_findings.CauseFindings("death", 500, {}, 5.0, 0.9, 0.2, (0.1, 0.3))
+    wrong = cause_findings.CauseFindings("death", 500, {}, np.nan, 5.0, 0.9, 0.2, (0.1, 0.3))
     (caution,) = cause_cautions(evaluated, [wrong])
     assert caution.text.endswith("death (expected 90 %, observed 20 %).")
     assert cause_cautions(evaluated, ()) == []

@@ -167,10 +167,10 @@ def _facts(info: DatasetInfo) -> dict[str, object]:
 
 
 def _state(info: DatasetInfo) -> str:
-    if info.file is None:
-        return "drawn when loaded"
     if info.packaged:
         return "comes with aldsurv"
+    if info.file is None:
+        return "drawn when loaded"
     if _is_here(info):
         return "here"
     return "to be got by hand" if info.url is None else "to be fetched"

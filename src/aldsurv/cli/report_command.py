@@ -196,6 +196,7 @@ def _cause_facts(cause: CauseFindings) -> dict[str, object]:
         "expected": cause.predicted,
         "observed": cause.observed,
         "observed_limits": cause.limits,
+        "brier_skill": cause.skill,
         "metrics": {
             name: {"value": score.value, "lower": score.lower, "upper": score.upper}
             for name, score in cause.scores.items()

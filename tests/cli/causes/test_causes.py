@@ -13,6 +13,7 @@ import pytest
 import aldsurv
 from aldsurv import metrics
 from aldsurv.cli.main import main
+from aldsurv.nonparametric import aalen_johansen
 from cli.causes.drawn_causes import covariates, drawn, outcome, save_deephit, write
 
 _PREDICT, _EVALUATE = "predict m.aldsurv test.csv", "evaluate m.aldsurv test.csv"
@@ -135,6 +136,9 @@ def test_scores_are_those_of_the_library(capsys):
         )["ibs"]
         assert shown["metrics"]["ibs"]["value"] == pytest.approx(ours.value)
         assert shown["metrics"]["ibs"]["lower"] == pytest.approx(ours.lower)
+        marginal = aalen_johansen(train).distribution[np.zeros(120, int)]
+        reference = metrics.integrated_brier_score(marginal, data, train=train, cause=cause)
+        assert shown["brier_skill"] == pytest.approx(1 - ours.value / reference)
         (at,) = shown["times"]
         auc = metrics.cumulative_dynamic_auc(predicted, data, [12.0], train=train, cause=cause).mean
         assert (at["time"], at["auc"]["value"]) == (12.0, pytest.approx(auc))

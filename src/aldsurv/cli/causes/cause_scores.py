@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -40,18 +41,22 @@ class CauseScores:
         By name, in the order in which they are printed; empty without events.
     times
         Further metrics at times that were asked for.
+    brier_skill
+        Share of the integrated Brier score of Aalen-Johansen, which ignores all columns, that the model saves.
     """
 
     cause: str
     events: int
     metrics: Mapping[str, Score]
     times: Mapping[float, Mapping[str, Score]]
+    brier_skill: float = math.nan
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
         return {
             "events": self.events,
             "metrics": {name: score._asdict() for name, score in self.metrics.items()},
+            "brier_skill": self.brier_skill,
             "times": [
                 {"time": time, **{name: score._asdict() for name, score in scores.items()}}
                 for time, scores in self.times.items()
@@ -111,21 +116,29 @@ def score_cause(
             training = None if record.train == "unused" else train
             at_times[time][name] = score_metric(name, predicted, rows, training, settings, cause=cause, **when)
     scores = {name: Score.of(results[name]) for name in METRICS if name in results}
-    return CauseScores(cause, events, scores, at_times)
+    with warnings.catch_warnings():
+        # The score itself has warned of times that are left out.
+        warnings.simplefilter("ignore", UserWarning)
+        skill = metrics.brier_skill_score(predicted, rows, train=train, cause=cause)
+    return CauseScores(cause, events, scores, at_times, float(skill))
 
 
 def cause_lines(scores: CauseScores, confidence: float | None, unit: str | None) -> list[str]:
     """A heading, and the metrics in aligned lines."""
     heading = printable(f"{scores.cause} ({format_count(scores.events, 'event')})")
-    lines = [_line(name, score) for name, score in scores.metrics.items()]
+    hints = {name: METRICS[name].hint for name in scores.metrics}
+    if math.isfinite(scores.brier_skill) and scores.brier_skill < 1:
+        reference = scores.metrics["ibs"].value / (1 - scores.brier_skill)
+        hints["ibs"] = f"{hints['ibs']}, {reference:.3f} Aalen-Johansen"
+    lines = [_line(name, score, hints[name]) for name, score in scores.metrics.items()]
     for time, at_time in scores.times.items():
         at = f" at {time:g} {unit or ''}".rstrip()
-        lines += [_line(name, score, at) for name, score in at_time.items()]
+        lines += [_line(name, score, METRICS[name].hint, at) for name, score in at_time.items()]
     if not lines:
         return [paragraph(f"{heading}: without events there are no scores.")]
     return [paragraph(heading), *metric_table(lines, confidence)]
 
 
-def _line(name: str, score: Score, at: str = "") -> MetricLine:
+def _line(name: str, score: Score, hint: str, at: str = "") -> MetricLine:
     value = format_number(score.value) if math.isfinite(score.value) else "–"
-    return MetricLine(METRICS[name].title + at, value, format_limits(score.lower, score.upper), METRICS[name].hint)
+    return MetricLine(METRICS[name].title + at, value, format_limits(score.lower, score.upper), hint)

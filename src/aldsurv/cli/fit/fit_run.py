@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -150,9 +151,7 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
 
 def fit_model(request: FitRequest, settings: dict[str, Setting], rows: Table) -> SurvivalEstimator:
     """The model with these settings, fitted to the rows."""
-    with warnings.catch_warnings():
-        # Said once, in terms of options, by `_note_causes`.
-        warnings.simplefilter("ignore", CompetingCausesWarning)
+    with _without_cause_warnings():
         return request.unfitted(settings, rows.categorical).fit(rows.x, rows.y)
 
 
@@ -197,6 +196,14 @@ def _note_causes(request: FitRequest, table: Table, notes: Notes) -> None:
     )
 
 
+@contextmanager
+def _without_cause_warnings() -> Iterator[None]:
+    """Leave out the warning that a model does not tell causes apart: `_note_causes` says it in terms of options."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompetingCausesWarning)
+        yield
+
+
 def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
     from aldsurv.tuning.search import search_fingerprint, tune
 
@@ -210,7 +217,7 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
     journal = place.with_name(f"{place.stem}.tune-{name[:12]}.journal")
     is_new = not journal.exists()
     try:
-        with progress_line(show=request.show_progress) as show:
+        with progress_line(show=request.show_progress) as show, _without_cause_warnings():
             tuning = tune(
                 estimator_type,
                 rows.x,

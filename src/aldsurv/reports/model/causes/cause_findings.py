@@ -30,6 +30,8 @@ class CauseFindings:
         Its name, and its events among the rows.
     scores
         Metrics of its incidence with 95 % limits; empty without events.
+    skill
+        Share of the integrated Brier score of Aalen-Johansen, which ignores all columns, that the model saves.
     horizon
         The time at which predicted and observed incidence are compared.
     predicted, observed, limits
@@ -39,6 +41,7 @@ class CauseFindings:
     cause: str
     events: int
     scores: dict[str, metrics.BootstrapResult]
+    skill: float
     horizon: float
     predicted: float
     observed: float
@@ -52,6 +55,8 @@ def compute_cause_findings(evaluated: EvaluatedModel, horizon: float) -> tuple[C
     ----------
     evaluated
         The model and the rows.
+    skill
+        Share of the integrated Brier score of Aalen-Johansen, which ignores all columns, that the model saves.
     horizon
         The time at which predicted and observed incidence are compared.
     """
@@ -68,7 +73,9 @@ def compute_cause_findings(evaluated: EvaluatedModel, horizon: float) -> tuple[C
     for number, cause in enumerate(incidence.causes):
         events = data.of_cause(cause).n_events
         scores: dict[str, metrics.BootstrapResult] = {}
+        skill = float("nan")
         if events:
+            skill = float(metrics.brier_skill_score(incidence, data, train=evaluated.train, cause=cause))
             scores = metrics.evaluate(
                 incidence,
                 data,
@@ -81,6 +88,8 @@ def compute_cause_findings(evaluated: EvaluatedModel, horizon: float) -> tuple[C
             )
         limits = (float(lower[number, place]), float(upper[number, place])) if place >= 0 else (0.0, 0.0)
         results.append(
-            CauseFindings(cause, events, scores, horizon, float(expected[number]), float(observed[number]), limits)
+            CauseFindings(
+                cause, events, scores, skill, horizon, float(expected[number]), float(observed[number]), limits
+            )
         )
     return tuple(results)

@@ -195,13 +195,26 @@ def _metric_table(findings: Sequence[CauseFindings]) -> PageTable:
         for each in scored:
             score = each.scores[name]
             cells += [PageCell(fixed(float(score.value)), float(score.value)), PageCell(_limits(score))]
-        cells.append(PageCell(f"{_sentence_case(METRICS[name].purpose)} ({METRICS[name].hint}).", tone="wraps"))
+        meaning = f"{_sentence_case(METRICS[name].purpose)} ({METRICS[name].hint})."
+        if name == "ibs":
+            meaning += _describe_references(scored)
+        cells.append(PageCell(meaning, tone="wraps"))
         rows.append(tuple(cells))
     about = (
         "Who has had another event never has this one. In the weights for the censoring, events of all causes are "
         "events."
     )
     return PageTable("cause_metrics", "Metrics by cause", columns, tuple(rows), about=about)
+
+
+def _describe_references(scored: Sequence[CauseFindings]) -> str:
+    """The integrated Brier score of Aalen-Johansen for each cause."""
+    parts = [
+        f"{fixed(float(each.scores['ibs'].value) / (1 - each.skill))} for {each.cause}"
+        for each in scored
+        if np.isfinite(each.skill) and each.skill < 1
+    ]
+    return f" One Aalen-Johansen curve for all subjects has {name_list(parts, len(parts))}." if parts else ""
 
 
 def _not_defined() -> str:
