@@ -17,7 +17,7 @@ from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.competing import CompetingDistribution
+from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import Arrays, Document, FileContent, saved_parameters
 from aldsurv.models.persistence import save
@@ -111,10 +111,11 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
                 warnings.warn(
                     f"{type(self).__name__} does not tell causes apart: it learns the time to the first event of any "
                     f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
-                    f"y.of_cause({quoted(seen[0])}); for the incidence of each, use DeepHit.",
+                    f"y.of_cause({quoted(seen[0])}); for the incidence of each, use ALDSurvival.",
                     CompetingCausesWarning,
                     stacklevel=4,
                 )
+            return data.without_causes()
         return data
 
     def check_parameters(self) -> None:
@@ -124,6 +125,19 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     @abstractmethod
     def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`, in the unit of the training times."""
+
+    @property
+    def causes_(self) -> tuple[str, ...] | None:
+        """Names of the competing causes that the model tells apart; None if it has none."""
+        return None
+
+    def predict_incidence(self, X: object) -> CompetingDistribution:
+        """Which cause the first event has and when it comes, for each row of `X`, in the unit of the training times."""
+        raise ParameterError(
+            f"this {type(self).__name__} does not tell causes apart",
+            argument="X",
+            advice="Fit a model that does to data made by SurvivalData.competing.",
+        )
 
     @abstractmethod
     def _to_file(self) -> FileContent:
@@ -222,20 +236,6 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def strata_(self) -> tuple[Stratum, ...]:
         """The combinations of levels of these columns that training had."""
         return ()
-
-    @property
-    def causes_(self) -> tuple[str, ...] | None:
-        """Names of the causes that the model tells apart; None: it predicts the first event of any cause."""
-        return None
-
-    def predict_incidence(self, X: object) -> CompetingDistribution:
-        """Probability of the event of each cause by any time, for each row of `X`; of a model with causes."""
-        self._require_fitted()
-        raise ParameterError(
-            f"this {type(self).__name__} does not tell causes apart",
-            argument="cause",
-            advice="Fit a model that does, such as DeepHit, to data made by SurvivalData.competing.",
-        )
 
     @property
     def interrupted_(self) -> bool:

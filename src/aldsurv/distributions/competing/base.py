@@ -107,7 +107,7 @@ class CompetingDistribution(Rows):
         """Rate of events of a cause among those without any event, in the shapes of `incidence`."""
 
         def hazards(part: CompetingDistribution, t: FloatArray) -> FloatArray:
-            return part._log_densities(t) - part.overall()._log_survival(t)
+            return np.asarray(part._log_densities(t) - part.overall()._log_survival(t))
 
         return np.asarray(np.exp(self._by_cause(hazards, times, cause)))
 
@@ -121,6 +121,10 @@ class CompetingDistribution(Rows):
         They add up to one, except where some never have an event of any cause.
         """
         return self.incidence(math.inf, cause)
+
+    def cure_probability(self) -> FloatArray:
+        """Probability (n,) that no event of any cause ever comes."""
+        return self.survival(math.inf)
 
     def subdistribution(self, cause: int | str) -> SurvivalDistribution:
         """The time to an event of one cause, infinite for those who never have it: its cdf is the incidence."""

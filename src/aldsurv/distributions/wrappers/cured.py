@@ -52,10 +52,6 @@ class Cured(SurvivalDistribution):
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "cure", column + namespace(column).zeros_like(base._column[:, :1]))
 
-    def cure_probability(self) -> Array:
-        """Probability (n,) that the event never comes."""
-        return self.cure[:, 0]
-
     @property
     def _column(self) -> Array:
         return self.cure
