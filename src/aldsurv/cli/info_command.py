@@ -70,6 +70,7 @@ def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, object]
         "class": type(model).__name__,
         "unit": time_unit(model),
         "outcome": None if outcome is None else outcome.given,
+        "causes": model.causes_,
         **{name: trained_on.get(name) for name in _FACTS},
         "columns": None if features is None else features.to_dict()["columns"],
         "n_columns": model.n_features_in_,
@@ -85,6 +86,8 @@ def _text(model: SurvivalEstimator, path: Path, size: int) -> str:
     lines += _summary_lines(model, width)
     fingerprint = None if trained_on is None else trained_on.fingerprint
     facts = [("outcome", _outcome_text(model)), ("fingerprint", printable(fingerprint or "none"))]
+    if model.causes_ is not None:
+        facts.insert(1, ("causes", f"{printable(', '.join(model.causes_))}: incidence of each by predict --times"))
     if trained_on is not None and trained_on.versions:
         versions = ", ".join(f"{name} {version}" for name, version in trained_on.versions.items())
         facts.append(("made with", printable(versions)))
