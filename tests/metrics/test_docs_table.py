@@ -12,7 +12,8 @@ BEGIN, END = "<!-- metrics by name -->\n", "<!-- end metrics by name -->\n"
 
 def table() -> str:
     """Rows of the table, in the order of the records."""
-    head = "| name | function | scorer | best | needs | what it is |\n| --- | --- | --- | --- | --- | --- |\n"
+    head = "| name | function | scorer | best | needs | causes | what it is |\n"
+    head += "| --- | --- | --- | --- | --- | --- | --- |\n"
     return head + "".join(table_row(record) for record in METRICS.records())
 
 
@@ -20,9 +21,9 @@ def table_row(record: MetricRecord) -> str:
     best = "high" if record.ideal is None else f"{record.ideal:g}"
     needs = ["training rows"] if record.train == "required" else []
     needs += [f"`{record.time_argument}`"] if record.time_argument else []
-    function = f"`{record.function_name}`"
+    function, causes = f"`{record.function_name}`", "" if record.causes == "none" else record.causes
     return (
-        f"| `{record.name}` | {function} | `{record.scorer}` | {best} | {', '.join(needs)} | "
+        f"| `{record.name}` | {function} | `{record.scorer}` | {best} | {', '.join(needs)} | {causes} | "
         f"{record.title}: {record.purpose} |\n"
     )
 

@@ -406,6 +406,10 @@ class SurvivalData(ObservedRows):
         upper = np.where(self.exact & (self.cause != number), np.inf, self.upper)
         return SurvivalData.from_checked(*self.columns._replace(upper=upper, cause=None, causes=None))
 
+    def without_causes(self) -> SurvivalData:
+        """The time to the first event, whatever its cause."""
+        return SurvivalData.from_checked(*self.columns._replace(cause=None, causes=None))
+
     def persons(self) -> SurvivalData:
         """One row per person of episodes, in the order of their first rows; data without episodes as they are.
 

@@ -21,7 +21,10 @@ from aldsurv.metrics.calibration.level_calibration import (
 from aldsurv.metrics.calibration.prediction_intervals import IntervalCoverage, interval_coverage
 from aldsurv.metrics.calibration.time_calibration import (
     CalibrationIndex,
+    CalibrationInTheLarge,
     OneCalibration,
+    calibration_curve,
+    calibration_in_the_large,
     integrated_calibration_index,
     one_calibration,
 )
@@ -33,7 +36,7 @@ from aldsurv.metrics.error.brier_skill import brier_skill_score
 from aldsurv.metrics.error.censored_error import mean_absolute_error_margin, mean_absolute_error_pseudo
 from aldsurv.metrics.error.log_likelihood import bounded_log_likelihood, log_likelihood
 from aldsurv.metrics.error.ranked_probability import crps, survival_crps
-from aldsurv.metrics.evaluation import evaluate
+from aldsurv.metrics.evaluation import evaluate, evaluate_causes
 from aldsurv.metrics.point_estimates import point_estimate
 from aldsurv.metrics.resampling.bootstrap import BootstrapResult, bootstrap
 from aldsurv.metrics.resampling.paired_comparison import Comparison, compare
@@ -42,6 +45,7 @@ from aldsurv.metrics.scorers import Scorer, get_scorer, harrell_c_scorer, ibs_sc
 __all__ = [
     "BootstrapResult",
     "CalibrationByGroup",
+    "CalibrationInTheLarge",
     "CalibrationIndex",
     "CalibrationLine",
     "CalibrationPoints",
@@ -61,6 +65,8 @@ __all__ = [
     "brier_skill_score",
     "calibration_by_group",
     "calibration_counts",
+    "calibration_curve",
+    "calibration_in_the_large",
     "censored_d_calibration",
     "censored_d_calibration_by_chance",
     "compare",
@@ -73,6 +79,7 @@ __all__ = [
     "density_calibration",
     "density_calibration_points",
     "evaluate",
+    "evaluate_causes",
     "event_levels",
     "get_scorer",
     "harrell_c_scorer",

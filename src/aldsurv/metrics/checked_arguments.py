@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.distributions.numerics.backend import Array, without_gradient
 from aldsurv.errors import CensoringError, ParameterError, UndefinedMetricWarning
 
 __all__ = [
     "FloatArray",
+    "PredictedDistribution",
     "Prediction",
     "as_numbers",
     "matched_data",
@@ -26,8 +28,10 @@ __all__ = [
 ]
 
 FloatArray: TypeAlias = NDArray[np.float64]
-# A distribution of each row or, where a metric takes them, predicted times (n,).
-Prediction: TypeAlias = SurvivalDistribution | ArrayLike
+# The distribution of each row: of the time to the event, or of its cause and time.
+PredictedDistribution: TypeAlias = SurvivalDistribution | CompetingDistribution
+# The same or, where a metric takes them, predicted times (n,).
+Prediction: TypeAlias = PredictedDistribution | ArrayLike
 
 
 def as_numbers(array: Array) -> FloatArray:
@@ -57,8 +61,14 @@ def number_column(values: object, name: str, length: int) -> FloatArray:
     return column
 
 
-def matched_data(predicted: SurvivalDistribution, data: SurvivalData) -> SurvivalData:
+def matched_data(predicted: object, data: SurvivalData) -> SurvivalData:
     """The data, checked to have a row for each row of the prediction."""
+    if isinstance(predicted, CompetingDistribution):
+        raise ParameterError(
+            "this metric is of the time to one event and has no definition by cause, but predicted has causes",
+            argument="predicted",
+            advice="For the first event of any cause give predicted.overall().",
+        )
     if not isinstance(predicted, SurvivalDistribution):
         raise ParameterError(
             f"predicted must be a SurvivalDistribution, but is {type(predicted).__name__}.", argument="predicted"

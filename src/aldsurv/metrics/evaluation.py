@@ -6,25 +6,28 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import final, overload
+from typing import Any, final, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from aldsurv.checks import Choice, Number, WholeNumber, check
+from aldsurv.checks import Choice, Number, WholeNumber, check, listed
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.errors import ImpossibleRowsWarning, ParameterError
 from aldsurv.metrics.catalogue import Metric, find_metric
-from aldsurv.metrics.checked_arguments import FloatArray, matched_data
+from aldsurv.metrics.cause_of_interest import Cause, cause_of_rows, event_of_interest
+from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, matched_data
 from aldsurv.metrics.error.log_likelihood import log_likelihood_rows
 from aldsurv.metrics.point_estimates import RANKING_POINTS, RankingPoint, error_point, point_estimate, ranking_time
 from aldsurv.metrics.resampling.bootstrap import BootstrapResult, RandomState, all_replicates, summary, warn_of_skipped
 from aldsurv.metrics.resampling.row_counts import by_counts, numbers
 from aldsurv.nonparametric.censoring_weights import Ties
+from aldsurv.quoting import quoted
 from aldsurv.registry import METRICS, MetricRecord
 
-__all__ = ["DEFAULT_METRICS", "evaluate"]
+__all__ = ["DEFAULT_METRICS", "evaluate", "evaluate_causes"]
 
 # The nine of the paper in the order of its tables, and the log-likelihood.
 DEFAULT_METRICS = (
@@ -44,11 +47,12 @@ DEFAULT_METRICS = (
 
 @overload
 def evaluate(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     *,
     train: SurvivalData,
-    metrics: Sequence[str] = ...,
+    metrics: Sequence[str] | None = ...,
+    cause: Cause = ...,
     point: RankingPoint = ...,
     ranking_point: RankingPoint | None = ...,
     truth: ArrayLike | None = ...,
@@ -62,11 +66,12 @@ def evaluate(
 
 @overload
 def evaluate(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     *,
     train: SurvivalData,
-    metrics: Sequence[str] = ...,
+    metrics: Sequence[str] | None = ...,
+    cause: Cause = ...,
     point: RankingPoint = ...,
     ranking_point: RankingPoint | None = ...,
     truth: ArrayLike | None = ...,
@@ -79,11 +84,12 @@ def evaluate(
 
 
 def evaluate(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     *,
     train: SurvivalData,
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] | None = None,
+    cause: Cause = None,
     point: RankingPoint = "follow_up",
     ranking_point: RankingPoint | None = None,
     truth: ArrayLike | None = None,
@@ -99,6 +105,8 @@ def evaluate(
     event: then ``log_likelihood`` is -inf, a warning says for how many rows, and ``bounded_log_likelihood`` is the
     number to compare by.
 
+    Of a prediction with causes the metrics are those of one `cause`; `evaluate_causes` gives them for all.
+
     Parameters
     ----------
     predicted
@@ -109,7 +117,11 @@ def evaluate(
         Rows that the censoring is estimated from, for ``ibs``, ``uno_c`` and others weighted by it.
     metrics
         Names of metrics, of `aldsurv.registry.METRICS`. Those that look at given times look at the quartiles, or the
-        median, of the event times of the training rows.
+        median, of the event times of the training rows, of any cause. None: the default ones; with a cause, those of
+        them that are defined for it, and the log-likelihoods, which are of time and cause together, only if the
+        prediction has a density.
+    cause
+        Number or name of the cause, where prediction, data and training rows have causes; None: they are of one event.
     point
         Time that represents a distribution in the errors, ``harrell_c`` and ``uno_c``, as in `point_estimate`; with
         ``"follow_up"`` the median in the errors, and ranks by the mean up to the end of follow-up, the time by which
@@ -144,7 +156,14 @@ def evaluate(
     >>> evaluate(predicted, data, train=data, metrics=["harrell_c", "brier_skill"])
     {'harrell_c': 1.0, 'brier_skill': 0.3383}
     """
-    rows = matched_data(predicted, data)
+    rows = SurvivalData.of(data)
+    distribution, _ = event_of_interest(predicted, rows, cause)
+    matched_data(distribution, rows)
+    if isinstance(predicted, CompetingDistribution) and cause is not None:
+        number, seen = cause_of_rows(predicted, rows, cause)
+        cause, rows = predicted.causes[number - 1], _with_causes(rows, seen, predicted.causes)
+    if metrics is None:
+        metrics = DEFAULT_METRICS if cause is None else _cause_metrics(predicted, rows)
     if isinstance(metrics, str) or not metrics:
         raise ParameterError(f"metrics must be a list of names, but is {metrics!r:.60}.", argument="metrics")
     check("point", point, Choice(RANKING_POINTS))
@@ -152,8 +171,8 @@ def evaluate(
     if bootstrap is not None:
         check("bootstrap", bootstrap, WholeNumber(2), none=True)
         check("confidence", confidence, Number(0, 1, above=True, below=True))
-    shared = {"truth": truth, "unit": 1.0 if unit is None else unit, "ties": ties}
-    times = _RowTimes(predicted, rows, train, point, point if ranking_point is None else ranking_point)
+    shared = {"truth": truth, "unit": 1.0 if unit is None else unit, "ties": ties, "cause": cause}
+    times = _RowTimes(distribution, rows, train, point, point if ranking_point is None else ranking_point)
     calls = _calls(metrics, predicted, times, rows, train, shared)
     results = [numbers(call.metric(call.predicted, rows, **call.options)) for call in calls]
     places = [name for call in calls for name in call.names]
@@ -177,6 +196,67 @@ def evaluate(
         )
         for name in metrics
     }
+
+
+@overload
+def evaluate_causes(
+    predicted: CompetingDistribution, data: SurvivalData, *, train: SurvivalData, bootstrap: None = ..., **options: Any
+) -> dict[str, dict[str, float]]: ...
+@overload
+def evaluate_causes(
+    predicted: CompetingDistribution, data: SurvivalData, *, train: SurvivalData, bootstrap: int, **options: Any
+) -> dict[str, dict[str, BootstrapResult]]: ...
+def evaluate_causes(
+    predicted: CompetingDistribution,
+    data: SurvivalData,
+    *,
+    train: SurvivalData,
+    bootstrap: int | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """`evaluate` for each cause of a prediction, by the name of the cause.
+
+    Parameters
+    ----------
+    predicted, data, train, bootstrap, **options
+        As in `evaluate`. Resamples are the same for all causes, unless `random_state` is a generator.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import CauseMixture, Exponential
+    >>> data = SurvivalData.competing([1, 2, 3, 4, 5, 6], [1, 2, 0, 1, 2, 0], names=["relapse", "death"])
+    >>> time = Exponential([2.0, 5.0, 4.0, 5.0, 6.0, 9.0])
+    >>> predicted = CauseMixture([time, time], [0.5, 0.5], ["relapse", "death"])
+    >>> evaluate_causes(predicted, data, train=data, metrics=["ibs", "harrell_c"])
+    {'relapse': {'ibs': 0.1368, 'harrell_c': 0.9375}, 'death': {'ibs': 0.1519, 'harrell_c': 0.4375}}
+    """
+    if not isinstance(predicted, CompetingDistribution):
+        raise ParameterError(
+            f"predicted must be a CompetingDistribution, but is {type(predicted).__name__}",
+            argument="predicted",
+            advice="Give what predict_incidence predicts, or use evaluate.",
+        )
+    return {
+        name: evaluate(predicted, data, train=train, cause=name, bootstrap=bootstrap, **options)
+        for name in predicted.causes
+    }
+
+
+def _with_causes(rows: SurvivalData, cause: NDArray[np.int64], names: tuple[str, ...]) -> SurvivalData:
+    """The rows with their causes numbered as in a prediction."""
+    return SurvivalData.from_checked(rows.lower, rows.upper, rows.entry, rows.weight, cause, names, rows.group)
+
+
+def _cause_metrics(predicted: PredictedDistribution, rows: SurvivalData) -> list[str]:
+    """Those of the default metrics that a prediction with causes has."""
+    events = np.flatnonzero(rows.exact)[:1]
+    defined = ["each", "joint"]
+    try:
+        log_likelihood_rows(predicted[events], rows[events])
+    except ParameterError:
+        # Incidence that rises in steps has no density.
+        defined.remove("joint")
+    return [name for name in DEFAULT_METRICS if METRICS[name].causes in defined]
 
 
 @final
@@ -210,14 +290,14 @@ class _Call:
     """A call of one function, and the names of the metrics that it gives."""
 
     metric: Metric
-    predicted: SurvivalDistribution | FloatArray
+    predicted: PredictedDistribution | FloatArray
     options: Mapping[str, object]
     names: list[str]
 
 
 def _calls(
     names: Sequence[str],
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     times: _RowTimes,
     rows: SurvivalData,
     train: SurvivalData,
@@ -225,6 +305,8 @@ def _calls(
 ) -> list[_Call]:
     """The calls that give the metrics; the parts of one function, such as slope and intercept, come from one call."""
     records = [METRICS[name] for name in dict.fromkeys(names)]
+    if shared["cause"] is not None:
+        _require_causes(records)
     by_function: dict[str, list[MetricRecord]] = {}
     for record in records:
         by_function.setdefault(record.name if record.part is None else record.location, []).append(record)
@@ -242,7 +324,17 @@ def _calls(
     return calls
 
 
-def _warn_of_impossible_rows(predicted: SurvivalDistribution, rows: SurvivalData) -> None:
+def _require_causes(records: Sequence[MetricRecord]) -> None:
+    for record in records:
+        if record.causes == "none":
+            known = [other.name for other in METRICS.records() if other.causes != "none"]
+            raise ParameterError(
+                f"metric {quoted(record.name)} is not defined by cause; those that are: {listed(known, len(known))}.",
+                argument="metrics",
+            )
+
+
+def _warn_of_impossible_rows(predicted: PredictedDistribution, rows: SurvivalData) -> None:
     impossible = np.flatnonzero(np.isneginf(log_likelihood_rows(predicted, rows)) & (rows.weights > 0))
     first = int(impossible[0])
     warnings.warn(

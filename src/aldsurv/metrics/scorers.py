@@ -10,10 +10,11 @@ from typing import Any, Protocol, final
 from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.catalogue import find_metric
-from aldsurv.metrics.checked_arguments import number_column
+from aldsurv.metrics.checked_arguments import PredictedDistribution, number_column
 from aldsurv.registry import METRICS, Registry
 
 __all__ = ["Scorer", "get_scorer", "harrell_c_scorer", "ibs_scorer", "log_likelihood_scorer", "scorer_names"]
@@ -55,27 +56,35 @@ class Scorer:
     def __call__(self, estimator: PredictsDistribution, X: object, y: object, sample_weight: object = None) -> float:
         """Score of ``estimator.predict_distribution(X)`` on `y`, which is anything `SurvivalData.of` takes.
 
-        Of episodes it is that of persons, by the prediction along their paths.
+        With an option `cause` it is that of ``estimator.predict_incidence(X)``. Of episodes it is that of persons, by
+        the prediction along their paths.
         """
         data = SurvivalData.of(y)
         if sample_weight is not None:
             data = data.with_weight(data.weights * number_column(sample_weight, "sample_weight", len(data)))
         X, data = join_episodes(X, data)
-        predicted, persons = along_paths(_predicted(estimator, X), data)
+        by_cause = dict(self.options).get("cause") is not None
+        predicted = _predicted(estimator, X, by_cause)
+        if isinstance(predicted, CompetingDistribution):
+            return self.metric(predicted, data, **dict(self.options))
+        predicted, persons = along_paths(predicted, data)
         return self.metric(predicted, persons, **dict(self.options))
 
     def __repr__(self) -> str:
         return f"Scorer({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"
 
 
-def _predicted(estimator: Any, X: object) -> SurvivalDistribution:
+def _predicted(estimator: Any, X: object, by_cause: bool) -> PredictedDistribution:
     """The prediction of an estimator, or of the one at the end of a pipeline or inside a search."""
     if hasattr(estimator, "steps") and not hasattr(estimator, "predict_distribution"):
         for _, step in estimator.steps[:-1]:
             X = X if step is None or step == "passthrough" else step.transform(X)
-        return _predicted(estimator.steps[-1][1], X)
+        return _predicted(estimator.steps[-1][1], X, by_cause)
     if hasattr(estimator, "best_estimator_"):
-        return _predicted(estimator.best_estimator_, X)
+        return _predicted(estimator.best_estimator_, X, by_cause)
+    if by_cause:
+        incidence: CompetingDistribution = estimator.predict_incidence(X)
+        return incidence
     predicted: SurvivalDistribution = estimator.predict_distribution(X)
     return predicted
 
@@ -89,7 +98,7 @@ class _Score:
 
     def __call__(
         self,
-        predicted: SurvivalDistribution,
+        predicted: PredictedDistribution,
         data: SurvivalData,
         *,
         train: SurvivalData | None = None,
@@ -142,7 +151,8 @@ def get_scorer(name: str, **options: object) -> Scorer:
     **options
         Options of the metric, such as ``point="mean"``, ``tau=730`` or ``train=rows``. ``"auc"`` and ``"neg_brier"``
         look at `times`, by default the quartiles of the event times; ``"neg_ici"``, ``"neg_e50"``, ``"neg_e90"`` and
-        ``"one_calibration"`` at one `time`, by default the median.
+        ``"one_calibration"`` at one `time`, by default the median. With ``cause="relapse"``, of metrics that have it,
+        the prediction is that of ``predict_incidence``.
 
     Examples
     --------

@@ -3,96 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from aldsurv.registry.records import Record, Registry
+from aldsurv.registry.metric_record import MetricRecord
+from aldsurv.registry.records import Registry
 
-__all__ = ["METRICS", "Direction", "MetricRecord", "TrainingRows"]
-
-Direction: TypeAlias = Literal["lower", "higher", "nearest"]
-TrainingRows: TypeAlias = Literal["unused", "required", "or_data"]
+__all__ = ["METRICS"]
 
 _DISTANCE = (0.0, math.inf)
 _P_VALUE = (0.0, 1.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricRecord(Record):
-    """A metric: a function ``(predicted, data, **options)`` that gives a number or a tuple of numbers.
-
-    Parameters
-    ----------
-    short_title
-        Title where there is little room; empty: the title.
-    hint
-        How to read its size, beside the number.
-    ideal
-        Value of a perfect prediction; None: there is none, as of a likelihood.
-    direction
-        Whether lower or higher values are better, or those nearest to the ideal.
-    part
-        Which of the numbers of the function is meant; None: it gives one number.
-    train
-        Whether the function needs the training rows, or gets the data themselves where there are none (``"or_data"``).
-    time_argument
-        ``"time"`` or ``"times"`` if the function must be given when to look. By default that is the median, or the
-        quartiles, of the event times of the training rows, or without those of the data.
-    uses_point
-        Whether one predicted time per row is enough, so that ``predicted`` may be an array of times.
-    ranks_rows
-        Whether only the order of these times counts: then ``"follow_up"`` is one of the points.
-    uses_truth
-        Whether it has an option ``truth``, the true times of simulated rows; a scorer does not take it.
-    any_censoring
-        Whether it is defined for left- and interval-censored rows and delayed entry, too.
-    bounds
-        Least and largest possible value of a metric that moves to one side when rows are drawn again: a resample is
-        further from any ideal than the rows are. The limits of a bootstrap are freed of this bias. None: it has none.
-    scorer
-        Name as a scorer, of which greater is better; empty: the name, with ``neg_`` before it if lower is better.
-    fixed_option
-        An option that the scorer does not take, for its name says the value.
-    """
-
-    hint: str
-    ideal: float | None
-    direction: Direction
-    short_title: str = ""
-    part: int | None = None
-    train: TrainingRows = "unused"
-    time_argument: Literal["time", "times"] | None = None
-    uses_point: bool = False
-    ranks_rows: bool = False
-    uses_truth: bool = False
-    any_censoring: bool = False
-    bounds: tuple[float, float] | None = None
-    scorer: str = ""
-    fixed_option: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.short_title:
-            object.__setattr__(self, "short_title", self.title)
-        if not self.scorer:
-            object.__setattr__(self, "scorer", f"neg_{self.name}" if self.direction == "lower" else self.name)
-
-    @property
-    def function_name(self) -> str:
-        """Name of the function, without importing it."""
-        return self.location.split(":")[1]
-
-    def score(self, value: float) -> float:
-        """A value turned so that greater is better: itself, its negative, or minus its distance from the ideal.
-
-        Examples
-        --------
-        >>> METRICS["ibs"].score(0.1), METRICS["harrell_c"].score(0.7), METRICS["cal_s_slope"].score(1.5)
-        (-0.1, 0.7, -0.5)
-        """
-        if self.ideal is not None and self.direction == "nearest":
-            return -abs(self.ideal - value)
-        return -value if self.direction == "lower" else value
-
 
 METRICS = Registry(
     "metric",
@@ -107,6 +25,7 @@ METRICS = Registry(
         train="or_data",
         uses_point=True,
         ranks_rows=True,
+        causes="each",
     ),
     MetricRecord(
         "uno_c",
@@ -119,6 +38,7 @@ METRICS = Registry(
         train="required",
         uses_point=True,
         ranks_rows=True,
+        causes="each",
     ),
     MetricRecord(
         "ibs",
@@ -130,6 +50,7 @@ METRICS = Registry(
         ideal=0.0,
         direction="lower",
         train="required",
+        causes="each",
     ),
     MetricRecord(
         "mae",
@@ -153,6 +74,7 @@ METRICS = Registry(
         ideal=None,
         direction="higher",
         any_censoring=True,
+        causes="joint",
     ),
     MetricRecord(
         "bounded_log_likelihood",
@@ -164,6 +86,7 @@ METRICS = Registry(
         direction="higher",
         train="or_data",
         any_censoring=True,
+        causes="joint",
     ),
     MetricRecord(
         "cens_dcal",
@@ -174,6 +97,7 @@ METRICS = Registry(
         ideal=0.0,
         direction="lower",
         any_censoring=True,
+        causes="each",
         bounds=_DISTANCE,
     ),
     MetricRecord(
@@ -186,6 +110,7 @@ METRICS = Registry(
         direction="higher",
         part=1,
         any_censoring=True,
+        causes="each",
         bounds=_P_VALUE,
     ),
     MetricRecord(
@@ -198,6 +123,7 @@ METRICS = Registry(
         direction="nearest",
         part=0,
         any_censoring=True,
+        causes="each",
     ),
     MetricRecord(
         "cal_s_intercept",
@@ -209,6 +135,7 @@ METRICS = Registry(
         direction="nearest",
         part=1,
         any_censoring=True,
+        causes="each",
     ),
     MetricRecord(
         "cal_f_slope",
@@ -220,6 +147,7 @@ METRICS = Registry(
         direction="nearest",
         part=0,
         any_censoring=True,
+        causes="each",
     ),
     MetricRecord(
         "cal_f_intercept",
@@ -231,6 +159,7 @@ METRICS = Registry(
         direction="nearest",
         part=1,
         any_censoring=True,
+        causes="each",
     ),
     MetricRecord(
         "auc",
@@ -243,6 +172,7 @@ METRICS = Registry(
         part=1,
         train="required",
         time_argument="times",
+        causes="each",
     ),
     MetricRecord(
         "brier",
@@ -254,6 +184,7 @@ METRICS = Registry(
         direction="lower",
         train="required",
         time_argument="times",
+        causes="each",
     ),
     MetricRecord(
         "ici",
@@ -265,6 +196,7 @@ METRICS = Registry(
         direction="lower",
         part=0,
         time_argument="time",
+        causes="each",
         bounds=_DISTANCE,
     ),
     MetricRecord(
@@ -277,6 +209,7 @@ METRICS = Registry(
         direction="lower",
         part=1,
         time_argument="time",
+        causes="each",
         bounds=_DISTANCE,
     ),
     MetricRecord(
@@ -289,7 +222,20 @@ METRICS = Registry(
         direction="lower",
         part=2,
         time_argument="time",
+        causes="each",
         bounds=_DISTANCE,
+    ),
+    MetricRecord(
+        "cal_large",
+        "aldsurv.metrics.calibration.time_calibration:calibration_in_the_large",
+        "calibration in the large",
+        "mean predicted less observed probability at a time",
+        hint="0 ideal",
+        ideal=0.0,
+        direction="nearest",
+        part=0,
+        time_argument="time",
+        causes="each",
     ),
     MetricRecord(
         "one_calibration",
@@ -301,6 +247,7 @@ METRICS = Registry(
         direction="higher",
         part=1,
         time_argument="time",
+        causes="each",
         bounds=_P_VALUE,
     ),
     MetricRecord(
@@ -311,6 +258,7 @@ METRICS = Registry(
         hint="0.5 chance, 1 perfect",
         ideal=1.0,
         direction="higher",
+        causes="each",
     ),
     MetricRecord(
         "brier_skill",
@@ -321,6 +269,7 @@ METRICS = Registry(
         ideal=1.0,
         direction="higher",
         train="required",
+        causes="each",
     ),
     MetricRecord(
         "km_calibration",
@@ -330,6 +279,7 @@ METRICS = Registry(
         hint="0 ideal",
         ideal=0.0,
         direction="lower",
+        causes="each",
         bounds=_DISTANCE,
     ),
     MetricRecord(

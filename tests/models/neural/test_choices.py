@@ -58,7 +58,7 @@ def test_the_support_with_the_highest_likelihood_of_held_out_rows(components):
     assert same_bits(chosen, alone[best])
     assert chosen.settings_ == alone[best].settings_
     assert alone[best].support_scores_ == {}
-    assert f"support         {best}, by the log-likelihood" in chosen.summary()
+    assert f"chosen          {best}, by the log-likelihood" in chosen.summary()
 
 
 def test_supports_that_must_be_chosen():

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.metrics.checked_arguments import FloatArray
+from aldsurv.nonparametric.aalen_johansen import aalen_johansen
+from aldsurv.nonparametric.censoring_weights import censoring_distribution
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
-__all__ = ["observed_probability"]
+__all__ = ["observed_incidence", "observed_probability"]
 
 # Predictions of 0 and 1 have no complementary log-log; they count as this far away from them.
 _TINY = 1e-10
@@ -20,28 +24,85 @@ _TOLERANCE = 1e-9
 _LARGEST = 300.0
 
 
-def observed_probability(risk: FloatArray, data: SurvivalData, time: float) -> FloatArray | None:
+def observed_probability(
+    risk: FloatArray, data: SurvivalData, time: float, other: NDArray[np.bool_] | None = None
+) -> FloatArray | None:
     """Probability (n,) of the event by `time` among rows of the same predicted `risk`; None without an estimate.
 
     A Cox regression of the rows on a restricted cubic spline of ``log(-log(1 - risk))`` with three knots, at the 10 %,
     50 % and 90 % points of the predictions, and Breslow's baseline hazard. With too few distinct predictions for
     three knots the spline is a straight line, with only one the estimate is Kaplan-Meier's.
+
+    Of rows in `other` (n,) an event of another cause was seen, so that that of interest never comes. The regression is
+    then that of Fine & Gray (1999): these rows stay at risk, at t with the weight ``G(t-)/G(y-)``, the probability to
+    be uncensored at t of those who were so at their event at y.
     """
     clipped = np.clip(risk, _TINY, 1 - _TINY)
     spline = _spline(np.log(-np.log1p(-clipped)), data.weights)
+    never = np.zeros(len(data), np.bool_) if other is None else other
     if spline is None:
-        return np.full(risk.shape, 1 - float(kaplan_meier(data).survival_at(time)))
+        return np.full(risk.shape, float(observed_incidence(data, never, time)[0]))
     # In time order from the last to the first, all who are at risk at a time come up to the end of its stretch.
     order = np.argsort(-data.time, kind="stable")
-    ordered, covariates = data[order], spline[order]
+    ordered, covariates = _RiskSets.of(data[order], never[order]), spline[order]
     slope = _fit(ordered, covariates)
     if slope is None:
         return None
     relative = ordered.weights * np.exp(covariates @ slope)
-    at_risk = np.cumsum(relative)[_stretch_ends(ordered.time)]
-    counted = ordered.event & (ordered.time <= time)
-    baseline = float((ordered.weights[counted] / at_risk[counted]).sum())
+    at_risk = ordered.sums(relative)
+    counted = ordered.time[ordered.event] <= time
+    baseline = float((ordered.weights[ordered.event][counted] / at_risk[counted]).sum())
     return np.asarray(-np.expm1(-baseline * np.exp(spline @ slope)))
+
+
+def observed_incidence(data: SurvivalData, other: NDArray[np.bool_], time: float) -> tuple[float, float]:
+    """Estimated probability of the event of interest by `time`, and its variance: Aalen-Johansen's, or Kaplan-Meier's.
+
+    Parameters
+    ----------
+    data, other
+        The rows, and which of them (n,) had an event of another cause.
+    time
+        When to look.
+    """
+    if not other.any():
+        curve = kaplan_meier(data)
+        place = int(np.searchsorted(curve.times, time, side="right")) - 1
+        return 1 - float(curve.survival_at(time)), float(curve.variance[place]) if place >= 0 else 0.0
+    curves = aalen_johansen(SurvivalData.competing(data.time, np.where(data.event, 1 + other, 0), weight=data.weight))
+    place = int(np.searchsorted(curves.times, time, side="right")) - 1
+    return float(curves.incidence_at(time, 1)), float(curves.variance[0, place]) if place >= 0 else 0.0
+
+
+class _RiskSets(NamedTuple):
+    """Rows in descending order of time, and who is at risk at the event of each."""
+
+    time: FloatArray
+    weights: FloatArray
+    event: NDArray[np.bool_]
+    ends: NDArray[np.intp]
+    stays: FloatArray
+    """What a row counts after its time: 1/G(y-) after another event, else 0."""
+    uncensored: FloatArray
+    """G just before each time."""
+
+    @classmethod
+    def of(cls, data: SurvivalData, other: NDArray[np.bool_]) -> _RiskSets:
+        uncensored = np.ones(len(data))
+        if other.any():
+            uncensored = censoring_distribution(data).survival_before(data.time)
+        stays = np.divide(1.0, uncensored, out=np.zeros(len(data)), where=other & (uncensored > 0))
+        return cls(data.time, data.weights, data.event & ~other, _stretch_ends(data.time), stays, uncensored)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sum of values (n, …) over those at risk at each event of interest."""
+        at_events = self.ends[self.event]
+        present = np.cumsum(values, axis=0)[at_events]
+        if not self.stays.any():
+            return np.asarray(present)
+        shape = (-1,) + (1,) * (values.ndim - 1)
+        staying = np.cumsum(values * self.stays.reshape(shape), axis=0)
+        return np.asarray(present + self.uncensored[self.event].reshape(shape) * (staying[-1] - staying[at_events]))
 
 
 def _spline(x: FloatArray, weights: FloatArray) -> FloatArray | None:
@@ -60,13 +121,12 @@ def _spline(x: FloatArray, weights: FloatArray) -> FloatArray | None:
     return np.asarray(centred / spread)
 
 
-def _fit(data: SurvivalData, covariates: FloatArray) -> FloatArray | None:
+def _fit(data: _RiskSets, covariates: FloatArray) -> FloatArray | None:
     """Coefficients of the Cox regression by Newton's method; None if it has no finite maximum.
 
-    `data` in descending order of time. Events at one time share their risk set (Breslow), so that a row of weight 2
-    counts exactly as two rows.
+    Events at one time share their risk set (Breslow), so that a row of weight 2 counts exactly as two rows.
     """
-    ends, event = _stretch_ends(data.time), data.event
+    event = data.event
     weight, of_events = data.weights[event], covariates[event]
     products = covariates[:, :, None] * covariates[:, None, :]
 
@@ -74,15 +134,14 @@ def _fit(data: SurvivalData, covariates: FloatArray) -> FloatArray | None:
         score = covariates @ slope
         # Any constant cancels; this one keeps the exponentials finite.
         relative = data.weights * np.exp(score - score.max())
-        sums = np.cumsum(relative)[ends][event]
-        return float(weight @ (of_events @ slope - score.max() - np.log(sums))), relative
+        return float(weight @ (of_events @ slope - score.max() - np.log(data.sums(relative)))), relative
 
     slope = np.zeros(covariates.shape[1])
     value, relative = likelihood(slope)
     for _ in range(_ITERATIONS):
-        total = np.cumsum(relative)[ends][event]
-        mean = np.cumsum(relative[:, None] * covariates, axis=0)[ends][event] / total[:, None]
-        square = np.cumsum(relative[:, None, None] * products, axis=0)[ends][event] / total[:, None, None]
+        total = data.sums(relative)
+        mean = data.sums(relative[:, None] * covariates) / total[:, None]
+        square = data.sums(relative[:, None, None] * products) / total[:, None, None]
         gradient = weight @ (of_events - mean)
         curvature = np.tensordot(weight, square - mean[:, :, None] * mean[:, None, :], axes=1)
         if np.linalg.cond(curvature) > 1e12:

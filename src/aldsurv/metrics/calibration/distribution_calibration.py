@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.metrics.calibration.event_levels import event_levels
-from aldsurv.metrics.checked_arguments import FloatArray, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.cause_of_interest import Cause, event_of_interest
+from aldsurv.metrics.checked_arguments import (
+    FloatArray,
+    PredictedDistribution,
+    matched_data,
+    undefined,
+    without_delayed_entry,
+)
 from aldsurv.metrics.evaluation_times import checked_time, mean_survival
-from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
+from aldsurv.nonparametric.aalen_johansen import aalen_johansen
+from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
 __all__ = ["DCalibration", "d_calibration", "km_calibration"]
 
@@ -28,7 +38,9 @@ class DCalibration(NamedTuple):
     counts: FloatArray
 
 
-def d_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> DCalibration:
+def d_calibration(
+    predicted: PredictedDistribution, data: SurvivalData, *, bins: int = 10, cause: Cause = None
+) -> DCalibration:
     """D-calibration of Haider et al. (2020): chi-square test that the `calibration_counts` are all alike.
 
     ``Σ_j (ζ_j - N/bins)²/(N/bins)``, ζ the counts and N their sum, against chi-square with ``bins - 1`` degrees of
@@ -45,6 +57,8 @@ def d_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, bins: 
         many rows, so weights on another scale change the p-value.
     bins
         Number of bins, 2 or more. The p-value needs about five rows or more per bin.
+    cause
+        Number or name of a cause: then of the levels of its events among the times of that cause, as in `event_levels`.
 
     Examples
     --------
@@ -53,10 +67,11 @@ def d_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, bins: 
     >>> d_calibration(Exponential([1.0] * 4), data, bins=4)
     DCalibration(statistic=2.0, p_value=0.5724, counts=array([2., 0., 1., 1.]))
     """
-    counts = event_levels(predicted, data).counts(bins)
+    counts = event_levels(predicted, data, cause=cause).counts(bins)
     total = float(counts.sum())
     if total == 0:
-        return DCalibration(undefined("d_calibration", "no row has a positive weight"), float("nan"), counts)
+        reason = "no row has a positive weight" if cause is None else "no row can have an event of the cause"
+        return DCalibration(undefined("d_calibration", reason), float("nan"), counts)
     # Imports ten times faster than scipy.stats.
     from scipy.special import chdtrc
 
@@ -65,12 +80,15 @@ def d_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, bins: 
     return DCalibration(statistic, float(chdtrc(bins - 1, statistic)), counts)
 
 
-def km_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, horizon: float | None = None) -> float:
+def km_calibration(
+    predicted: PredictedDistribution, data: SurvivalData, *, horizon: float | None = None, cause: Cause = None
+) -> float:
     """Mean squared distance over time of the mean predicted survival from the Kaplan-Meier curve; 0 is best.
 
     ``1/τ·∫ (mean S(t|x) - KM(t))² dt`` over ``(0, τ)``. The difference is computed at 512 evenly spaced times and just
     before and at each time of an event (of more than 512 of these, at 512 spread like them), and is linear in between.
-    All predictions being the Kaplan-Meier curve is enough for a 0: it says nothing about single rows.
+    All predictions being the Kaplan-Meier curve is enough for a 0: it says nothing about single rows. With a cause, the
+    mean predicted incidence is compared with the Aalen-Johansen estimate.
 
     Parameters
     ----------
@@ -80,6 +98,8 @@ def km_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, horiz
         The same rows as observed, exact or right-censored. Weights count in both curves.
     horizon
         τ; None: the last event time. One after the last row is cut to the last time, with a warning.
+    cause
+        Number or name of the cause, where prediction and data have causes; None: they are of one event.
 
     Examples
     --------
@@ -88,18 +108,19 @@ def km_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, horiz
     >>> round(km_calibration(Exponential([1.0, 2.0, 3.0, 6.0]), data), 4)
     0.0589
     """
-    rows = without_delayed_entry(matched_data(predicted, data), "km_calibration")
+    prediction, other = event_of_interest(predicted, SurvivalData.of(data), cause)
+    rows = without_delayed_entry(matched_data(prediction, data), "km_calibration")
     if horizon is not None:
         checked_time(horizon, "horizon")
     _ = rows.time  # raises for rows that are neither exact nor right-censored, even of weight 0
     if rows.total_weight == 0:
         return undefined("km_calibration", "no row has a positive weight")
-    curve = kaplan_meier(rows)
-    last = float(curve.times[-1])
+    curve = _observed_curve(rows, other, cause)
+    last = float(rows.time[rows.weights > 0].max())
     if horizon is None:
-        if not (curve.events[curve.times > 0] > 0).any():
+        if not (curve.falls > 0).any():
             return undefined("km_calibration", "no row has an event after time 0")
-        horizon = float(curve.times[curve.events > 0][-1])
+        horizon = float(curve.falls[-1])
     elif last == 0:
         return undefined("km_calibration", "all rows end at time 0")
     if horizon > last:
@@ -109,12 +130,29 @@ def km_calibration(predicted: SurvivalDistribution, data: SurvivalData, *, horiz
             stacklevel=2,
         )
     until = min(float(horizon), last)
-    return _squared_distance(predicted, rows.weights, curve, until) / until
+    return _squared_distance(prediction, rows.weights, curve, until) / until
 
 
-def _squared_distance(predicted: SurvivalDistribution, weights: FloatArray, curve: KaplanMeier, until: float) -> float:
+class _ObservedCurve(NamedTuple):
+    """An estimate of survival without the event of interest, and the times at which it falls, ascending."""
+
+    survival_at: Callable[[FloatArray], FloatArray]
+    falls: FloatArray
+
+
+def _observed_curve(rows: SurvivalData, other: NDArray[np.bool_], cause: Cause) -> _ObservedCurve:
+    if cause is None:
+        curve = kaplan_meier(rows)
+        return _ObservedCurve(curve.survival_at, curve.times[curve.events > 0])
+    curves = aalen_johansen(SurvivalData.competing(rows.time, np.where(rows.event, 1 + other, 0), weight=rows.weight))
+    return _ObservedCurve(lambda times: 1 - curves.incidence_at(times, 1), curves.times[curves.events[0] > 0])
+
+
+def _squared_distance(
+    predicted: SurvivalDistribution, weights: FloatArray, curve: _ObservedCurve, until: float
+) -> float:
     """``∫ (mean S - KM)²`` from 0 to `until`, exact for a difference that is linear between its places."""
-    falls = curve.times[(curve.events > 0) & (curve.times > 0) & (curve.times <= until)]
+    falls = curve.falls[(curve.falls > 0) & (curve.falls <= until)]
     if falls.size > _PLACES:
         falls = falls[np.linspace(0, falls.size - 1, _PLACES).astype(np.intp)]
     # Both curves may fall at the times of events: up to a time the value just before it holds.

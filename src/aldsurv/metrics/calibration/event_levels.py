@@ -11,9 +11,18 @@ import numpy as np
 from aldsurv.checks import WholeNumber, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.distributions.numerics.backend import Array
 from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
+from aldsurv.errors import ParameterError
+from aldsurv.metrics.cause_of_interest import Cause, event_of_interest
+from aldsurv.metrics.checked_arguments import (
+    FloatArray,
+    PredictedDistribution,
+    as_numbers,
+    matched_data,
+    undefined,
+)
 
 __all__ = ["CalibrationLine", "CalibrationPoints", "EventLevels", "event_levels"]
 
@@ -105,7 +114,7 @@ class EventLevels(NamedTuple):
         return mass / total
 
 
-def event_levels(predicted: SurvivalDistribution, data: SurvivalData) -> EventLevels:
+def event_levels(predicted: PredictedDistribution, data: SurvivalData, *, cause: Cause = None) -> EventLevels:
     """The interval in which ``u = F(y|x)`` of each row lies.
 
     If the predictions are right, the u of the event times are uniform on (0, 1). The u of an event is one number, that
@@ -114,21 +123,53 @@ def event_levels(predicted: SurvivalDistribution, data: SurvivalData) -> EventLe
     at or before the smallest time above 0 of these rows, as in training. With delayed entry at a, F is that of those
     event-free at a: ``1 - S(y)/S(a)``.
 
+    With a cause, u is the level of its event among the times of that cause, ``F(y|x)/F(∞|x)`` with F the incidence, and
+    uniform for those who have it. An event of another cause has no u. A row censored at c has one with the predicted
+    probability that the cause comes yet, ``(F(∞) - F(c))/S(c)``: so much of its weight lies in ``(F(c)/F(∞), 1]``. The
+    levels say whether the times of a cause are right given that it comes, not how often it comes: for that see
+    `calibration_in_the_large`.
+
     Parameters
     ----------
     predicted
         Distribution of each row.
     data
-        The same rows as observed, censored in any way.
+        The same rows as observed, censored in any way; with a cause, exact or right-censored.
+    cause
+        Number or name of the cause, where prediction and data have causes; None: they are of one event.
     """
-    rows = with_zero_as_early(matched_data(predicted, data))
-    low = _level(predicted, rows.lower, rows.entry)
+    if cause is not None:
+        return _levels_of_cause(predicted, SurvivalData.of(data), cause)
+    distribution, _ = event_of_interest(predicted, SurvivalData.of(data), None)
+    rows = with_zero_as_early(matched_data(distribution, data))
+    low = _level(distribution, rows.lower, rows.entry)
     high = np.where(rows.right_censored, 1.0, low)
     between = np.flatnonzero(rows.left_censored | rows.interval_censored)
     if between.size:
         entry = None if rows.entry is None else rows.entry[between]
-        high[between] = _level(predicted[between], rows.upper[between], entry)
+        high[between] = _level(distribution[between], rows.upper[between], entry)
     return EventLevels(low, np.maximum(low, high), rows.weights)
+
+
+def _levels_of_cause(predicted: PredictedDistribution, rows: SurvivalData, cause: int | str) -> EventLevels:
+    part, other = event_of_interest(predicted, rows, cause)
+    if not isinstance(predicted, CompetingDistribution):
+        raise ParameterError(
+            f"predicted must be a CompetingDistribution, but is {type(predicted).__name__}.", argument="predicted"
+        )
+    early = with_zero_as_early(rows)
+    at_zero = early.left_censored
+    time = np.where(at_zero, early.upper, rows.time)
+    until, ever = _at(part.cdf, time), predicted.cause_probability(cause)
+    since = np.zeros(len(rows)) if rows.entry is None else _at(part.cdf, rows.entry)
+    # Where the prediction leaves no probability for the cause, its event comes after all of it.
+    yet = np.maximum(ever - since, 0.0)
+    level = np.where(yet > 0, np.clip((until - since) / np.where(yet > 0, yet, 1.0), 0.0, 1.0), 1.0)
+    left = _at(predicted.overall().survival, time)
+    chance = np.divide(np.maximum(ever - until, 0.0), left, out=np.zeros(len(rows)), where=left > 0)
+    mass = np.where(rows.event, ~other, np.minimum(chance, 1.0))
+    high = np.where(rows.event, level, 1.0)
+    return EventLevels(np.where(at_zero, 0.0, level), np.maximum(level, high), rows.weights * mass)
 
 
 def _level(predicted: SurvivalDistribution, time: FloatArray, entry: FloatArray | None) -> FloatArray:

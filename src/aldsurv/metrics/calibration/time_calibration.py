@@ -9,15 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, WholeNumber, check
+from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.metrics.calibration.calibration_curve import observed_probability
-from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.calibration.calibration_curve import observed_incidence, observed_probability
+from aldsurv.metrics.calibration.event_levels import CalibrationPoints
+from aldsurv.metrics.cause_of_interest import Cause, event_of_interest
+from aldsurv.metrics.checked_arguments import (
+    FloatArray,
+    PredictedDistribution,
+    as_numbers,
+    matched_data,
+    undefined,
+    without_delayed_entry,
+)
 from aldsurv.metrics.evaluation_times import checked_time
-from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
-__all__ = ["CalibrationIndex", "OneCalibration", "integrated_calibration_index", "one_calibration"]
+__all__ = [
+    "CalibrationInTheLarge",
+    "CalibrationIndex",
+    "OneCalibration",
+    "calibration_curve",
+    "calibration_in_the_large",
+    "integrated_calibration_index",
+    "one_calibration",
+]
 
+
+# Parts of the time of a row within which causes share the hazard evenly.
+_STRETCHES = 64
 
 Variance: TypeAlias = Literal["effective", "greenwood", "binomial"]
 
@@ -39,7 +59,78 @@ class OneCalibration(NamedTuple):
     observed: FloatArray
 
 
-def integrated_calibration_index(predicted: SurvivalDistribution, data: SurvivalData, time: float) -> CalibrationIndex:
+class CalibrationInTheLarge(NamedTuple):
+    """Mean predicted less observed probability, the two, and how many events were seen for one that was predicted."""
+
+    difference: float
+    predicted: float
+    observed: float
+    ratio: float
+
+
+def calibration_in_the_large(
+    predicted: PredictedDistribution, data: SurvivalData, time: float, *, cause: Cause = None
+) -> CalibrationInTheLarge:
+    """Whether the event comes by `time` as often as predicted, over all rows: a difference of 0 and a ratio of 1.
+
+    The observed probability is Kaplan-Meier's, that of a cause Aalen-Johansen's.
+
+    Parameters
+    ----------
+    predicted
+        Distribution of each row.
+    data
+        The same rows as observed, exact or right-censored. Weights count as numbers of rows.
+    time
+        When to look, not after the last row.
+    cause
+        Number or name of the cause, where prediction and data have causes; None: they are of one event.
+
+    Examples
+    --------
+    >>> from aldsurv.distributions import Exponential
+    >>> data = SurvivalData.right([1, 2, 3, 5], [True, False, True, True])
+    >>> calibration_in_the_large(Exponential([2.0] * 4), data, 3.0)
+    CalibrationInTheLarge(difference=0.1519, predicted=0.7769, observed=0.625, ratio=0.8045)
+    """
+    until, risk, rows, other = _risks(predicted, data, time, cause, "calibration_in_the_large")
+    reason = _no_estimate(rows, None, until)
+    if reason:
+        return CalibrationInTheLarge(*[undefined("calibration_in_the_large", reason)] + [float("nan")] * 3)
+    expected, observed = float(np.average(risk, weights=rows.weights)), observed_incidence(rows, other, until)[0]
+    ratio = observed / expected if expected > 0 else float("nan" if observed == 0 else "inf")
+    return CalibrationInTheLarge(expected - observed, expected, observed, ratio)
+
+
+def calibration_curve(
+    predicted: PredictedDistribution, data: SurvivalData, time: float, *, cause: Cause = None
+) -> CalibrationPoints:
+    """Observed against predicted probability of the event by `time`, as a smooth curve through all predictions.
+
+    The regression is that of `integrated_calibration_index`, which is the mean distance of the two.
+
+    Parameters
+    ----------
+    predicted, data, time, cause
+        As in `integrated_calibration_index`.
+
+    Returns
+    -------
+    CalibrationPoints
+        ``predicted observed``, one per row of positive weight, in ascending order of the prediction. The observed are
+        NaN, with a warning, where there is no estimate.
+    """
+    until, risk, rows, other = _risks(predicted, data, time, cause, "calibration_curve")
+    observed, reason = _smooth_observed(risk, rows, other, until)
+    if observed is None:
+        observed = np.full(risk.shape, undefined("calibration_curve", reason))
+    order = np.argsort(risk, kind="stable")
+    return CalibrationPoints(risk[order], observed[order])
+
+
+def integrated_calibration_index(
+    predicted: PredictedDistribution, data: SurvivalData, time: float, *, cause: Cause = None
+) -> CalibrationIndex:
     """ICI, E50 and E90 of Austin, Harrell & van Klaveren (2020) at `time`; 0 is best.
 
     Mean, median and 90 % point over the rows of ``|p - o(p)|``, where p is the predicted probability of the event by
@@ -47,6 +138,9 @@ def integrated_calibration_index(predicted: SurvivalDistribution, data: Survival
     of ``log(-log(1 - p))`` with three knots, at the 10 %, 50 % and 90 % points. All of the follow-up counts in the
     regression, not only that up to `time`. Of few events the curve is an unsteady estimate, and the index larger
     than 0 for a right prediction.
+
+    With a cause p is the predicted incidence, and the regression that of Fine & Gray, in which rows with an event of
+    another cause stay at risk (Austin et al. 2022).
 
     The reference does the same with `rcs` and `coxph` of R; here events at one time share their risk set
     (Breslow's rule, not Efron's), and quantiles are values of rows, not interpolated between two.
@@ -59,6 +153,8 @@ def integrated_calibration_index(predicted: SurvivalDistribution, data: Survival
         The same rows as observed, exact or right-censored. Weights count as numbers of rows.
     time
         When to look, not after the last row.
+    cause
+        Number or name of the cause, where prediction and data have causes; None: they are of one event.
 
     Examples
     --------
@@ -69,16 +165,9 @@ def integrated_calibration_index(predicted: SurvivalDistribution, data: Survival
     >>> integrated_calibration_index(truth.scaled(2.0), data, 4.0)
     CalibrationIndex(ici=0.2076, e50=0.2012, e90=0.2514)
     """
-    until = checked_time(time)
-    rows = without_delayed_entry(matched_data(predicted, data), "integrated_calibration_index")
-    _ = rows.time
-    counted = rows.weights > 0
-    rows, predicted = rows[counted], predicted[counted]
-    reason = _no_estimate(rows, until)
-    risk = as_numbers(predicted.cdf(until))
-    observed = None if reason else observed_probability(risk, rows, until)
+    until, risk, rows, other = _risks(predicted, data, time, cause, "integrated_calibration_index")
+    observed, reason = _smooth_observed(risk, rows, other, until)
     if observed is None:
-        reason = reason or "the regression of the events on the predictions has no finite solution"
         return CalibrationIndex(undefined("integrated_calibration_index", reason), float("nan"), float("nan"))
     distance = np.abs(risk - observed)
     e50, e90 = np.quantile(distance, [0.5, 0.9], weights=rows.weights, method="inverted_cdf")
@@ -86,13 +175,14 @@ def integrated_calibration_index(predicted: SurvivalDistribution, data: Survival
 
 
 def one_calibration(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     time: float,
     *,
     bins: int = 10,
     least: int = 5,
     variance: Variance = "effective",
+    cause: Cause = None,
 ) -> OneCalibration:
     """Hosmer-Lemeshow test at `time` of groups of like predictions, each against its Kaplan-Meier curve.
 
@@ -103,6 +193,8 @@ def one_calibration(
     ``Σ_g (o_g - p_g)²/v_g``, with p the mean prediction of a group, o one less its Kaplan-Meier
     estimate and v a variance, is compared with chi-square of as many degrees of freedom as there are groups: the
     predictions must not have been fitted to these rows.
+
+    With a cause, o is the Aalen-Johansen estimate of its incidence.
 
     Parameters
     ----------
@@ -127,6 +219,8 @@ def one_calibration(
         in groups of few events or survivors it is often far too small, and right predictions are rejected
         too often. ``"binomial"``: ``p(1 - p)/n`` (D'Agostino & Nam 2003), too small with censoring, to
         the same effect. Where g is 0, without events or without survivors, all are binomial.
+    cause
+        Number or name of the cause, where prediction and data have causes; None: they are of one event.
 
     Returns
     -------
@@ -142,24 +236,21 @@ def one_calibration(
     >>> result.predicted.round(2), result.observed.round(2), round(result.p_value, 2)
     (array([0.4 , 0.53, 0.8 ]), array([0.41, 0.51, 0.81]), 0.88)
     """
-    until = checked_time(time)
     check("bins", bins, WholeNumber(2))
     check("least", least, WholeNumber(0))
     check("variance", variance, Choice(("effective", "greenwood", "binomial")))
-    rows = without_delayed_entry(matched_data(predicted, data), "one_calibration")
-    _ = rows.time
-    counted = rows.weights > 0
-    rows, predicted = rows[counted], predicted[counted]
-    reason = _no_estimate(rows, until)
+    until, risk, rows, other = _risks(predicted, data, time, cause, "one_calibration")
+    reason = _no_estimate(rows, other, until)
     if reason:
         return OneCalibration(undefined("one_calibration", reason), float("nan"), np.empty(0), np.empty(0))
     from scipy.special import chdtrc
 
-    risk = as_numbers(predicted.cdf(until))
     group = _groups(risk, rows.weights, int(bins))
     if least:
-        group = _joined(group, predicted, rows, until, int(least))
-    groups = [_group(risk[group == g], rows[group == g], until, variance) for g in np.unique(group)]
+        counted = SurvivalData.of(data).weights > 0
+        followed = np.minimum(rows.time, until)
+        group = _joined(group, _cumulative_hazard(predicted[counted], followed, cause), rows, until, int(least))
+    groups = [_group(risk[group == g], rows[group == g], other[group == g], until, variance) for g in np.unique(group)]
     expected, observed, spread = (np.array(column) for column in zip(*groups, strict=True))
     followed = ~np.isnan(observed)
     if not followed.all():
@@ -177,12 +268,35 @@ def one_calibration(
     return OneCalibration(statistic, float(chdtrc(part.size, statistic)), expected, observed)
 
 
-def _no_estimate(rows: SurvivalData, time: float) -> str:
-    """Why there is no estimate at `time`; empty if there is one."""
+def _risks(
+    predicted: PredictedDistribution, data: SurvivalData, time: float, cause: Cause, metric: str
+) -> tuple[float, FloatArray, SurvivalData, NDArray[np.bool_]]:
+    """The time, checked; of the rows of positive weight the predictions, the data, and who had another event."""
+    until = checked_time(time)
+    prediction, other = event_of_interest(predicted, SurvivalData.of(data), cause)
+    rows = without_delayed_entry(matched_data(prediction, data), metric)
+    _ = rows.time
+    counted = rows.weights > 0
+    return until, as_numbers(prediction[counted].cdf(until)), rows[counted], other[counted]
+
+
+def _smooth_observed(
+    risk: FloatArray, rows: SurvivalData, other: NDArray[np.bool_], time: float
+) -> tuple[FloatArray | None, str]:
+    """The observed probability of each row, or why there is none."""
+    reason = _no_estimate(rows, other, time)
+    if reason:
+        return None, reason
+    observed = observed_probability(risk, rows, time, other)
+    return observed, "the regression of the events on the predictions has no finite solution"
+
+
+def _no_estimate(rows: SurvivalData, other: NDArray[np.bool_] | None, time: float) -> str:
+    """Why there is no estimate at `time`; empty if there is one. Without `other` events are not needed."""
     if len(rows) == 0:
         return "no row has a positive weight"
-    if not rows.event.any():
-        return "no row has an event"
+    if other is not None and not (rows.event & ~other).any():
+        return "no row has an event" + (" of the cause" if other.any() else "")
     last = float(rows.time.max())
     return f"the rows end at {last:g}, before the time {time:g}" if time > last else ""
 
@@ -195,13 +309,27 @@ def _groups(risk: FloatArray, weights: FloatArray, bins: int) -> NDArray[np.intp
     return np.asarray(np.minimum((bins * middle).astype(np.intp), bins - 1)[rank])
 
 
+def _cumulative_hazard(predicted: PredictedDistribution, time: FloatArray, cause: Cause) -> FloatArray:
+    """Cumulative hazard of the event of interest at one time per row (n,).
+
+    Up to the end of observation: events less this have mean 0, however rows are censored. With causes, the hazard of
+    all in a short stretch of time is shared as their incidence there is.
+    """
+    if isinstance(predicted, SurvivalDistribution):
+        return -as_numbers(predicted.log_survival(time[:, None]))[:, 0]
+    places = time[:, None] * np.linspace(0.0, 1.0, _STRETCHES + 1)
+    rise = np.diff(predicted.incidence(places), axis=2)
+    total = rise.sum(axis=0)
+    own = total if cause is None else rise[cause_number(cause, predicted.causes) - 1]
+    with np.errstate(divide="ignore"):
+        hazard = np.diff(-as_numbers(predicted.overall().log_survival(places)), axis=1)
+    return np.asarray(np.divide(hazard * own, total, out=np.zeros(total.shape), where=total > 0).sum(axis=1))
+
+
 def _joined(
-    group: NDArray[np.intp], predicted: SurvivalDistribution, rows: SurvivalData, time: float, least: int
+    group: NDArray[np.intp], hazard: FloatArray, rows: SurvivalData, time: float, least: int
 ) -> NDArray[np.intp]:
     """Numbers of groups, neighbours joined until each has enough expected events and enough rows beyond `time`."""
-    followed = np.minimum(rows.time, time)
-    # The cumulative hazard up to the end of observation: events less this have mean 0, however rows are censored.
-    hazard = -as_numbers(predicted.log_survival(followed[:, None]))[:, 0]
     expected = np.bincount(group, rows.weights * hazard)
     beyond = np.bincount(group, rows.weights * (rows.time > time))
     label = np.zeros(expected.size, np.intp)
@@ -215,17 +343,16 @@ def _joined(
     return np.asarray(np.minimum(label, max(current - 1, 0))[group])
 
 
-def _group(risk: FloatArray, rows: SurvivalData, time: float, variance: Variance) -> tuple[float, float, float]:
+def _group(
+    risk: FloatArray, rows: SurvivalData, other: NDArray[np.bool_], time: float, variance: Variance
+) -> tuple[float, float, float]:
     """Mean prediction, observed probability and variance of the latter; NaN if no row was followed so long."""
-    curve = kaplan_meier(rows)
     expected = float(np.average(risk, weights=rows.weights))
-    survival = float(curve.survival_at(time))
-    if curve.times[-1] < time and survival > 0:
+    last = rows.time.max()
+    if last < time and not rows.event[rows.time == last].all():
         return expected, float("nan"), float("nan")
     binomial = expected * (1 - expected) / rows.total_weight
-    index = int(np.searchsorted(curve.times, time, side="right")) - 1
-    greenwood = float(curve.variance[index]) if index >= 0 else 0.0
-    observed = 1 - survival
+    observed, greenwood = observed_incidence(rows, other, time)
     if variance == "binomial" or greenwood == 0:
         return expected, observed, binomial
     # The variance of one row is the predicted one, not that observed by chance.

@@ -12,7 +12,7 @@ from aldsurv.metrics.checked_arguments import FloatArray
 from aldsurv.metrics.discrimination.key_order import Flags, Indices, changes, float_keys, key_order
 from aldsurv.metrics.discrimination.pair_counting import Places, sum_of_pairs
 
-__all__ = ["PairOrder"]
+__all__ = ["PairOrder", "share_in_order"]
 
 # For many weights of few rows a product with a table of all pairs is faster, if they make up for the table.
 _MOST_IN_TABLE = 1000
@@ -73,6 +73,18 @@ class PairOrder:
 
         Parameters
         ----------
+        importance, weight
+            As in `sums`.
+        """
+        concordant, comparable = self.sums(importance, weight)
+        # Two sums of weights may differ in their last digit where they should be equal.
+        return min(max(concordant / comparable, 0.0), 1.0) if comparable else float("nan")
+
+    def sums(self, importance: FloatArray, weight: FloatArray | None = None) -> tuple[float, float]:
+        """Weight of the pairs in the right order, equal predictions one half, and of all pairs.
+
+        Parameters
+        ----------
         importance
             Weight of a row as the earlier of a pair (n,), by place; 0 where it is censored.
         weight
@@ -80,7 +92,7 @@ class PairOrder:
         """
         comparable = float(importance @ self._sum_behind(weight))
         if comparable == 0:
-            return float("nan")
+            return 0.0, 0.0
         concordant = sum_of_pairs(self.places, importance, weight)
         if self.ties is not None:
             first, last = self.ties
@@ -89,8 +101,7 @@ class PairOrder:
                 running = np.concatenate([[0.0], np.cumsum(weight[self.places])])
                 tied = running[last] - running[first]
             concordant += float(importance[self.places] @ tied) / 2
-        # Two sums of weights may differ in their last digit where they should be equal.
-        return min(max(concordant / comparable, 0.0), 1.0)
+        return concordant, comparable
 
     def shares(self, importance: FloatArray, weights: FloatArray) -> FloatArray:
         """`share` (b,) for many weights (b, n), which multiply the importance (n,) too."""
@@ -123,6 +134,23 @@ class PairOrder:
         behind = np.zeros((*weight.shape[:-1], n + 1))
         behind[..., :n] = np.cumsum(weight[..., ::-1], axis=-1)[..., ::-1]
         return np.asarray(behind[..., start])
+
+
+def share_in_order(later: FloatArray, case: FloatArray, control: FloatArray) -> float:
+    """Weighted share of the pairs of case and control of which the control has the larger value, ties one half.
+
+    Parameters
+    ----------
+    later
+        Value of each row (n,).
+    case, control
+        Weight of each row as one and as the other (n,).
+    """
+    rank = np.unique(later, return_inverse=True)[1]
+    cases, controls = np.bincount(rank, case), np.bincount(rank, control)
+    above = np.cumsum(controls[::-1])[::-1]
+    share = (cases * (above - controls / 2)).sum() / (cases.sum() * above[0])
+    return min(max(float(share), 0.0), 1.0)
 
 
 def _last_first(new: Flags, numbers: Places) -> Places:

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.metrics.cause_of_interest import Cause, censoring_of_causes, event_of_interest, others_never
 from aldsurv.metrics.checked_arguments import (
     FloatArray,
+    PredictedDistribution,
     Prediction,
     as_numbers,
     matched_data,
@@ -19,12 +21,14 @@ from aldsurv.metrics.checked_arguments import (
     undefined,
     without_delayed_entry,
 )
-from aldsurv.metrics.discrimination.key_order import Indices
+from aldsurv.metrics.discrimination.key_order import Flags, Indices
+from aldsurv.metrics.discrimination.pair_order import share_in_order
 from aldsurv.metrics.error.brier import event_weights
 from aldsurv.metrics.evaluation_times import checked_times
 from aldsurv.metrics.point_estimates import point_estimate
-from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, has_estimate
-from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
+from aldsurv.nonparametric.aalen_johansen import aalen_johansen
+from aldsurv.nonparametric.censoring_weights import Ties, has_estimate
+from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 
 __all__ = ["DynamicAuc", "concordance_antolini", "cumulative_dynamic_auc"]
 
@@ -46,6 +50,7 @@ def cumulative_dynamic_auc(
     *,
     train: SurvivalData,
     ties: Ties = "events_first",
+    cause: Cause = None,
 ) -> DynamicAuc:
     """Probability that of a row with the event by t and one event-free at t the first has the higher risk at t.
 
@@ -53,6 +58,11 @@ def cumulative_dynamic_auc(
     2007; Hung & Chiang 2010); G is the Kaplan-Meier estimate of the censoring time on the training rows. The risk is
     ``1 - S(t|x)``; equal ones count one half. The mean weights each time by the fall of the Kaplan-Meier
     curve of the rows since the time before it (Lambert & Chevret 2016). It takes O(n log n) per time.
+
+    With a cause, cases are its events, and controls all that have not had one by t: rows at ``y > t``, weighted by
+    ``1/G(t)``, and those with an event of another cause at ``y ≤ t``, weighted by ``1/G(y-)`` (the second definition of
+    Blanche, Dartigues & Jacqmin-Gadda 2013, and that of riskRegression). The risk is the predicted incidence, and the
+    mean follows the rise of the Aalen-Johansen estimate.
 
     Parameters
     ----------
@@ -67,6 +77,8 @@ def cumulative_dynamic_auc(
         Rows to estimate the censoring from; their weights and delayed entries count.
     ties
         Weight of a case at whose time others are censored, as in `brier_score`: ``"scikit-survival"`` for ``1/G(y)``.
+    cause
+        Number or name of the cause, as in `brier_score`.
 
     Examples
     --------
@@ -77,21 +89,25 @@ def cumulative_dynamic_auc(
     """
     rows = without_delayed_entry(person_rows(data), "cumulative_dynamic_auc")
     grid = checked_times(times)
-    ranking = _ranking_by_time(predicted, rows)
+    prediction, other = event_of_interest(predicted, rows, cause)
+    ranking = _ranking_by_time(prediction, rows)
     weight = rows.weights
     if not weight.any():
         nothing = undefined("cumulative_dynamic_auc", "no row has a positive weight")
         return DynamicAuc(np.full(grid.shape, nothing), nothing)
-    censoring = censoring_distribution(train)
-    case_weight = weight * event_weights(rows, censoring, ties)
+    censoring = censoring_of_causes(train, cause)
+    event_weight = weight * event_weights(rows, censoring, ties)
     auc = np.full(grid.shape, np.nan)
     for k in np.flatnonzero(has_estimate(censoring, grid)):
-        control = rows.time > grid[k]
-        case, other = np.where(control, 0.0, case_weight), np.where(control, weight, 0.0)
-        if case.any() and other.any():
-            auc[k] = _share_in_order(ranking(float(grid[k])), case, other)
+        waiting = rows.time > grid[k]
+        case = np.where(waiting | other, 0.0, event_weight)
+        # Relative to the rows still waiting, of which each stands for 1/G(t).
+        control = np.where(other, event_weight * censoring.survival_at(grid[k]), 0.0)
+        control = np.where(waiting, weight, control)
+        if case.any() and control.any():
+            auc[k] = share_in_order(ranking(float(grid[k])), case, control)
     _warn_of_gaps(grid, auc)
-    return DynamicAuc(auc, _mean_auc(auc, grid, kaplan_meier(rows)))
+    return DynamicAuc(auc, _mean_auc(auc, grid, _observed_survival(rows, other, cause)))
 
 
 def _ranking_by_time(predicted: Prediction, rows: SurvivalData) -> Callable[[float], FloatArray]:
@@ -118,31 +134,31 @@ def _warn_of_gaps(times: FloatArray, auc: FloatArray) -> None:
     )
 
 
-def _share_in_order(later: FloatArray, case: FloatArray, control: FloatArray) -> float:
-    """Weighted share of the pairs of case and control of which the control has the larger value, ties one half."""
-    rank = np.unique(later, return_inverse=True)[1]
-    cases, controls = np.bincount(rank, case), np.bincount(rank, control)
-    above = np.cumsum(controls[::-1])[::-1]
-    share = (cases * (above - controls / 2)).sum() / (cases.sum() * above[0])
-    return min(max(float(share), 0.0), 1.0)
+def _observed_survival(rows: SurvivalData, other: Flags, cause: Cause) -> Callable[[FloatArray], FloatArray]:
+    """Estimated probability of no event of interest by any times."""
+    if cause is None:
+        return kaplan_meier(rows).survival_at
+    curves = aalen_johansen(SurvivalData.competing(rows.time, np.where(rows.event, 1 + other, 0), weight=rows.weight))
+    return lambda times: 1 - curves.incidence_at(times, 1)
 
 
-def _mean_auc(auc: FloatArray, times: FloatArray, curve: KaplanMeier) -> float:
+def _mean_auc(auc: FloatArray, times: FloatArray, survival: Callable[[FloatArray], FloatArray]) -> float:
     defined = ~np.isnan(auc)
     if not defined.any():
         return float("nan")
     order = np.argsort(times[defined], kind="stable")
-    fall = -np.diff(np.append(1.0, curve.survival_at(times[defined][order])))
+    fall = -np.diff(np.append(1.0, survival(times[defined][order])))
     # There is a case at each of the times, so that the curve has fallen and the sum is positive.
     return float((auc[defined][order] * (fall / fall.sum())).sum())
 
 
-def concordance_antolini(predicted: SurvivalDistribution, data: SurvivalData) -> float:
+def concordance_antolini(predicted: PredictedDistribution, data: SurvivalData, *, cause: Cause = None) -> float:
     """Antolini's time-dependent C: the share of comparable pairs of which the one with the event had less survival.
 
     ``S(y_i|x_i) < S(y_i|x_j)`` at the earlier time y_i. Pairs, ties of times and weights are those of
     `concordance_harrell`, and equal survival counts one half: where predicted curves do not cross, it is Harrell's C
-    of the median. It takes O(n²), in blocks of bounded memory.
+    of the median. With a cause, survival is one less its incidence, and rows with an event of another cause outlive
+    every event. It takes O(n²), in blocks of bounded memory.
 
     Parameters
     ----------
@@ -150,6 +166,8 @@ def concordance_antolini(predicted: SurvivalDistribution, data: SurvivalData) ->
         Distribution of each row.
     data
         Exact and right-censored rows.
+    cause
+        Number or name of the cause, as in `brier_score`.
 
     Examples
     --------
@@ -158,12 +176,13 @@ def concordance_antolini(predicted: SurvivalDistribution, data: SurvivalData) ->
     >>> concordance_antolini(Exponential([2.0, 1.0, 3.0, 3.0]), data)
     0.625
     """
-    rows = without_delayed_entry(matched_data(predicted, data), "concordance_antolini")
+    prediction, other = event_of_interest(predicted, SurvivalData.of(data), cause)
+    rows = others_never(without_delayed_entry(matched_data(prediction, data), "concordance_antolini"), other)
     event = rows.event
     # From the last to the first: at equal times the censored are the later ones, and with them come before.
     order = np.lexsort((event, -rows.time))
     order = order[rows.weights[order] > 0]
-    predicted, rows, event = predicted[order], rows[order], event[order]
+    prediction, rows, event = prediction[order], rows[order], event[order]
     time, weight = rows.time, rows.weights
     if not event.any():
         return undefined("concordance_antolini", "no row has an event")
@@ -183,7 +202,7 @@ def concordance_antolini(predicted: SurvivalDistribution, data: SurvivalData) ->
         block = events[start : start + size]
         while block.size > 1 and block.size * (block[-1] + 1) > _BLOCK_PAIRS:
             block = block[: block.size // 2]
-        concordant += _outliving(predicted, time, weight, block, outlived[block])
+        concordant += _outliving(prediction, time, weight, block, outlived[block])
         start += block.size
     return min(max(concordant / comparable, 0.0), 1.0)
 

@@ -1,4 +1,4 @@
-"""The Brier score of predicted survival, at times and over a range of times."""
+"""The Brier score of predicted survival or incidence, at times and over a range of times."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined, without_delayed_entry
+from aldsurv.metrics.cause_of_interest import Cause, censoring_of_causes, event_of_interest
+from aldsurv.metrics.checked_arguments import (
+    FloatArray,
+    PredictedDistribution,
+    as_numbers,
+    matched_data,
+    undefined,
+    without_delayed_entry,
+)
 from aldsurv.metrics.evaluation_times import checked_times, training_range
 from aldsurv.metrics.row_blocks import row_blocks
-from aldsurv.nonparametric.censoring_weights import Ties, censoring_distribution, has_estimate, uncensored_share
+from aldsurv.nonparametric.censoring_weights import Ties, has_estimate, uncensored_share
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
 
 __all__ = [
@@ -22,23 +30,29 @@ __all__ = [
     "event_weights",
     "integrated_brier_rows",
     "integrated_brier_score",
+    "integrated_squared_error",
     "mean_brier_score",
 ]
 
 
 def brier_score(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     times: ArrayLike,
     *,
     train: SurvivalData,
     ties: Ties = "events_first",
+    cause: Cause = None,
 ) -> FloatArray:
     """Squared error of the predicted survival at `times` (m,), weighted for censoring; lower is better.
 
     ``BS(t) = mean[S(t|x)²·1(y ≤ t, event)/G(y-) + (1 - S(t|x))²·1(y > t)/G(t)]`` after Graf et al. (1999), where G is
     the Kaplan-Meier estimate of the censoring time on the training rows and ``G(y-)`` its value just before y. At a
     time that no training row reaches, or at which G is 0, there is no estimate: NaN, with a warning.
+
+    With a cause k and its predicted incidence F, ``mean[(1 - F(t|x))²·1(y ≤ t, cause k)/G(y-) + F(t|x)²·1(y ≤ t, other
+    cause)/G(y-) + F(t|x)²·1(y > t)/G(t)]`` (Schoop et al. 2011): who had another event is known not to have that of the
+    cause.
 
     Parameters
     ----------
@@ -54,6 +68,9 @@ def brier_score(
         Weight of an event where others are censored at its time. ``"events_first"``: ``1/G(y-)``, by which
         no prediction beats the true one on average. ``"scikit-survival"``: ``1/G(y)``, the number that
         scikit-survival gives. Without such ties both are the same.
+    cause
+        Number or name of the cause to score, where prediction, data and training rows have causes; None: they are of
+        one event.
 
     Examples
     --------
@@ -62,44 +79,47 @@ def brier_score(
     >>> brier_score(Exponential([1.0, 2.0, 3.0, 6.0]), data, [1, 2.5], train=data).round(4)
     array([0.0985, 0.1651])
     """
-    rows = without_delayed_entry(matched_data(predicted, data), "brier_score")
+    prediction, other = event_of_interest(predicted, SurvivalData.of(data), cause)
+    rows = without_delayed_entry(matched_data(prediction, data), "brier_score")
     grid = checked_times(times)
     if rows.total_weight == 0:
         return np.full(grid.shape, undefined("brier_score", "no row has a positive weight"))
-    censoring = censoring_distribution(train)
+    censoring = censoring_of_causes(train, cause)
     defined = _defined_times(censoring, grid)
     score = np.full(grid.shape, np.nan)
-    score[defined] = _score(predicted, rows, grid[defined], censoring, ties)
+    score[defined] = _score(prediction, rows, other, grid[defined], censoring, ties)
     return score
 
 
 def mean_brier_score(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     times: ArrayLike,
     *,
     train: SurvivalData,
     ties: Ties = "events_first",
+    cause: Cause = None,
 ) -> float:
     """Mean of `brier_score` over the times that have one; NaN if none has."""
-    score = brier_score(predicted, data, times, train=train, ties=ties)
+    score = brier_score(predicted, data, times, train=train, ties=ties, cause=cause)
     defined = score[~np.isnan(score)]
     return float(defined.mean()) if defined.size else float("nan")
 
 
 def integrated_brier_score(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     *,
     train: SurvivalData,
     times: ArrayLike | None = None,
     ties: Ties = "events_first",
+    cause: Cause = None,
 ) -> float:
     """Mean of the Brier score over a range of times by the trapezoid rule; lower is better.
 
     Parameters
     ----------
-    predicted, data, train, ties
+    predicted, data, train, ties, cause
         As in `brier_score`.
     times
         Grid (m,), strictly increasing. None: 100 points from the 0.1 to the 0.9 quantile of the training times, of
@@ -113,11 +133,12 @@ def integrated_brier_score(
     >>> round(integrated_brier_score(Exponential([1.0, 2.0, 3.0, 6.0]), data, train=data), 4)
     0.138
     """
-    rows = without_delayed_entry(matched_data(predicted, data), "integrated_brier_score")
+    prediction, other = event_of_interest(predicted, SurvivalData.of(data), cause)
+    rows = without_delayed_entry(matched_data(prediction, data), "integrated_brier_score")
     training = SurvivalData.of(train).persons()
     if rows.total_weight == 0:
         return undefined("integrated_brier_score", "no row has a positive weight")
-    censoring = censoring_distribution(training)
+    censoring = censoring_of_causes(training, cause)
     if times is None:
         times = default_times(training)
         if times[0] == times[-1]:
@@ -132,16 +153,39 @@ def integrated_brier_score(
     grid = grid[_defined_times(censoring, grid)]
     if grid.size < 2:
         return undefined("integrated_brier_score", "fewer than two times have an estimate of the censoring")
-    return float(np.trapezoid(_score(predicted, rows, grid, censoring, ties), grid) / (grid[-1] - grid[0]))
+    return integrated_squared_error(prediction, rows, other, grid, censoring, ties)
+
+
+def integrated_squared_error(
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    other: NDArray[np.bool_],
+    times: FloatArray,
+    censoring: KaplanMeier,
+    ties: Ties,
+) -> float:
+    """`integrated_brier_score` over times (m,) at which the censoring has an estimate.
+
+    Parameters
+    ----------
+    predicted
+        Distribution of the time to the event of interest.
+    data
+        The rows, of which those in `other` (n,) had an event of another cause.
+    other, times, censoring, ties
+        As `event_of_interest` and `censoring_of_causes` give them.
+    """
+    return float(np.trapezoid(_score(predicted, data, other, times, censoring, ties), times) / (times[-1] - times[0]))
 
 
 def integrated_brier_rows(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     *,
     train: SurvivalData,
     times: ArrayLike | None = None,
     ties: Ties = "events_first",
+    cause: Cause = None,
 ) -> FloatArray:
     """What each row (n,) adds to `integrated_brier_score`, whatever its weight: the score is their weighted mean.
 
@@ -149,12 +193,13 @@ def integrated_brier_rows(
 
     Parameters
     ----------
-    predicted, data, train, times, ties
+    predicted, data, train, times, ties, cause
         As in `integrated_brier_score`.
     """
     without_delayed_entry(data, "integrated_brier_score")
+    prediction, other = event_of_interest(predicted, data, cause)
     training = SurvivalData.of(train).persons()
-    censoring = censoring_distribution(training)
+    censoring = censoring_of_causes(training, cause)
     grid = default_times(training) if times is None else np.asarray(times, dtype=np.float64)
     grid = grid[has_estimate(censoring, grid)]
     if grid.size < 2 or grid[0] == grid[-1]:
@@ -165,10 +210,10 @@ def integrated_brier_rows(
     seen = event_weights(data, censoring, ties)
     score = np.empty(len(data))
     for rows in row_blocks(len(data), grid.size):
-        survival = as_numbers(predicted[rows].survival(grid))
+        survival = as_numbers(prediction[rows].survival(grid))
         waiting = data.time[rows, None] > grid
         score[rows] = np.where(waiting, (1 - survival) ** 2, 0.0) @ present
-        score[rows] += seen[rows] * (np.where(waiting, 0.0, survival**2) @ share)
+        score[rows] += seen[rows] * (np.where(waiting, 0.0, (survival - other[rows, None]) ** 2) @ share)
     return score
 
 
@@ -200,7 +245,12 @@ def _defined_times(censoring: KaplanMeier, times: FloatArray) -> NDArray[np.bool
 
 
 def _score(
-    predicted: SurvivalDistribution, data: SurvivalData, times: FloatArray, censoring: KaplanMeier, ties: Ties
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    other: NDArray[np.bool_],
+    times: FloatArray,
+    censoring: KaplanMeier,
+    ties: Ties,
 ) -> FloatArray:
     """Brier score at times at which the censoring curve is positive."""
     time, weight = data.time[:, None], data.weights
@@ -208,7 +258,8 @@ def _score(
     past, present = np.zeros(times.shape), np.zeros(times.shape)
     for rows in row_blocks(len(data), times.size):
         waiting = (time[rows] > times).astype(np.float64)
-        error = (as_numbers(predicted[rows].survival(times)) - waiting) ** 2
+        # Who had an event of another cause never has that of interest.
+        error = (as_numbers(predicted[rows].survival(times)) - np.maximum(waiting, other[rows, None])) ** 2
         waiting *= error
         # Exactly 0 where a row is still waiting.
         error -= waiting

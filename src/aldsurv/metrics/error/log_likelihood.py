@@ -6,15 +6,16 @@ import numpy as np
 
 from aldsurv.checks import Number, check
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.distributions.families.exponential import Exponential
 from aldsurv.distributions.time_zero import with_zero_as_early
-from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_data, undefined
+from aldsurv.metrics.cause_of_interest import matched_causes
+from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, as_numbers, matched_data, undefined
 
 __all__ = ["bounded_log_likelihood", "bounded_rows", "log_likelihood", "log_likelihood_rows"]
 
 
-def log_likelihood(predicted: SurvivalDistribution, data: SurvivalData) -> float:
+def log_likelihood(predicted: PredictedDistribution, data: SurvivalData) -> float:
     """Weighted mean over the rows of the censored log-likelihood; higher is better.
 
     Every kind of censoring, delayed entry and weights count as in `SurvivalDistribution.log_likelihood`; an event at 0
@@ -23,10 +24,13 @@ def log_likelihood(predicted: SurvivalDistribution, data: SurvivalData) -> float
     that the prediction holds impossible, such as an event after the last step of a curve, makes it -inf: see
     `bounded_log_likelihood`.
 
+    Of a prediction with causes it is that of time and cause together: the density of the cause that was seen, or the
+    survival of all.
+
     Parameters
     ----------
     predicted
-        Distribution of each row.
+        Distribution of each row, of data with causes one with causes.
     data
         The same rows as observed.
 
@@ -36,14 +40,14 @@ def log_likelihood(predicted: SurvivalDistribution, data: SurvivalData) -> float
     >>> log_likelihood(Exponential([2.0, 2.0]), SurvivalData.right([1, 3], [True, False]))
     -1.3466
     """
-    rows = matched_data(predicted, data)
+    rows = _matched(predicted, data)
     if rows.total_weight == 0:
         return undefined("log_likelihood", "no row has a positive weight")
     return _weighted_mean(log_likelihood_rows(predicted, rows), rows.weights)
 
 
 def bounded_log_likelihood(
-    predicted: SurvivalDistribution, data: SurvivalData, *, train: SurvivalData | None = None, share: float = 0.01
+    predicted: PredictedDistribution, data: SurvivalData, *, train: SurvivalData | None = None, share: float = 0.01
 ) -> float:
     """`log_likelihood` of the prediction with a little of an exponential distribution mixed in; higher is better.
 
@@ -51,7 +55,7 @@ def bounded_log_likelihood(
     distribution with the event rate of the training rows. Always finite: a row that the prediction holds impossible
     costs as much as one whose likelihood is `share` times L₀, and any other loses at most ``-log(1 - share)``. The
     mixture is the same for all predictions, so that one that gives no density to late times can be compared with one
-    that does.
+    that does. With causes each has its event rate.
 
     Parameters
     ----------
@@ -71,28 +75,64 @@ def bounded_log_likelihood(
     (-inf, -3.7477)
     """
     check("share", share, Number(0, 1, above=True, below=True))
-    rows = matched_data(predicted, data)
+    rows = _matched(predicted, data)
     if rows.total_weight == 0:
         return undefined("bounded_log_likelihood", "no row has a positive weight")
     return _weighted_mean(bounded_rows(predicted, rows, train, share), rows.weights)
 
 
-def log_likelihood_rows(predicted: SurvivalDistribution, data: SurvivalData) -> FloatArray:
+def _matched(predicted: PredictedDistribution, data: SurvivalData) -> SurvivalData:
+    if isinstance(predicted, CompetingDistribution):
+        rows = SurvivalData.of(data)
+        matched_causes(predicted, rows)
+        return rows
+    return matched_data(predicted, data)
+
+
+def log_likelihood_rows(predicted: PredictedDistribution, data: SurvivalData) -> FloatArray:
     """Log-likelihood of each row (n,), whatever its weight; an event at 0 counts as an early one."""
     rows = with_zero_as_early(data)
+    if isinstance(predicted, CompetingDistribution):
+        return _rows_with_causes(predicted, data, rows)
     unweighted = SurvivalData.interval(rows.lower, rows.upper, entry=rows.entry)
     return as_numbers(predicted.log_likelihood(unweighted))
 
 
+def _rows_with_causes(predicted: CompetingDistribution, data: SurvivalData, early: SurvivalData) -> FloatArray:
+    """Log-likelihood of time and cause of each row (n,); `early` are the data with an event at 0 as an early one."""
+    cause = predicted.cause_numbers(data)
+    at_zero = early.left_censored & data.exact
+    # An event at 0 is replaced below: its place is taken by one at a time at which every family has an answer.
+    time = np.where(at_zero, early.upper, data.lower)
+    rows = SurvivalData.from_checked(
+        time, np.where(data.exact, time, data.upper), data.entry, None, cause, predicted.causes
+    )
+    result = np.array(as_numbers(predicted.log_likelihood(rows)))
+    for row in np.flatnonzero(at_zero):
+        with np.errstate(divide="ignore"):
+            result[row] = np.log(as_numbers(predicted[int(row)].incidence(float(time[row]), int(cause[row])))[0])
+    return result
+
+
 def bounded_rows(
-    predicted: SurvivalDistribution, data: SurvivalData, train: SurvivalData | None = None, share: float = 0.01
+    predicted: PredictedDistribution, data: SurvivalData, train: SurvivalData | None = None, share: float = 0.01
 ) -> FloatArray:
     """`bounded_log_likelihood` of each row (n,), whatever its weight."""
-    reference = Exponential(np.full(len(data), _mean_time(data if train is None else SurvivalData.of(train).persons())))
-    mixed = np.logaddexp(
-        np.log1p(-share) + log_likelihood_rows(predicted, data), np.log(share) + log_likelihood_rows(reference, data)
-    )
+    training = data if train is None else SurvivalData.of(train).persons()
+    reference = Exponential(np.full(len(data), _mean_time(training)))
+    usual = log_likelihood_rows(reference, data)
+    if isinstance(predicted, CompetingDistribution):
+        usual = usual + _log_share_of_cause(predicted, data, training)
+    mixed = np.logaddexp(np.log1p(-share) + log_likelihood_rows(predicted, data), np.log(share) + usual)
     return np.asarray(mixed)
+
+
+def _log_share_of_cause(predicted: CompetingDistribution, data: SurvivalData, train: SurvivalData) -> FloatArray:
+    """Logarithm of the share of each row's cause (n,) in the training events; 0 of a row without event."""
+    counts = np.bincount(predicted.cause_numbers(train), train.weights, len(predicted.causes) + 1)[1:]
+    # A cause without an event in training has the rate of half an event: no row is impossible.
+    counts = np.where(counts > 0, counts, 0.5)
+    return np.concatenate([[0.0], np.log(counts / counts.sum())])[predicted.cause_numbers(data)]
 
 
 def _mean_time(data: SurvivalData) -> float:

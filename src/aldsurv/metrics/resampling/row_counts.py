@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.shapes import Rows
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.calibration.event_levels import CalibrationLine, CalibrationPoints, EventLevels, event_levels
 from aldsurv.metrics.calibration.level_calibration import (
@@ -22,13 +22,15 @@ from aldsurv.metrics.calibration.level_calibration import (
     survival_calibration,
 )
 from aldsurv.metrics.catalogue import Metric, MetricFunction
-from aldsurv.metrics.checked_arguments import FloatArray, Prediction, number_column
+from aldsurv.metrics.cause_of_interest import Cause, event_of_interest, others_never
+from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, Prediction, number_column
 from aldsurv.metrics.discrimination.concordance import (
     concordance_harrell,
     concordance_uno,
     event_importance,
     last_uncensored,
     uno_importance,
+    uno_with_others,
 )
 from aldsurv.metrics.discrimination.pair_order import PairOrder
 from aldsurv.metrics.error.absolute_error import mean_absolute_error
@@ -82,7 +84,7 @@ def numbers(result: object) -> FloatArray:
 
 def _repeated(metric: Metric, predicted: Prediction, data: SurvivalData, options: Mapping[str, object]) -> ByCounts:
     """Any metric: it gets the rows as often as they count."""
-    prediction = predicted if isinstance(predicted, SurvivalDistribution) else np.asarray(predicted)
+    prediction = predicted if isinstance(predicted, Rows) else np.asarray(predicted)
     place, first = np.arange(len(data)), None if metric.record is None else _first_row_after_zero(data)
     with_absent = data if first is None else _with_absent_copy(data, first)
     uses_truth = metric.record is not None and metric.record.uses_truth and options.get("truth") is not None
@@ -148,25 +150,27 @@ def _by_error(
     return _mean(distance, data.weights * counted)
 
 
-def _by_likelihood(predicted: SurvivalDistribution, data: SurvivalData) -> ByCounts:
+def _by_likelihood(predicted: PredictedDistribution, data: SurvivalData) -> ByCounts:
     return _mean(log_likelihood_rows(predicted, data), data.weights)
 
 
 def _by_bounded_likelihood(
-    predicted: SurvivalDistribution, data: SurvivalData, *, train: SurvivalData | None = None, share: float = 0.01
+    predicted: PredictedDistribution, data: SurvivalData, *, train: SurvivalData | None = None, share: float = 0.01
 ) -> ByCounts:
     return _mean(bounded_rows(predicted, data, train, share), data.weights)
 
 
 def _by_brier(
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     data: SurvivalData,
     *,
     train: SurvivalData,
     times: ArrayLike | None = None,
     ties: Ties = "events_first",
+    cause: Cause = None,
 ) -> ByCounts:
-    return _mean(integrated_brier_rows(predicted, data, train=train, times=times, ties=ties), data.weights)
+    rows = integrated_brier_rows(predicted, data, train=train, times=times, ties=ties, cause=cause)
+    return _mean(rows, data.weights)
 
 
 def _by_levels(
@@ -174,8 +178,8 @@ def _by_levels(
 ) -> Callable[..., ByCounts]:
     """A measure of the shares (k,) of all mass in k intervals, from the shares of each row (n, k)."""
 
-    def build(predicted: SurvivalDistribution, data: SurvivalData, *, bins: int = 10) -> ByCounts:
-        levels = event_levels(predicted, data)
+    def build(predicted: PredictedDistribution, data: SurvivalData, *, bins: int = 10, cause: Cause = None) -> ByCounts:
+        levels = event_levels(predicted, data, cause=cause)
         shares = shares_of(levels, bins)
 
         def form(counts: Counts) -> FloatArray:
@@ -218,9 +222,12 @@ def _by_harrell(
     *,
     point: RankingPoint = "follow_up",
     train: SurvivalData | None = None,
+    cause: Cause = None,
 ) -> ByCounts:
-    pairs = PairOrder.of(ranking_time(predicted, data, point=point, train=train), data)
-    return _by_pairs(pairs, event_importance(pairs, data), data.weights)
+    prediction, other = event_of_interest(predicted, data, cause)
+    rows = others_never(data, other)
+    pairs = PairOrder.of(ranking_time(prediction, data, point=point, train=train), rows)
+    return _by_pairs(pairs, event_importance(pairs, rows), data.weights)
 
 
 def _by_uno(
@@ -231,10 +238,16 @@ def _by_uno(
     tau: float | None = None,
     point: RankingPoint = "follow_up",
     ties: Ties = "scikit-survival",
+    cause: Cause = None,
 ) -> ByCounts:
-    pairs = PairOrder.of(ranking_time(predicted, data, point=point, train=train), data)
+    prediction, other = event_of_interest(predicted, data, cause)
+    estimate = ranking_time(prediction, data, point=point, train=train)
     censoring = censoring_distribution(train)
     end = last_uncensored(censoring) if tau is None else tau
+    if other.any() and end > 0:
+        share = uno_with_others(estimate, data, other, censoring, end, ties)
+        return lambda counts: np.array([[share(row_counts * data.weights)] for row_counts in counts])
+    pairs = PairOrder.of(estimate, data)
     importance = uno_importance(pairs, data, censoring, end, ties) if end > 0 else np.zeros(len(data))
     return _by_pairs(pairs, importance, data.weights)
 

@@ -148,7 +148,7 @@ class ICALDCalibrated(WrappedSurvival):
         self.check_parameters()
         X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         require_torch(type(self).__name__)
-        data = read_rows(X, y, sample_weight, groups)
+        data = self._read_training_target(read_rows(X, y, sample_weight, groups), None)
         seeds = member_seeds(self.random_state, 2 + self.members)
         parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         held_out = predict_held_out(unfitted(self._inner(), seeds[1]), X, data, parts)

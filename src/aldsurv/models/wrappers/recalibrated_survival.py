@@ -76,7 +76,7 @@ class RecalibratedSurvival(WrappedSurvival):
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
         X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
-        data = read_rows(X, y, sample_weight, groups)
+        data = self._read_training_target(read_rows(X, y, sample_weight, groups), None)
         seeds = member_seeds(self.random_state, 2)
         parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         held_out = predict_held_out(unfitted(self._inner(), seeds[1]), X, data, parts)
