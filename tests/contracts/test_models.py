@@ -45,6 +45,7 @@ EXPECTED = {
     "icald_calibrated": {_WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in two folds"},
     "coxnet": {_WEIGHTS: "a row given twice is a tie, as for Cox regression"},
     "stack": {_WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in two folds"},
+    "cause_specific_cox": {_WEIGHTS: "a row given twice is a tie, as for Cox regression"},
     "cox": {_WEIGHTS: "a row given twice is a tie, which Efron's rule counts otherwise than a row of weight 2"},
 }
 # What is around a network of one kind only: as quick as may be.

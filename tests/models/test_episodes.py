@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import aldsurv
 from aldsurv import CoxRegression, SurvivalData, WeibullAFT
 from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.distributions.families.parametric import Parametric
-from aldsurv.errors import AldsurvError, DataError
+from aldsurv.errors import DataError
 from aldsurv.losses import likelihood_objective
 from aldsurv.models.rows.time_units import time_unit
-from aldsurv.registry import FAMILIES, MODELS
+from aldsurv.registry import FAMILIES
+from models.episodes import cut, drawn
 
 FROZEN = Path(__file__).parent / "frozen"
 TIMES = np.array([0.5, 1.5, 3.0])
@@ -30,35 +29,6 @@ TIMES = np.array([0.5, 1.5, 3.0])
 @pytest.fixture(scope="module")
 def by_r() -> dict:
     return json.loads((FROZEN / "episodes_r.json").read_text())
-
-
-def drawn(n: int = 60, seed: int = 0):
-    """Persons, some of whom are treated after a while, as columns of episodes."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for who in range(n):
-        age, cut, lost = rng.normal(), rng.uniform(0.2, 3), rng.uniform(0.5, 4)
-        time = 0.05 + rng.exponential(2 * np.exp(-0.7 * age))
-        stop, event = min(time, lost), time <= lost
-        if cut < stop:
-            rows += [(who, 0, cut, 0, age, 0), (who, cut, stop, event, age, 1)]
-        else:
-            rows.append((who, 0, stop, event, age, 0))
-    table = np.array(rows, float)
-    return table[:, 0], table[:, 1], table[:, 2], table[:, 3] == 1, table[:, 4:]
-
-
-def cut(who, start, stop, event, x, *, seed: int = 1):
-    """The same episodes, about half of them in two parts, in another order."""
-    rng = np.random.default_rng(seed)
-    halved = rng.random(len(who)) < 0.5
-    middle = start + (stop - start) * rng.uniform(0.2, 0.8, len(who))
-    both = np.concatenate([np.arange(len(who)), np.flatnonzero(halved)])
-    first = np.append(halved, np.zeros(halved.sum(), bool))
-    second = np.append(np.zeros(len(who), bool), np.ones(halved.sum(), bool))
-    starts = np.where(second, middle[both], start[both])
-    stops = np.where(first, middle[both], stop[both])
-    return who[both], starts, stops, event[both] & ~first, x[both]
 
 
 # ---- Cox regression against R and lifelines
@@ -143,53 +113,6 @@ def test_cutting_does_not_change_the_loss_nor_its_gradient(name):
     # What is known of a row is in float32.
     assert sums[1][0] == pytest.approx(sums[0][0], rel=1e-5)
     assert_allclose(sums[1][1], sums[0][1], rtol=1e-4, atol=1e-4)
-
-
-QUICK = {
-    "ald": {"members": 2, "max_epochs": 3},
-    "boosted_ald": {"members": 1, "rounds": 3},
-    "lognormal": {"members": 1, "max_epochs": 3, "batch_size": 16},
-    "deepsurv": {"members": 1, "max_epochs": 2},
-    "deephit": {"members": 1, "max_epochs": 2},
-    "cox": {},
-    "weibull_aft": {},
-    "lognormal_aft": {},
-    "coxnet": {"folds": 2, "path": 5},
-    "aftnet": {"folds": 2, "path": 5},
-    "recalibrated": {"estimator": WeibullAFT(), "folds": 2},
-}
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_cutting_does_not_change_the_fit_of_any_model(name, tmp_path):
-    kind = MODELS.load(name)
-    parameters = {key: value for key, value in QUICK[name].items() if key in kind.parameter_defaults()}
-    if "random_state" in kind.parameter_defaults():
-        parameters["random_state"] = 0
-    rows = drawn()
-    parts = cut(*rows)
-    with warnings.catch_warnings():
-        # So few rows and rounds have no skill, and no need of any.
-        warnings.simplefilter("ignore", UserWarning)
-        whole, split = (kind(**parameters).fit(one[4], SurvivalData.episodes(*one[:4])) for one in (rows, parts))
-    first, second = whole.predict_path(rows[4], *rows[:3]), split.predict_path(parts[4], *parts[:3])
-    assert len(first) == len(second) == 60
-    assert_allclose(second.survival(TIMES), first.survival(TIMES), rtol=1e-9, atol=1e-12)
-    new = np.array([[0.3, 0.0], [-1.0, 1.0]])
-    assert_array_equal(split.predict_distribution(new).survival(TIMES), whole.predict_distribution(new).survival(TIMES))
-    assert split.follow_up_ == whole.follow_up_
-    data, split_data = SurvivalData.episodes(*rows[:4]), SurvivalData.episodes(*parts[:4])
-    assert split.score(parts[4], split_data) == pytest.approx(whole.score(rows[4], data))
-    again = aldsurv.load(whole.save(tmp_path / "model.aldsurv"))
-    assert again.trained_on_.persons == 60
-    assert "60 persons" in again.innermost.summary() or name == "recalibrated"
-    assert_array_equal(again.predict_path(rows[4], *rows[:3]).survival(TIMES), first.survival(TIMES))
-
-
-def test_models_without_delayed_entry_say_so():
-    rows = drawn(20)
-    with pytest.raises(AldsurvError, match="entered late"):
-        aldsurv.CQRNN(members=1, max_epochs=1).fit(rows[4], SurvivalData.episodes(*rows[:4]))
 
 
 # ---- the episodes that a model learns from

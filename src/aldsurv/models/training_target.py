@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from aldsurv.columns.joined_episodes import join_episodes
-from aldsurv.data.survival_data import SurvivalData
-from aldsurv.models.base import read_target
+import numpy as np
 
-__all__ = ["with_joined_episodes"]
+from aldsurv.columns.joined_episodes import join_episodes
+from aldsurv.data.frame_columns import Column
+from aldsurv.data.group_column import group_column, group_numbers
+from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import DataError, ParameterError
+
+__all__ = ["read_target", "with_joined_episodes"]
 
 
 def with_joined_episodes(
@@ -18,3 +23,77 @@ def with_joined_episodes(
     if not isinstance(y, SurvivalData) or y.person is None:
         return X, y, sample_weight, groups
     return *join_episodes(X, read_target(y, sample_weight, groups)), None, None
+
+
+def read_target(y: object, sample_weight: object = None, groups: object = None) -> SurvivalData:
+    """The target as `SurvivalData`, its weights multiplied by `sample_weight`, with the groups if some are given.
+
+    A single column of times is taken as times of observed events, with a warning.
+    """
+    if y is None:
+        raise DataError("requires y to be passed, but the target y is None. Give y=(time, event).")
+    times = _times_alone(y)
+    data = SurvivalData.of(y) if times is None else SurvivalData.right(times, np.ones(len(times), np.bool_))
+    if groups is not None:
+        data = _with_groups(data, groups)
+    if sample_weight is None:
+        return data
+    try:
+        weight = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"sample_weight must be one number per row ({len(data)},): {error}.") from None
+    if weight.ndim == 0:
+        weight = np.full(len(data), float(weight))
+    if weight.shape != (len(data),):
+        raise ParameterError(f"sample_weight must be one number per row ({len(data)},), but has shape {weight.shape}.")
+    if weight.size and not (weight * data.weights).any():
+        raise ParameterError(
+            "every weight is zero: no row would count",
+            argument="sample_weight",
+            advice="Give some rows a positive sample_weight.",
+        )
+    return data.with_weight(weight * data.weights)
+
+
+def _with_groups(data: SurvivalData, groups: object) -> SurvivalData:
+    """The data with the groups, which must be those that the data have, if they have some."""
+    codes = group_column(Column(groups, "groups"), Column(data.lower, "y"), data.lower)
+    if data.group is None:
+        return data.with_group(codes)
+    if not np.array_equal(group_numbers(data.group), group_numbers(codes)):
+        raise ParameterError(
+            "groups differs from the groups that y has", argument="groups", advice="Give them in one place."
+        )
+    return data
+
+
+def _times_alone(y: object) -> Any:
+    """The values of a target that is a single column without names, else None."""
+    if isinstance(y, (SurvivalData, dict, tuple)) or hasattr(y, "columns"):
+        return None
+    if not isinstance(y, list) and not hasattr(y, "__array__"):
+        return None
+    try:
+        values = np.asarray(y)
+    except ValueError as error:
+        raise DataError(f"y cannot be read as a column of times ({error}). Give y=(time, event).") from None
+    if values.dtype.names is not None or values.ndim not in (1, 2) or values.shape[1:] not in ((), (1,)):
+        return None
+    if values.ndim == 2:
+        values = values[:, 0]
+        warnings.warn("A column-vector y was passed when a 1d array was expected.", _conversion_warning(), stacklevel=4)
+    warnings.warn(
+        "y has times only: every row is taken as an observed event. Give y=(time, event) if some are censored.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return values
+
+
+def _conversion_warning() -> type[Warning]:
+    try:
+        from sklearn.exceptions import DataConversionWarning
+    except ImportError:
+        return UserWarning
+    found: type[Warning] = DataConversionWarning
+    return found

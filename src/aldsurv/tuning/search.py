@@ -17,9 +17,10 @@ from aldsurv.checks import WholeNumber, check
 from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, TrainingError
-from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.rows.training_rows import data_fingerprint
 from aldsurv.models.search_space import SearchSpace
+from aldsurv.models.training_target import read_target
 from aldsurv.tuning.confirmation import FINALISTS, REPEATS, confirm, none_if_nan
 from aldsurv.tuning.paired import paired_gain
 from aldsurv.tuning.record import Draw, TrialRecord, scores_from_json, scores_to_json

@@ -24,11 +24,12 @@ from aldsurv.distributions import (
     LogNormal,
     Weibull,
 )
-from aldsurv.distributions.competing import AveragedIncidence
+from aldsurv.distributions.competing import AveragedIncidence, CauseSpecificHazards, SubdistributionHazards
 from aldsurv.errors import DataError, ParameterError
 
 SMOOTH = ("mixture", "hazards", "averaged", "conditional", "interpolated")
-KINDS = (*SMOOTH, "step")
+STEPS = ("step", "cause_specific", "subdistribution")
+KINDS = (*SMOOTH, *STEPS)
 SEED = st.integers(0, 2**32 - 1)
 FAMILIES = st.sampled_from(["log_normal", "weibull", "mixed_asymmetric_laplace", "log_asymmetric_laplace"])
 
@@ -55,6 +56,16 @@ def predictions(draw, kind: str, rows: int = 2) -> CompetingDistribution:
         assume(np.isfinite(since).all() and (inner.survival(since[:, None]) > 1e-3).all())
         return inner.conditional(since)
     times = np.cumsum(rng.gamma(2.0, 1.0, 5))
+    if kind in ("cause_specific", "subdistribution"):
+        # Two strata; at some times only one of the hazards rises, at some both do.
+        rises = rng.gamma(0.5, 0.4, (5, 2)) * (rng.uniform(size=(5, 2)) < 0.7)
+        rises[[0, 3]] += 0.05
+        heights = np.log(np.concatenate([rises[:3].cumsum(axis=0), rises[3:].cumsum(axis=0)]))
+        grids = {"sizes": [3, 2], "strata": rng.integers(0, 2, rows)}
+        risk = rng.normal(size=(rows, 2))
+        if kind == "cause_specific":
+            return CauseSpecificHazards(times, heights, risk, ["a", "b"], **grids)
+        return SubdistributionHazards(times, heights, risk, ["a", "b"], share=rng.dirichlet(np.ones(2), rows), **grids)
     table = np.cumsum(rng.dirichlet(np.ones(11), rows)[:, :10].reshape(rows, 2, 5), axis=2).transpose(1, 0, 2)
     return CumulativeIncidence(times, table, ["a", "b"], interpolate=kind == "interpolated")
 
@@ -114,7 +125,7 @@ def test_quantiles_of_a_cause_undo_its_share_of_the_incidence(kind, data, level)
         ever, time = d.cause_probability(cause), d.quantile(level, cause)
         assume((ever > 1e-3).all() and np.isfinite(time).all())
         reached = d.incidence(time[:, None], cause)[:, 0]
-        if kind == "step":
+        if kind in STEPS:
             before = d.incidence(np.nextafter(time, -np.inf)[:, None], cause)[:, 0]
             assert (reached >= level * ever - 1e-12).all()
             assert (before < level * ever + 1e-12).all()

@@ -22,6 +22,7 @@ from aldsurv.models.linear.linear_fit import LinearProblem, solve
 from aldsurv.models.linear.linear_survival import States, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
+from aldsurv.models.linear.sandwich import clusters_of
 from aldsurv.models.search_space import SearchSpace
 
 __all__ = [
@@ -62,7 +63,7 @@ class AcceleratedFailureTime(RidgeSurvival):
     ridge
         Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column; the intercept has none. So that there always
         is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: negligible unless σ is tiny.
-    categorical, point, unit
+    robust, categorical, point, unit
         As in `RidgeSurvival`.
 
     Attributes
@@ -71,7 +72,7 @@ class AcceleratedFailureTime(RidgeSurvival):
         Table of ``intercept``, the columns and the logarithm of shape or σ, with standard errors and time ratios.
     aic_
         Akaike's criterion.
-    covariance_, dropped_, penalty_, log_likelihood_
+    covariance_, model_covariance_, dropped_, penalty_, log_likelihood_
         As in `RidgeSurvival`; the log-likelihood is in the unit of the data.
     """
 
@@ -105,7 +106,7 @@ class AcceleratedFailureTime(RidgeSurvival):
         rows, numbers = informative_rows(data, type(self).__name__)
         spread = spreads(x, data.weights)
         problem = _LogTimeProblem(x[numbers], design.names, spread, rows, self._standard(), self.LAST_PARAMETER[0])
-        return (solve(problem, self.ridge),)
+        return (solve(problem, self.ridge, clusters_of(rows, self.robust)),)
 
     def _to_users_unit(self, design: Design) -> UserUnit:
         return log_time_unit(design, *self.LAST_PARAMETER)
@@ -133,6 +134,10 @@ class _LogTimeProblem(LinearProblem):
         least = _LEAST_SHARE * float(np.exp(self._start[-1]))
         return _guarded(LogTimeLikelihood(with_ones, self._rows, self._standard), ridge * least**2)
 
+    def scores(self, columns: FloatArray, point: FloatArray) -> FloatArray:
+        with_ones = np.column_stack([np.ones(len(columns)), columns])
+        return LogTimeLikelihood(with_ones, self._rows, self._standard).scores(point)
+
     def start(self, columns: int) -> FloatArray:
         return np.concatenate([self._start[:1], np.zeros(columns), self._start[-1:]])
 
@@ -154,8 +159,8 @@ class WeibullAFT(AcceleratedFailureTime):
     """Weibull times whose logarithm of the scale is linear in the columns, with one shape for all rows.
 
     It is a proportional hazards model, too: log hazard ratios are minus the coefficients times the shape. Parameters,
-    attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``categorical``, ``point``, ``unit``;
-    the table of coefficients ends with ``log(shape)``.
+    attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``robust``, ``categorical``,
+    ``point``, ``unit``; the table of coefficients ends with ``log(shape)``.
 
     Examples
     --------
@@ -187,8 +192,8 @@ class WeibullAFT(AcceleratedFailureTime):
 class LogNormalAFT(AcceleratedFailureTime):
     """Log-normal times whose mean logarithm is linear in the columns, with one standard deviation for all rows.
 
-    Parameters, attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``categorical``,
-    ``point``, ``unit``; the table of coefficients ends with ``log(sigma)``.
+    Parameters, attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``robust``,
+    ``categorical``, ``point``, ``unit``; the table of coefficients ends with ``log(sigma)``.
 
     Examples
     --------

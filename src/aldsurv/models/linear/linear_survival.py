@@ -130,6 +130,10 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
         x, codes = design.numbers(X, owner), design.codes(X)
         data = self._read_training_target(y, sample_weight, groups)
         require_same_rows(len(x), data)
+        return self.fit_numbers(design, x, data, codes)
+
+    def fit_numbers(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> Self:
+        """Learn from rows that the design has made numbers (n, d), with the stratum of each row if there are strata."""
         states = self._estimate(design, x, data, codes)
         times = thinned(distinct_times(data))
         trained_on = TrainedOn.describe(data, times=times, fingerprint=data_fingerprint(x, data))

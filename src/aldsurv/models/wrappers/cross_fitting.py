@@ -16,10 +16,11 @@ from aldsurv.data.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.models.base import SurvivalEstimator, read_target
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.neural.fitting.joint_fit import fit_together
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.rows.training_rows import require_events, require_same_count
+from aldsurv.models.training_target import read_target
 
 __all__ = ["HeldOut", "balanced_order", "choose_parts", "fit_all", "predict_held_out", "read_rows", "unfitted"]
 
