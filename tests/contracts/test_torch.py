@@ -14,6 +14,8 @@ from numpy.testing import assert_allclose
 from aldsurv import SurvivalData
 from aldsurv.distributions import (
     AsymmetricLaplace,
+    Cured,
+    Earliest,
     Exponential,
     LeftTruncated,
     LogAsymmetricLaplace,
@@ -69,6 +71,10 @@ def on_torch(d, leaves: list[torch.Tensor]):
     if isinstance(d, MixedAsymmetricLaplace):
         columns = [tensor(getattr(d, name)) for name in ("theta", "sigma", "kappa")]
         return MixedAsymmetricLaplace(*columns, torch.tensor(np.array(d.weights)), support=d.support)
+    if isinstance(d, Earliest):
+        return Earliest([on_torch(part, leaves) for part in d.parts])
+    if isinstance(d, Cured):
+        return Cured(on_torch(d.base, leaves), tensor(d.cure))
     if isinstance(d, LeftTruncated):
         return LeftTruncated(on_torch(d.base, leaves), torch.tensor(np.array(d.since)))
     if isinstance(d, Shifted):
