@@ -107,7 +107,7 @@ class CompetingDistribution(Rows):
         """Rate of events of a cause among those without any event, in the shapes of `incidence`."""
 
         def hazards(part: CompetingDistribution, t: FloatArray) -> FloatArray:
-            return part._log_densities(t) - part.overall()._log_survival(t)
+            return np.asarray(part._log_densities(t) - part.overall()._log_survival(t))
 
         return np.asarray(np.exp(self._by_cause(hazards, times, cause)))
 

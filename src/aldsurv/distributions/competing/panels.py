@@ -99,7 +99,7 @@ def integrate_panels(parts: Sequence[SurvivalDistribution], edges: FloatArray, l
     values = _values(parts, nodes.reshape(n, -1), start.reshape(n, -1), stop.reshape(n, -1))
     for halving in range(_MOST_HALVINGS + 1):
         if halving:
-            chosen = [part._map_rows(lambda array, row=row: array[row]) for part in parts]
+            chosen = [part[row] for part in parts]
             nodes = start[:, None] + (stop - start)[:, None] * _PLACES
             values = _values(chosen, nodes, start[:, None], stop[:, None])
         density, survival, first, last = values
