@@ -10,9 +10,12 @@ __all__ = ["leave_pictures_undrawn"]
 
 
 def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every figure of a model's page is made and gets its place and words, but is not drawn."""
+    """Every figure of a page is made and gets its place and words, but is not drawn."""
+
+    def undrawn(*given: object, caption: str, alt: str, **size: object) -> Picture:
+        return Picture(str(given[-1]), caption, alt, "", 1, 1)
+
     for sections in ("overview", "individual", "quality", "effect"):
-        monkeypatch.setattr(
-            f"aldsurv.reports.model.{sections}_sections.embedded_picture",
-            lambda figure, name, *, caption, alt, **size: Picture(name, caption, alt, "", 1, 1),
-        )
+        monkeypatch.setattr(f"aldsurv.reports.model.{sections}_sections.embedded_picture", undrawn)
+    for module in ("network_figures", "calibration_figures", "ledger_section", "benchmark_figures"):
+        monkeypatch.setattr(f"aldsurv.reports.benchmark.{module}.picture_of", undrawn)
