@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from aldsurv.distributions import (
     AsymmetricLaplace,
+    Cured,
+    Earliest,
     LeftTruncated,
     LogNormal,
     MixedAsymmetricLaplace,
@@ -115,6 +117,15 @@ def _left_truncated(draw: st.DrawFn, n: int) -> LeftTruncated:
     return LeftTruncated(base, base.quantile(draw(st.floats(0.01, 0.95))))
 
 
+def _cured(draw: st.DrawFn, n: int) -> Cured:
+    base = parametric(draw, draw(st.sampled_from([AsymmetricLaplace, LogNormal])), n)
+    return Cured(base, _column(draw, n, st.sampled_from([0.0, 1e-9, 0.05, 0.6])))
+
+
+def _earliest(draw: st.DrawFn, n: int) -> Earliest:
+    return Earliest([parametric(draw, LogNormal, n), parametric(draw, AsymmetricLaplace, n), _smooth_weibull(draw, n)])
+
+
 def _shifted(draw: st.DrawFn, n: int) -> Shifted:
     return Shifted(_smooth_weibull(draw, n), np.round(_column(draw, n, _REAL), 6))
 
@@ -133,6 +144,8 @@ BUILDERS = {
     "mixture": _mixture,
     "mixed_asymmetric_laplace": _mixed_asymmetric_laplace,
     "left_truncated": _left_truncated,
+    "cured": _cured,
+    "earliest": _earliest,
     "shifted": _shifted,
     "recalibrated": _recalibrated,
 }

@@ -424,6 +424,10 @@ class SurvivalData:
         upper = np.where(self.exact & (self.cause != number), np.inf, self.upper)
         return SurvivalData.from_checked(self.lower, upper, self.entry, self.weight, group=self.group)
 
+    def without_causes(self) -> SurvivalData:
+        """The time to the first event, whatever its cause."""
+        return SurvivalData.from_checked(self.lower, self.upper, self.entry, self.weight, group=self.group)
+
     def split_rows(
         self,
         test: float = 0.2,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing import CauseHazards, CauseMixture, CompetingDistribution, CumulativeIncidence
 from aldsurv.distributions.families.asymmetric_laplace import AsymmetricLaplace
 from aldsurv.distributions.families.exponential import Exponential
 from aldsurv.distributions.families.log_asymmetric_laplace import LogAsymmetricLaplace
@@ -13,7 +14,8 @@ from aldsurv.distributions.families.positive_asymmetric_laplace import PositiveA
 from aldsurv.distributions.families.quantile_knots import QuantileKnots
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.families.weibull import Weibull
-from aldsurv.distributions.incidence import CumulativeIncidence
+from aldsurv.distributions.wrappers.cured import Cured
+from aldsurv.distributions.wrappers.earliest import Earliest
 from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.distributions.wrappers.recalibrated import Recalibrated
@@ -23,7 +25,12 @@ from aldsurv.registry import FAMILIES
 
 __all__ = [
     "AsymmetricLaplace",
+    "CauseHazards",
+    "CauseMixture",
+    "CompetingDistribution",
     "CumulativeIncidence",
+    "Cured",
+    "Earliest",
     "Exponential",
     "LeftTruncated",
     "LogAsymmetricLaplace",

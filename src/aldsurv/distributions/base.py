@@ -191,6 +191,10 @@ class SurvivalDistribution(Formulas):
         tiny = np.nextafter(0.0, -1.0)
         return self._evaluate(lambda d, t: d._cdf(t), times=tiny)
 
+    def cure_probability(self) -> Array:
+        """Probability that the event never comes: the survival at infinity."""
+        return self.survival(math.inf)
+
     def quantile(self, levels: Any) -> Array:
         """Smallest time by which the event has happened with probability ``levels``."""
         return self._evaluate(_quantile, levels=levels, cost=16)

@@ -35,7 +35,8 @@ def with_zero_as_early(data: SurvivalData) -> SurvivalData:
     if not positive.size:
         return data
     lower, upper = np.where(at_zero, -np.inf, data.lower), np.where(at_zero, positive.min(), data.upper)
-    return SurvivalData.interval(lower, upper, entry=data.entry, weight=data.weight, group=data.group)
+    cause = None if data.cause is None else np.where(at_zero, 0, data.cause)
+    return SurvivalData.from_checked(lower, upper, data.entry, data.weight, cause, data.causes, data.group)
 
 
 def with_log_times(data: SurvivalData) -> SurvivalData:
@@ -58,4 +59,4 @@ def with_log_times(data: SurvivalData) -> SurvivalData:
         return data
     entry = None if data.entry is None else np.where(entered, -np.inf, data.entry)
     lower = np.where(from_zero, -np.inf, data.lower)
-    return SurvivalData.interval(lower, data.upper, entry=entry, weight=data.weight, group=data.group)
+    return SurvivalData.from_checked(lower, data.upper, entry, data.weight, data.cause, data.causes, data.group)

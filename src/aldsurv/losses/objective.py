@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, device
 
-__all__ = ["ClosedFormObjective", "Device", "Guess", "IntArray", "Objective", "weighted_mean"]
+__all__ = [
+    "ClosedFormLikelihood",
+    "ClosedFormObjective",
+    "Device",
+    "Guess",
+    "IntArray",
+    "LikelihoodObjective",
+    "Objective",
+    "weighted_mean",
+]
 
 # Of the network while training; of doubles while a start is looked for.
 FloatArray = NDArray[np.floating[Any]]
@@ -19,6 +28,7 @@ Device: TypeAlias = device | str
 # Outputs from which a search begins, and how far each may be off.
 Guess: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 
+_LEAST_WEIGHT = np.float32(1e-30)
 # Each evaluation stays far below a millisecond.
 _START_ROWS = 4096
 
@@ -80,6 +90,42 @@ class ClosedFormObjective(Objective):
         self, raw: FloatArray, fields: Sequence[NDArray[Any]], weight: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
         """The same losses (members,) as `losses`, and their slopes by `raw`, on numpy."""
+
+
+class LikelihoodObjective(Objective):
+    """The mean negative log-likelihood of rows: what composes with others is the log-likelihood of each row."""
+
+    @abstractmethod
+    def log_likelihoods(self, raw: Tensor, fields: tuple[Tensor, ...]) -> Tensor:
+        """Log-likelihood of each row (members, rows), in the user's unit of time."""
+
+    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+        """The weighted mean of the negative log-likelihoods."""
+        return weighted_mean(-self.log_likelihoods(raw, fields), weight)
+
+
+class ClosedFormLikelihood(LikelihoodObjective, ClosedFormObjective):
+    """The same with slopes in closed form."""
+
+    @abstractmethod
+    def log_likelihoods_and_slopes(
+        self, raw: FloatArray, fields: Sequence[NDArray[Any]]
+    ) -> tuple[FloatArray, FloatArray]:
+        """What `log_likelihoods` gives, and its slopes (members, rows, outputs) by `raw`, on numpy."""
+
+    def losses_and_slopes(
+        self, raw: FloatArray, fields: Sequence[NDArray[Any]], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The weighted mean of the negative log-likelihoods, and its slopes."""
+        # What overflows shows in the loss, which the training loop looks at.
+        with np.errstate(all="ignore"):
+            values, slopes = self.log_likelihoods_and_slopes(raw, fields)
+        if weight is None:
+            slopes *= -1 / values.shape[1]
+            return (-values).mean(axis=1), slopes
+        share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
+        slopes *= -share[..., None]
+        return (-values * share).sum(axis=1), slopes
 
 
 def weighted_mean(values: Tensor, weight: Tensor | None) -> Tensor:

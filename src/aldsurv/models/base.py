@@ -17,6 +17,7 @@ from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.errors import CompetingCausesWarning, DataError, ParameterError
 from aldsurv.models.file_entries import Arrays, Document, FileContent, saved_parameters
 from aldsurv.models.persistence import save
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from aldsurv.models.rows.strata import Stratum
     from aldsurv.models.wrappers.stack_table import StackTable
 
-__all__ = ["POINTS", "RANKING_POINTS", "SurvivalEstimator", "read_target", "summarised", "time_point"]
+__all__ = ["POINTS", "RANKING_POINTS", "SurvivalEstimator", "first_event", "read_target", "summarised", "time_point"]
 
 FloatArray = NDArray[np.float64]
 
@@ -102,19 +103,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def _read_training_target(self, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
         """What `read_target` gives, with a warning if causes in it make no difference to this model."""
         data = read_target(y, sample_weight, groups)
-        if not self.TAKES_CAUSES and data.cause is not None and data.causes is not None:
-            counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
-            seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
-            if len(seen) > 1:
-                listed = ", ".join(f"{quoted(name)} ({n})" for name, n in zip(data.causes, counts, strict=True) if n)
-                warnings.warn(
-                    f"{type(self).__name__} does not tell causes apart: it learns the time to the first event of any "
-                    f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
-                    f"y.of_cause({quoted(seen[0])}); for the incidence of each, use DeepHit.",
-                    CompetingCausesWarning,
-                    stacklevel=4,
-                )
-        return data
+        return data if self.TAKES_CAUSES else first_event(data, type(self).__name__, stacklevel=5)
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
@@ -123,6 +112,19 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     @abstractmethod
     def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`, in the unit of the training times."""
+
+    @property
+    def causes_(self) -> tuple[str, ...] | None:
+        """Names of the competing causes that the model tells apart; None if it has none."""
+        return None
+
+    def predict_incidence(self, X: object) -> CompetingDistribution:
+        """Which cause the first event has and when it comes, for each row of `X`, in the unit of the training times."""
+        raise ParameterError(
+            f"this {type(self).__name__} does not tell causes apart",
+            argument="X",
+            advice="Fit a model that does to data made by SurvivalData.competing.",
+        )
 
     @abstractmethod
     def _to_file(self) -> FileContent:
@@ -402,6 +404,34 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
 def time_point(point: str) -> str:
     """The summary that is the predicted time where rows are ranked by `point`."""
     return "median" if point == "follow_up" else point
+
+
+def first_event(data: SurvivalData, owner: str, *, stacklevel: int) -> SurvivalData:
+    """The data without their causes, for a model that does not tell them apart, with a warning if there are several.
+
+    Parameters
+    ----------
+    data
+        The rows.
+    owner
+        The name of the model.
+    stacklevel
+        Of the warning, so that it is about the line that called ``fit``.
+    """
+    if data.cause is None or data.causes is None:
+        return data
+    counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
+    seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
+    if len(seen) > 1:
+        listed = ", ".join(f"{quoted(name)} ({n})" for name, n in zip(data.causes, counts, strict=True) if n)
+        warnings.warn(
+            f"{owner} does not tell causes apart: it learns the time to the first event of any "
+            f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
+            f"y.of_cause({quoted(seen[0])}); for the incidence of each, use ALDSurvival.",
+            CompetingCausesWarning,
+            stacklevel=stacklevel,
+        )
+    return data.without_causes()
 
 
 def summarised(distribution: SurvivalDistribution, point: str, horizon: float) -> FloatArray:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.incidence import CumulativeIncidence
+from aldsurv.distributions.competing.cumulative_incidence import CumulativeIncidence
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 

@@ -75,6 +75,15 @@ FAMILIES = Registry(
         "a distribution given survival to a time",
     ),
     FamilyRecord(
+        "cured", "aldsurv.distributions.wrappers.cured:Cured", "cured", "a share of individuals never has the event"
+    ),
+    FamilyRecord(
+        "earliest",
+        "aldsurv.distributions.wrappers.earliest:Earliest",
+        "earliest",
+        "the earliest of several independent times",
+    ),
+    FamilyRecord(
         "shifted", "aldsurv.distributions.wrappers.shifted:Shifted", "shifted", "a distribution moved in time"
     ),
     FamilyRecord(

@@ -22,7 +22,14 @@ from aldsurv.losses.likelihood.log_normal_likelihood import (
     log_normal_log_likelihood,
     log_normal_log_likelihood_and_slopes,
 )
-from aldsurv.losses.objective import ClosedFormObjective, Device, FloatArray, Guess, IntArray, Objective, weighted_mean
+from aldsurv.losses.objective import (
+    ClosedFormLikelihood,
+    Device,
+    FloatArray,
+    Guess,
+    IntArray,
+    LikelihoodObjective,
+)
 from aldsurv.registry import FAMILIES
 
 __all__ = ["likelihood_objective", "require_readable"]
@@ -30,7 +37,7 @@ __all__ = ["likelihood_objective", "require_readable"]
 
 def likelihood_objective(
     family: str, links: Sequence[str] | None, data: SurvivalData, *, unit: Any = 1.0, device: Device = "cpu"
-) -> Objective:
+) -> LikelihoodObjective:
     """Mean negative censored log-likelihood of `data` under a registered family.
 
     Parameters
@@ -77,7 +84,7 @@ def require_readable(family: type[Parametric], data: SurvivalData) -> None:
 
 
 @final
-class _AldLikelihood(ClosedFormObjective):
+class _AldLikelihood(ClosedFormLikelihood):
     """Exact and right-censored rows of the three ALD families, by the closed form."""
 
     outputs = 3
@@ -97,21 +104,18 @@ class _AldLikelihood(ClosedFormObjective):
     def guess(self, rows: IntArray) -> Guess:
         return _ald_guess(self._middle[rows], self._exp_theta)
 
-    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+    def log_likelihoods(self, raw: Tensor, fields: tuple[Tensor, ...]) -> Tensor:
         time, event, offset = fields[:3]
         since = fields[3] if self._delayed else None
-        rows = ald_log_likelihood(raw, time, event, since, exp_theta=self._exp_theta)
-        return weighted_mean(offset - rows, weight)
+        return ald_log_likelihood(raw, time, event, since, exp_theta=self._exp_theta) - offset
 
-    def losses_and_slopes(
-        self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def log_likelihoods_and_slopes(self, raw: FloatArray, fields: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
         rows, slopes = ald_log_likelihood_and_slopes(raw, *fields[:2], *fields[3:], exp_theta=self._exp_theta)
-        return _means_and_slopes(fields[2] - rows, slopes, weight)
+        return rows - fields[2], slopes
 
 
 @final
-class _LogNormalLikelihood(ClosedFormObjective):
+class _LogNormalLikelihood(ClosedFormLikelihood):
     """Exact and right-censored rows of the log-normal, by the closed form."""
 
     outputs = 2
@@ -128,19 +132,16 @@ class _LogNormalLikelihood(ClosedFormObjective):
         spread = np.exp(log_spread)
         return np.array([middle, np.log(np.expm1(spread))]), np.array([spread, 1.0])
 
-    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
-        rows = log_normal_log_likelihood(raw, *fields[:2], *fields[3:])
-        return weighted_mean(fields[2] - rows, weight)
+    def log_likelihoods(self, raw: Tensor, fields: tuple[Tensor, ...]) -> Tensor:
+        return log_normal_log_likelihood(raw, *fields[:2], *fields[3:]) - fields[2]
 
-    def losses_and_slopes(
-        self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def log_likelihoods_and_slopes(self, raw: FloatArray, fields: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
         rows, slopes = log_normal_log_likelihood_and_slopes(raw, *fields[:2], *fields[3:])
-        return _means_and_slopes(fields[2] - rows, slopes, weight)
+        return rows - fields[2], slopes
 
 
 @final
-class _FamilyLikelihood(Objective):
+class _FamilyLikelihood(LikelihoodObjective):
     """Any family and any kind of row, by automatic differentiation of the family's own formulas."""
 
     def __init__(
@@ -176,29 +177,17 @@ class _FamilyLikelihood(Objective):
     def guess(self, rows: IntArray) -> Guess:
         return super().guess(rows) if self._middle is None else _ald_guess(self._middle[rows], self._links[0] == "exp")
 
-    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+    def log_likelihoods(self, raw: Tensor, fields: tuple[Tensor, ...]) -> Tensor:
         lower, upper, offset, kinds = (field.reshape(-1) for field in fields[:4])
         entry = fields[4].reshape(-1) if self._delayed else None
         columns = linked_columns(raw.reshape(-1, self.outputs), self._names, self._links)
         rows = log_likelihood_of_bounds(self._family.from_checked(**columns), lower, upper, kinds, entry)
-        return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
+        values: Tensor = (rows - offset).view(raw.shape[:2])
+        return values
 
 
-_LEAST_WEIGHT = np.float32(1e-30)
 # Share of a time that float32 still resolves well.
 _NARROW = 1e-5
-
-
-def _means_and_slopes(
-    losses: FloatArray, slopes: FloatArray, weight: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
-    """Mean of each member's losses, and its slopes from those of the rows' log-likelihoods."""
-    if weight is None:
-        slopes *= -1 / losses.shape[1]
-        return losses.mean(axis=1), slopes
-    share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
-    slopes *= -share[..., None]
-    return (losses * share).sum(axis=1), slopes
 
 
 def _float(column: Any, device: Device) -> Tensor:

@@ -16,9 +16,17 @@ from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmet
 from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import mixture_guess as _guess
-from aldsurv.losses.likelihood.family_likelihood import _NARROW, _float, _means_and_slopes, require_readable
+from aldsurv.losses.likelihood.family_likelihood import _NARROW, _float, require_readable
 from aldsurv.losses.likelihood.mixture_slopes import value_and_slopes as _value_and_slopes
-from aldsurv.losses.objective import ClosedFormObjective, Device, FloatArray, Guess, IntArray, Objective, weighted_mean
+from aldsurv.losses.objective import (
+    ClosedFormLikelihood,
+    Device,
+    FloatArray,
+    Guess,
+    IntArray,
+    LikelihoodObjective,
+    Objective,
+)
 
 __all__ = ["mixture_objective"]
 
@@ -35,7 +43,7 @@ def mixture_objective(
     *,
     unit: Any = 1.0,
     device: Device = "cpu",
-) -> Objective:
+) -> LikelihoodObjective:
     """Mean negative censored log-likelihood of `data` under a mixture.
 
     Parameters
@@ -64,7 +72,7 @@ def mixture_objective(
 
 
 @final
-class _MixtureLikelihood(ClosedFormObjective):
+class _MixtureLikelihood(ClosedFormLikelihood):
     """Exact, right- and, except with support positive, left-censored rows, by the closed form."""
 
     start_steps: ClassVar[int] = _START_STEPS
@@ -106,23 +114,19 @@ class _MixtureLikelihood(ClosedFormObjective):
     def start_rows(self, rows: IntArray) -> IntArray:
         return _spread_rows(rows, self._middle, self._event)
 
-    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+    def log_likelihoods(self, raw: Tensor, fields: tuple[Tensor, ...]) -> Tensor:
         time, event, offset, least, *others = fields
         rows: Tensor = _RowLogLikelihood.apply(  # type: ignore[no-untyped-call]
             raw, time, event, least, *self._entry_and_sign(others), self._layout, self._positive
         )
-        return weighted_mean(offset - rows, weight)
+        return rows - offset
 
-    def losses_and_slopes(
-        self, raw: FloatArray, fields: Sequence[Any], weight: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def log_likelihoods_and_slopes(self, raw: FloatArray, fields: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
         time, event, offset, least, *others = fields
-        # What overflows shows in the loss, which the training loop looks at.
-        with np.errstate(all="ignore"):
-            rows, slopes = _value_and_slopes(
-                np, raw, time, event, least, *self._entry_and_sign(others), self._layout, self._positive, True
-            )
-        return _means_and_slopes(offset - rows, slopes, weight)
+        rows, slopes = _value_and_slopes(
+            np, raw, time, event, least, *self._entry_and_sign(others), self._layout, self._positive, True
+        )
+        return rows - offset, slopes
 
     def _entry_and_sign(self, others: Sequence[Any]) -> tuple[Any, Any]:
         return others[0] if self._delayed else None, others[-1] if self._mirrored else None
@@ -151,7 +155,7 @@ class _RowLogLikelihood(torch.autograd.Function):
 
 
 @final
-class _AnyCensoring(Objective):
+class _AnyCensoring(LikelihoodObjective):
     """Rows of every kind, by automatic differentiation of the distribution's own formulas."""
 
     start_steps: ClassVar[int] = _START_STEPS
@@ -188,12 +192,13 @@ class _AnyCensoring(Objective):
     def start_rows(self, rows: IntArray) -> IntArray:
         return _spread_rows(rows, self._middle, self._kinds)
 
-    def losses(self, raw: Tensor, fields: tuple[Tensor, ...], weight: Tensor | None) -> Tensor:
+    def log_likelihoods(self, raw: Tensor, fields: tuple[Tensor, ...]) -> Tensor:
         lower, upper, offset, least, kinds, *entry = (field.reshape(-1) for field in fields)
         columns = self._layout.columns(raw.reshape(-1, self.outputs), least[:, None])
         mixture = MixedAsymmetricLaplace.from_checked(**columns, support=self._support.name)
         rows = log_likelihood_of_bounds(mixture, lower, upper, kinds, entry[0] if entry else None)
-        return weighted_mean((offset - rows).view(raw.shape[:2]), weight)
+        values: Tensor = (rows - offset).view(raw.shape[:2])
+        return values
 
 
 def _spread_rows(rows: IntArray, middle: FloatArray, kinds: IntArray) -> IntArray:

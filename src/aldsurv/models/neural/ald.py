@@ -19,13 +19,13 @@ from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import LARGEST_NUMBER
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PAPER_TRAINING, NetworkModel, Output
-from aldsurv.models.neural.parametric import ParametricNetwork, ParametricSurvival
+from aldsurv.models.neural.parametric import CauseExtras, ParametricNetwork, ParametricSurvival
 from aldsurv.models.search_space import OneOf, SearchSpace
 from aldsurv.networks import Architecture
 
 if TYPE_CHECKING:
     from aldsurv.columns.features import Features
-    from aldsurv.losses.objective import Device, Objective
+    from aldsurv.losses.objective import Device, LikelihoodObjective, Objective
     from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
     from aldsurv.models.neural.fitting.prepare import Prepared
 
@@ -42,8 +42,8 @@ _BINS, _MOST_BINNED, _MOST_BINNED_COLUMNS = 8, 100_000, 250
 
 @final
 @dataclass(frozen=True)
-class MixtureExtras(Extras):
-    """The least scale of a component, in the unit inside; None with one component."""
+class MixtureExtras(CauseExtras):
+    """Beside the causes the least scale of a component, in the unit inside; None with one component."""
 
     least_scale: float | None = None
 
@@ -76,6 +76,7 @@ class ALDNetwork(ParametricNetwork):
         {"components": 1, "shapes": "tied"},
         {"bins": 0, "calibration": 0.0, "crps": 0.0},
         {"varied": False},
+        *ParametricNetwork.ADDED_LATER,
     )
     EXTRAS: ClassVar[type[Extras]] = MixtureExtras
 
@@ -118,6 +119,10 @@ class ALDNetwork(ParametricNetwork):
             return (self,)
         return tuple(replace(self, support=support).completed() for support in _TRIED)
 
+    def alternative_name(self) -> str:
+        """The support, and how causes are modelled if there are any."""
+        return self.support if self.causes == "auto" else f"{self.support}, {self.causes}"
+
     def pieces(self, rows: int, columns: int) -> int:
         """Pieces of a column."""
         if self.bins != "auto":
@@ -127,44 +132,57 @@ class ALDNetwork(ParametricNetwork):
     def prepare_extras(self, X: object, data: SurvivalData, unit: float) -> Extras:
         """The least scale of a component: how finely times were recorded."""
         if self.layout is None:
-            return MixtureExtras()
+            return MixtureExtras(data.causes)
         from aldsurv.losses.likelihood.tied_times import least_component_scale
 
         times = data.lower[data.exact & (data.weights > 0)]
-        return MixtureExtras(float(least_component_scale(SUPPORTS[self.support].inside(times))))
+        return MixtureExtras(data.causes, float(least_component_scale(SUPPORTS[self.support].inside(times))))
 
-    def architecture(self, inputs: int, outputs: int, *, encoded: bool) -> Architecture:
-        """With tied shapes, places of the components are outputs that do not depend on the inputs."""
-        constants = 0 if self.layout is None else self.layout.constants
-        return replace(super().architecture(inputs, outputs, encoded=encoded), constants=constants)
+    @property
+    def part_outputs(self) -> int:
+        """θ, σ and κ, or what moves the components of a mixture."""
+        return super().part_outputs if self.layout is None else self.layout.outputs
+
+    @property
+    def part_constants(self) -> int:
+        """With tied shapes, places of the components do not depend on the inputs."""
+        return 0 if self.layout is None else self.layout.constants
+
+    def part_objective(
+        self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
+    ) -> LikelihoodObjective:
+        """The censored likelihood of one distribution or mixture."""
+        from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
+
+        if self.layout is None:
+            return super().part_objective(prepared, data, units, device)
+        least = _least_scales(prepared)
+        return mixture_objective(self.layout, SUPPORTS[self.support], data, least, unit=units, device=device)
 
     def objective(
         self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
     ) -> Objective:
         """The censored likelihood, and the terms that the settings add to it."""
-        from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
         from aldsurv.losses.training_terms import one_component, with_terms
 
-        layout, least = self.layout, _least_scales(prepared)
-        if layout is None:
-            likelihood = super().objective(prepared, data, units, device)
-            columns = one_component(self.theta_link == "exp")
-        else:
-            likelihood = mixture_objective(layout, SUPPORTS[self.support], data, least, unit=units, device=device)
-            columns = layout.columns
+        likelihood, layout = super().objective(prepared, data, units, device), self.layout
+        if not self.calibration and not self.crps:
+            return likelihood
+        if self.cause_outputs(prepared[0].extras) is not None:
+            raise ParameterError("calibration and crps must be 0 with competing causes or a cure.", argument="crps")
         return with_terms(
             likelihood,
-            columns,
+            one_component(self.theta_link == "exp") if layout is None else layout.columns,
             SUPPORTS[self.support],
             data,
             calibration=self.calibration,
             crps=self.crps,
             horizon=np.concatenate([np.full(len(task.data), _last_time(task.data)) for task in prepared]),
-            least_scale=0.0 if layout is None else least,
+            least_scale=0.0 if layout is None else _least_scales(prepared),
             device=device,
         )
 
-    def fixed_outputs(self, member: int) -> FloatArray | None:
+    def fixed_part_outputs(self, member: int) -> FloatArray | None:
         """Of varied members every second has all components in one place."""
         layout = self.layout
         return None if layout is None or not self._is_plain(member) else layout.one_place
@@ -176,11 +194,11 @@ class ALDNetwork(ParametricNetwork):
     def _is_plain(self, member: int) -> bool:
         return self.varied and member % 2 == 1
 
-    def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
+    def part_distribution(self, raw: FloatArray, extras: Extras) -> SurvivalDistribution:
         """One asymmetric Laplace distribution per row, or a mixture."""
         layout = self.layout
         if layout is None:
-            return super().member_distribution(raw, extras, member, X)
+            return super().part_distribution(raw, extras)
         columns = layout.columns(raw, np.array([MixtureExtras.of(extras).least_scale]))
         return MixedAsymmetricLaplace(**columns, support=self.support)
 
@@ -213,19 +231,16 @@ class ALDNetwork(ParametricNetwork):
         """Outputs of the layout, and a least scale for several components."""
         if self.support not in SUPPORTS:
             raise ParameterError(f"a fitted model has one support, but this has {self.support!r}.")
-        layout = self.layout
-        if layout is None:
-            super().check_fitted(network, members, Extras() if extras == MixtureExtras() else extras)
+        super().check_fitted(network, members, extras)
+        if self.layout is None:
             return
-        if (network.outputs, network.constants) != (layout.outputs, layout.constants):
-            raise ParameterError(f"the network has {network.outputs} outputs, the mixture needs {layout.outputs}.")
         least = MixtureExtras.of(extras).least_scale
         if least is None or not 0 < least <= LARGEST_NUMBER:
             raise ParameterError("a mixture must know the least scale of its components, one positive number.")
 
-    def describe(self, extras: Extras) -> str:
+    def describe_part(self) -> str:
         """Family, and how many components there are."""
-        kind = super().describe(extras)
+        kind = super().describe_part()
         return kind if self.components == 1 else f"mixture of {self.components} {kind} ({self.shapes} shapes)"
 
     def format_loss(self, loss: float) -> tuple[str, str]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from aldsurv.checks import Choice, Constraint, Number, WholeNumber
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing.cumulative_incidence import CumulativeIncidence, linear_survival
 from aldsurv.distributions.families.step import Step
-from aldsurv.distributions.incidence import CumulativeIncidence, linear_survival
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras

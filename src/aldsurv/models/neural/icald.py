@@ -87,9 +87,9 @@ class ICALDNetwork(NetworkModel):
             device=device,
         )
 
-    def architecture(self, inputs: int, outputs: int, *, encoded: bool) -> Architecture:
+    def architecture(self, inputs: int, outputs: int, extras: Extras, *, encoded: bool) -> Architecture:
         """A network that takes a level."""
-        return replace(super().architecture(inputs, outputs, encoded=encoded), level_units=self.level_units)
+        return replace(super().architecture(inputs, outputs, extras, encoded=encoded), level_units=self.level_units)
 
     def describe_outputs(self) -> tuple[Output, ...]:
         """θ, σ and κ at a level."""

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all, declared_constraints
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing.averaged import AveragedIncidence
+from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import RANKING_POINTS
@@ -185,6 +187,18 @@ class NetworkModel(ABC):
         """Models to train and choose from by validation rows, the one to take without these first."""
         return (self,)
 
+    def for_data(self, data: SurvivalData) -> NetworkModel:
+        """The settings with those filled in that follow from the data."""
+        return self
+
+    def alternatives_for(self, data: SurvivalData) -> Sequence[NetworkModel]:
+        """The alternatives for these data, in the same order."""
+        return self.alternatives()
+
+    def alternative_name(self) -> str:
+        """What distinguishes this from its alternatives, in one word."""
+        return ""
+
     @property
     def strategy(self) -> Strategy | None:
         """How to train where one run of the loop is not enough."""
@@ -221,7 +235,7 @@ class NetworkModel(ABC):
         `units` has for each row how many of the user's units of time one unit of `data` is.
         """
 
-    def architecture(self, inputs: int, outputs: int, *, encoded: bool) -> Architecture:
+    def architecture(self, inputs: int, outputs: int, extras: Extras, *, encoded: bool) -> Architecture:
         """The network; with an encoder it has no shared layers of its own."""
         return Architecture(
             inputs=inputs,
@@ -234,7 +248,7 @@ class NetworkModel(ABC):
             dropout=self.dropout,
         )
 
-    def fixed_outputs(self, member: int) -> FloatArray | None:
+    def fixed_outputs(self, member: int, extras: Extras) -> FloatArray | None:
         """Outputs (k,) that are the same for every row in a member, NaN where it learns them; None: all are learned."""
         return None
 
@@ -260,6 +274,14 @@ class NetworkModel(ABC):
     @abstractmethod
     def member_distribution(self, raw: FloatArray, extras: Extras, member: int, X: object) -> SurvivalDistribution:
         """What the outputs (n, k) of a member's network for the rows of `X` stand for, in the unit inside."""
+
+    def member_incidence(self, raw: FloatArray, extras: Extras) -> CompetingDistribution | None:
+        """What the outputs (n, k) of a member stand for cause by cause, in the unit inside; None without causes."""
+        return None
+
+    def combine_incidences(self, members: Sequence[CompetingDistribution]) -> CompetingDistribution:
+        """The prediction of several members with causes."""
+        return AveragedIncidence(members)
 
     def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:
         """The prediction of several members, whose distributions are in the user's unit."""

@@ -14,6 +14,7 @@ from aldsurv.checks import Text, check
 from aldsurv.columns.covariates import table_size
 from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent
@@ -173,7 +174,7 @@ class NeuralSurvival(SurvivalEstimator):
         """How the training of a model runs; one of several candidates has the seed of the first."""
         checkpoint = self.checkpoint
         if checkpoint is not None and len(self.settings().alternatives()) > 1:
-            checkpoint = f"{checkpoint}.{model.to_dict()['support']}"
+            checkpoint = f"{checkpoint}.{model.alternative_name()}"
         return RunOptions.checked(
             owner=type(self).__name__,
             seed=base_seed(self.random_state) if task is None else task.options.seed,
@@ -279,8 +280,23 @@ class NeuralSurvival(SurvivalEstimator):
 
         With several members it is their mixture.
         """
+        incidence = self._incidence(X)
+        if incidence is not None:
+            return incidence.overall()
         parts = self.predict_members(X)
         return parts[0] if len(parts) == 1 else self.fitted_.model.combine(parts, self.fitted_)
+
+    def predict_incidence(self, X: object) -> CompetingDistribution:
+        """Which cause the first event has and when it comes, for each row of `X`, in the unit of the training times."""
+        return self._incidence(X) or super().predict_incidence(X)
+
+    def _incidence(self, X: object) -> CompetingDistribution | None:
+        """What all members predict cause by cause; None without causes or a cure."""
+        members = [self.fitted_.member_incidence(raw) for raw in self.predict_outputs(X)]
+        known = [member for member in members if member is not None]
+        if not known:
+            return None
+        return known[0] if len(known) == 1 else self.fitted_.model.combine_incidences(known)
 
     def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member predicts for the rows of `X`, in the unit of the training times."""
@@ -344,7 +360,7 @@ class NeuralSurvival(SurvivalEstimator):
         fitted, choices = self.fitted_, {}
         if fitted.support_scores:
             scores = ", ".join(f"{name} {score:.4f}" for name, score in fitted.support_scores.items())
-            choices["support"] = f"{fitted.model.to_dict()['support']}, by the log-likelihood: {scores}"
+            choices["chosen"] = f"{fitted.model.alternative_name()}, by the log-likelihood: {scores}"
         if fitted.model.point == "auto":
             names = (name.replace("_", " ") for name in (fitted.points.error, fitted.points.ranking))
             choices["summaries"] = "{} for the time, {} for the ranking".format(*names)

@@ -14,7 +14,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.level_map import softplus
 from aldsurv.errors import DataError
-from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.base import SurvivalEstimator, first_event
 from aldsurv.models.rows.member_rows import member_seeds
 from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.nested import NestedEstimatorMixin
@@ -104,7 +104,7 @@ class ConformalLowerBound(NestedEstimatorMixin):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
-        data = read_rows(X, y, sample_weight, groups)
+        data = first_event(read_rows(X, y, sample_weight, groups), type(self).__name__, stacklevel=3)
         if data.entry is not None and np.isfinite(data.entry).any():
             raise DataError(
                 "rows with delayed entry cannot calibrate a bound",

@@ -74,7 +74,7 @@ class RecalibratedSurvival(WrappedSurvival):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, which are as for the model within."""
         self.check_parameters()
-        data = read_rows(X, y, sample_weight, groups)
+        data = self._read_training_target(read_rows(X, y, sample_weight, groups), None)
         seeds = member_seeds(self.random_state, 2)
         parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         held_out = predict_held_out(unfitted(self._inner(), seeds[1]), X, data, parts)

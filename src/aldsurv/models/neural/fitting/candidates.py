@@ -61,7 +61,7 @@ def prepare_candidates(estimator: NeuralSurvival, task: Prepared) -> list[Candid
     """
     rivals: list[Candidate] = []
     rivals.append(Candidate(estimator, task, rivals))
-    models = estimator.settings(table_size(task.covariates)).alternatives()
+    models = estimator.settings(table_size(task.covariates)).alternatives_for(task.data)
     if len(models) > 1 and enough_events(task):
         for model in models[1:]:
             rivals.append(
@@ -106,13 +106,13 @@ def train_candidates(candidates: Sequence[Candidate]) -> None:
 def choose(candidates: Sequence[Candidate]) -> tuple[FittedNetwork, Prepared]:
     """The trained candidate under which validation rows are most likely, and its prepared rows."""
     trained = [(candidate.fitted, candidate.task) for candidate in candidates if candidate.fitted is not None]
-    if len(candidates[0].estimator.settings().alternatives()) == 1:
+    if len(candidates) == 1:
         return trained[0]
     scores = [held_out_log_likelihood(fitted, task) for fitted, task in trained]
     fitted, task = trained[int(np.argmax(scores))]
     if len(trained) > 1:
-        supports = [str(value.model.to_dict()["support"]) for value, _ in trained]
-        fitted = replace(fitted, support_scores=dict(zip(supports, scores, strict=True)))
+        names = [value.model.alternative_name() for value, _ in trained]
+        fitted = replace(fitted, support_scores=dict(zip(names, scores, strict=True)))
     interrupted = any(candidate.interrupted for candidate in candidates)
     if interrupted:
         fitted = replace(fitted, history=replace(fitted.history, stopped_by="interrupt"))

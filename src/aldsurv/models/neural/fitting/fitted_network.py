@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.encoding import encode_rows
 from aldsurv.models.neural.fitting.point_choice import PointChoice
@@ -108,6 +109,11 @@ class FittedNetwork:
     def member_distribution(self, raw: FloatArray, member: int, X: object) -> SurvivalDistribution:
         """What a member predicts for the rows of `X`, in the user's unit; `raw` are the outputs of its network."""
         return self.model.member_distribution(raw, self.extras, member, X).scaled(self.time_scale)
+
+    def member_incidence(self, raw: FloatArray) -> CompetingDistribution | None:
+        """The same cause by cause, of a model with causes or a cure; None of others."""
+        incidence = self.model.member_incidence(raw, self.extras)
+        return None if incidence is None else incidence.scaled(self.time_scale)
 
 
 def network_outputs(

@@ -40,9 +40,11 @@ def held_out_log_likelihood(fitted: FittedNetwork, task: Prepared) -> float:
     if task.rows.validation is None:
         return 0.0
     data, total, weight = with_zero_as_early(task.observed), 0.0, 0.0
-    for part in held_out_rows(fitted, task):
-        rows = data[part.numbers]
-        total += float(np.sum(part.predicted.log_likelihood(rows)))
+    raw = fitted.outputs(task.x)
+    for k, held in enumerate(task.rows.validation):
+        rows, incidence = data[held], fitted.member_incidence(raw[k][held])
+        predicted = incidence or fitted.member_distribution(raw[k][held], k, take_rows(task.covariates, held))
+        total += float(np.sum(predicted.log_likelihood(rows)))
         weight += rows.total_weight
     return total / weight
 

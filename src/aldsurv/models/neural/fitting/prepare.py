@@ -174,6 +174,7 @@ def prepare(
         model = replace(model, learning_rate=float(model.learning_rate) * _WIDE / x.shape[1])
     observed = read_target()
     require_same_rows(len(x), observed)
+    model = model.for_data(observed)
     data = model.prepare_target(observed)
     unit = time_unit(data, model.time_scale)
     seeds = member_seeds(options.seed, model.members)

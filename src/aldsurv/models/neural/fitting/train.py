@@ -145,7 +145,7 @@ def run_loop(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
 
     encoders = _encoders(options.encoder, seeds)
     inputs = _encoded_width(encoders[0], x) if encoders else x.shape[1]
-    network = model.architecture(inputs, objective.outputs, encoded=bool(encoders))
+    network = model.architecture(inputs, objective.outputs, tasks[0].extras, encoded=bool(encoders))
     initial, learned = _initial(network, tasks, objective, weight, starts)
     members = MemberNetwork(network, initial, encoders, device, dtype, learned)
     fingerprints = [data_fingerprint(task.x, task.data) for task in tasks]
@@ -218,7 +218,7 @@ def _initial(
     for task, start in zip(tasks, starts, strict=True):
         for member, (seed, rows) in enumerate(zip(task.seeds, task.rows.train, strict=True)):
             arrays = network.initial(generator_for(seed, Purpose.WEIGHTS))
-            fixed = task.model.fixed_outputs(member)
+            fixed = task.model.fixed_outputs(member, task.extras)
             if task.model.start == "marginal":
                 # No covariate counts yet: every row begins at the best constant.
                 arrays["output.bias"] = best_constant(objective, rows + start, weight, fixed)

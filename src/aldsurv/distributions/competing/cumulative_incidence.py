@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.data.event_columns import cause_number
+from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing.base import CompetingDistribution
+from aldsurv.distributions.competing.cause_names import checked_causes
 from aldsurv.distributions.families.quantile_knots import QuantileKnots
 from aldsurv.distributions.families.step import Step
 from aldsurv.distributions.numerics.backend import without_gradient
 from aldsurv.distributions.numerics.sorted_rows import count_below, pick
-from aldsurv.distributions.shapes import Rows
 from aldsurv.errors import ParameterError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["CumulativeIncidence", "linear_survival"]
 
@@ -48,7 +52,7 @@ def linear_survival(ends: FloatArray, survival: FloatArray) -> QuantileKnots:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class CumulativeIncidence(Rows):
+class CumulativeIncidence(CompetingDistribution):
     """Probability of the event of each cause by any time, for n individuals; only the first event counts.
 
     The incidences of all causes add up to one minus the survival of ``overall()``. After the last time they stay as
@@ -91,9 +95,7 @@ class CumulativeIncidence(Rows):
             raise ParameterError(
                 f"incidence must have shape (causes, n, {grid.size}), one column a time, but has {np.shape(incidence)}."
             )
-        names = tuple(str(k + 1) for k in range(len(table))) if causes is None else tuple(map(str, causes))
-        if len(names) != len(table) or len(set(names)) < len(names):
-            raise ParameterError(f"causes must be {len(table)} different names, but are {names!r:.80}.")
+        names = checked_causes(causes, len(table))
         good = (np.diff(table, axis=2, prepend=0.0) >= -_ROUNDING).all() and (table.sum(0) <= 1 + _ROUNDING).all()
         if not good:
             raise ParameterError(
@@ -124,37 +126,57 @@ class CumulativeIncidence(Rows):
             return linear_survival(self.times, survival)
         return Step.from_checked(times=self.times[None, :], values=survival, tail="hold")
 
-    def incidence(self, times: object, cause: int | str | None = None) -> FloatArray:
-        """Probability of the event by `times`.
+    def subdistribution(self, cause: int | str) -> SurvivalDistribution:
+        """The time to an event of one cause, infinite for those who never have it: its cdf is the incidence."""
+        if self.interpolate:
+            return super().subdistribution(cause)
+        values = 1 - self.values[:, self._number(cause) - 1, :]
+        return Step.from_checked(times=self.times[None, :], values=values, tail="hold")
 
-        Parameters
-        ----------
-        times
-            A number, a vector (the same for every row), or an array with one row per individual.
-        cause
-            Number of a cause, from 1, or its name: the answer is (n, m). None: all causes, (causes, n, m). The axis m
-            is missing if `times` is a number.
-        """
-        chosen = range(len(self.causes)) if cause is None else [cause_number(cause, self.causes) - 1]
-        answers = [self._evaluate(lambda part, t, k=k: part._incidence(t, k), times=times) for k in chosen]
-        return np.stack(answers) if cause is None else np.asarray(answers[0])
-
-    def _incidence(self, t: FloatArray, cause: int) -> FloatArray:
-        own = self.values[:, cause, :]
-        padded = np.concatenate([np.zeros((len(self), 1)), own], axis=1)
+    def _incidences(self, t: FloatArray) -> FloatArray:
+        t = np.broadcast_to(t, (len(self), t.shape[1]))
         passed = count_below(self.times[None, :], t, inclusive=True)
-        before = pick(padded, passed)
+        padded = [np.concatenate([np.zeros((len(self), 1)), own], axis=1) for own in self.values.transpose(1, 0, 2)]
+        before = np.stack([pick(own, passed) for own in padded])
         if not self.interpolate:
-            return np.asarray(before)
+            return before
         edges = np.concatenate([[0.0], self.times, [np.inf]])
         inside = passed < self.times.size
         following = np.minimum(passed + 1, self.times.size)
         width = np.where(inside, edges[following] - edges[passed], 1.0)
-        share = np.clip((t - edges[passed]) / width, 0.0, 1.0)
-        between = before + (pick(padded, following) - before) * share
-        # What is left after the grid goes to the causes in the proportion that they have there.
-        together = self.values[:, :, -1].sum(axis=1, keepdims=True)
-        some = together > 0
-        part = np.where(some, own[:, -1:] / np.where(some, together, 1.0), 1 / len(self.causes))
-        later = own[:, -1:] + part * (self.overall()._cdf(np.maximum(t, self.times[-1])) - together)
+        share = np.where(inside, np.clip((t - edges[passed]) / width, 0.0, 1.0), 0.0)
+        between = before + (np.stack([pick(own, following) for own in padded]) - before) * share
+        last = self.values[:, :, -1].T[:, :, None]
+        later = last + self._later_shares() * (self.overall()._cdf(np.maximum(t, self.times[-1])) - last.sum(axis=0))
         return np.asarray(np.where(inside, between, later))
+
+    def _later_shares(self) -> FloatArray:
+        """Shares (causes, n, 1) of what is left after the grid: in the proportion that the causes have there."""
+        last = self.values[:, :, -1].T[:, :, None]
+        total = last.sum(axis=0)
+        return np.asarray(np.where(total > 0, last / np.where(total > 0, total, 1.0), 1 / len(self.causes)))
+
+    def _log_densities(self, t: FloatArray) -> FloatArray:
+        if not self.interpolate:
+            raise ParameterError("incidence that rises in steps has no density; that of a smooth prediction has one.")
+        t = np.broadcast_to(t, (len(self), t.shape[1]))
+        edges = np.concatenate([[0.0], self.times])
+        slopes = np.diff(self.values, axis=2, prepend=0.0) / np.diff(edges)
+        # As of the overall distribution, the end of a stretch belongs to it.
+        stretch = np.minimum(count_below(self.times[None, :], t, inclusive=False), self.times.size - 1)
+        within = np.stack([pick(own, stretch) for own in slopes.transpose(1, 0, 2)])
+        later = self._later_shares() * self.overall()._density(t)
+        return np.asarray(np.log(np.where(t < 0, 0.0, np.where(t <= self.times[-1], within, later))))
+
+    def _scaled(self, factor: FloatArray) -> CumulativeIncidence:
+        if not bool((factor == factor[0]).all()):
+            raise ParameterError("factor must be the same for all rows: they share a grid of times.")
+        return self.from_checked(
+            times=self.times * float(factor[0, 0]), values=self.values, causes=self.causes, interpolate=self.interpolate
+        )
+
+    def _join(self, others: Sequence[Self]) -> Self:
+        if any(not np.array_equal(one.times, self.times) or one.interpolate != self.interpolate for one in others):
+            raise ParameterError("incidences on different grids of times cannot be joined.")
+        values = np.concatenate([self.values, *(other.values for other in others)])
+        return self.from_checked(times=self.times, values=values, causes=self.causes, interpolate=self.interpolate)

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from aldsurv.distributions.incidence import CumulativeIncidence, linear_survival
+from aldsurv.distributions.competing.cumulative_incidence import CumulativeIncidence, linear_survival
 from aldsurv.errors import ParameterError
 
 TIMES = np.array([1.0, 2.0, 4.0, 7.0])
