@@ -96,7 +96,7 @@ def on_torch(d, leaves: list[torch.Tensor]):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_torch_gives_the_numbers_of_numpy(name, data):
     d = data.draw(members(name))
@@ -117,7 +117,7 @@ def test_torch_gives_the_numbers_of_numpy(name, data):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {*DISCRETE, "quantile_knots"}])
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_gradients_are_finite(name, data):
     d = data.draw(members(name))
