@@ -31,7 +31,9 @@ SEEDED = {*NEURAL, "recalibrated", "boosted_ald", "icald_calibrated", "stack"}
 # Another seed gives other folds, which may or may not choose another penalty.
 FOLDED = {"coxnet", "aftnet"}
 # Of a network's settings those that make it quick; models without them have nothing to make quick.
-QUICK = {"max_epochs": 3, "nodes": 4, "max_rounds": 10, "members": 2, "n_alphas": 12, "random_state": 0}
+QUICK = {
+    "max_epochs": 3, "nodes": 4, "max_rounds": 10, "members": 2, "components": 2, "n_alphas": 12, "random_state": 0,
+}  # fmt: skip
 # What scikit-learn checks and a model cannot promise, each with its reason.
 _WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 EXPECTED = {

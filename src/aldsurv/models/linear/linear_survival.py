@@ -60,19 +60,19 @@ class UserUnit(NamedTuple):
         Of the parameters (k,).
     factors
         What each is multiplied by (k,).
-    first
-        The combination (k,) of all parameters that the first one becomes, if not a multiple of itself.
+    combined
+        Numbers of parameters that become combinations (k,) of all, not multiples of themselves, and these.
     """
 
     names: list[str]
     factors: FloatArray
-    first: FloatArray | None = None
+    combined: tuple[tuple[int, FloatArray], ...] = ()
 
     def convert(self, values: FloatArray) -> FloatArray:
         """Parameters (k,), or rows of a matrix (k, …), in the user's unit."""
         converted: FloatArray = (values.T * self.factors).T
-        if self.first is not None:
-            converted[0] = self.first @ values
+        for number, combination in self.combined:
+            converted[number] = combination @ values
         return converted
 
 

@@ -119,8 +119,10 @@ class RidgeSurvival(LinearSurvival):
         converted[dropped], converted[:, dropped] = np.nan, np.nan
         return converted
 
-    def _is_dropped(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        return np.array([name in self.dropped_ for name in names], np.bool_)
+    def _is_dropped(self, names: Sequence[str], dropped: Mapping[str, str] | None = None) -> NDArray[np.bool_]:
+        """Which coefficients are of columns that were dropped: `dropped_`, or those given."""
+        lost = self.dropped_ if dropped is None else dropped
+        return np.array([name in lost for name in names], np.bool_)
 
     def _summary_facts(self) -> list[str]:
         lines = []
@@ -148,7 +150,7 @@ class RidgeSurvival(LinearSurvival):
         without = "covariance" not in arrays and (penalty is not None or bool(self.ridge))
         covariance = None if without else finite_floats(arrays, "covariance")
         robust = finite_floats(arrays, "robust_covariance") if "robust_covariance" in arrays else None
-        lost = np.array([name in dropped for name in names], np.bool_)
+        lost = self._is_dropped(names, dropped)
         require(not estimates[lost].any(), "a column that was dropped has a coefficient")
         if covariance is not None:
             require(covariance.shape == (len(names), len(names)), "its covariance is not that of its columns")
