@@ -1,8 +1,8 @@
 """Models with competing causes beside peers: ``python -m bench.causes FOLDER [--python PYTHON] [--models A,B]``.
 
-Five drawn tables of 10,000 rows, whose incidences are known, and three splits of a real one. Each fit is a line in FOLDER, from which a run that was
-ended goes on; at the end all lines go to docs/results/causes.json and docs/competing_accuracy.md. PYTHON is an
-interpreter that has comprisk and hazardous, which need not be this one.
+Five drawn tables of 10,000 rows, whose incidences are known, and three splits of a real one. Each fit is a line in
+FOLDER, from which a run that was ended goes on; at the end all lines go to docs/results/causes.json and
+docs/competing_accuracy.md. PYTHON is an interpreter that has comprisk and hazardous, which need not be this one.
 """
 
 from __future__ import annotations

@@ -103,8 +103,7 @@ def _real_scores(cell: Cell) -> dict[str, Any]:
     # Peers may give incidences that fall, or add up to more than one.
     grown = np.maximum.accumulate(np.clip(predicted, 0.0, 1.0), axis=2)
     grown = grown / np.maximum(grown.sum(axis=0).max(axis=1), 1.0)[None, :, None]
-    grid, values = np.concatenate([[0.0], times]), np.pad(grown, ((0, 0), (0, 0), (1, 0)))
-    table = CumulativeIncidence(grid, values, train.y.causes)
+    table = CumulativeIncidence(times, grown, train.y.causes)
     scores = [
         metrics.integrated_brier_score(table, test.y, train=train.y, times=times, cause=cause)
         for cause in train.y.causes
