@@ -21,7 +21,7 @@ def test_an_exponential_with_a_cured_share():
     expected = share * horizon + (1 - share) * scale * -np.expm1(-horizon / scale)
     assert_allclose(d.restricted_mean(horizon), expected, rtol=1e-12)
     assert_allclose(d.approximate_restricted_mean(horizon), expected, rtol=1e-12)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore"):
         median = np.where(share < 0.5, -scale * np.log(np.maximum(0.5 - share, 0) / (1 - share)), np.inf)
     assert_allclose(d.median(), median, rtol=1e-12)
     assert np.isinf(d.mean()[1:]).all()

@@ -21,9 +21,8 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 def dense(d: CauseHazards, times: np.ndarray) -> np.ndarray:
     """Incidences (causes, times) of one row by 40 nodes on each of many panels between quantiles of all parts."""
-    levels = np.concatenate(
-        [10.0 ** np.arange(-14, -2), np.linspace(0.01, 0.99, 150), 1 - 10.0 ** np.arange(-3, -12, -1.0)]
-    )
+    early = 10.0 ** np.arange(-14.0, -2.0, 0.05)
+    levels = np.concatenate([early, np.linspace(0.01, 0.99, 150), 1 - early[early > 1e-12]])
     marks = np.concatenate([part.quantile(levels)[0] for part in d.parts] + [part.kinks()[0] for part in d.parts])
     marks = marks[np.isfinite(marks)]
     values = []
