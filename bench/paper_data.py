@@ -11,8 +11,8 @@ from aldsurv import datasets
 from aldsurv.errors import AldsurvError
 
 FloatArray = NDArray[np.float64]
-SYNTHETIC = [name for name in datasets.names() if datasets.describe(name).kind == "synthetic"]
-REAL = [name for name in datasets.names() if name not in SYNTHETIC]
+SYNTHETIC = [name for name in datasets.names(paper=True) if datasets.describe(name).kind == "synthetic"]
+REAL = [name for name in datasets.names(paper=True) if name not in SYNTHETIC]
 
 
 class Table(NamedTuple):

@@ -1,4 +1,4 @@
-"""Commands of the README and the tutorial work as they are printed, on a few rows."""
+"""Commands of the README and of pages work as they are printed, on a few rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aldsurv import datasets
 from aldsurv.cli.main import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/tutorial.md"]
+PAGES = ["README.md", "docs/tutorial.md", "docs/competing.md"]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SHELL = ("", "sh", "bash", "shell", "console")
 
@@ -31,15 +31,17 @@ def commands(page: str) -> list[list[str]]:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the tables that the pages speak of, made as the tutorial makes them and then cut short."""
+    """A folder with the tables that the pages speak of, made as the pages make them and then cut short."""
     monkeypatch.chdir(tmp_path)
-    (script,) = (block for block in blocks("docs/tutorial.md", ("python",)) if ">>>" not in block)
-    exec(compile(script, "tutorial.md", "exec"), {})  # noqa: S102
-    for name, rows in (("people.csv", 200), ("others.csv", 60)):
+    for page in ("docs/tutorial.md", "docs/competing.md"):
+        (script,) = (block for block in blocks(page, ("python",)) if ">>>" not in block)
+        exec(compile(script, page, "exec"), {})  # noqa: S102
+    for name, rows in (("people.csv", 200), ("others.csv", 60), ("women.csv", 200), ("unseen.csv", 80)):
         path = Path(name)
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        head, *lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         assert len(lines) > rows
-        path.write_text("".join(lines[: rows + 1]), encoding="utf-8")
+        # From all of the table, whose rows may be in order.
+        path.write_text("".join([head, *lines[:: len(lines) // rows][:rows]]), encoding="utf-8")
     return tmp_path
 
 
@@ -57,12 +59,13 @@ def test_commands_run_one_after_the_other(page, folder, capfd):
         assert code == 0, f"aldsurv {shlex.join(words)}: {told.err}"
         if "--out" in words:
             assert (folder / words[words.index("--out") + 1]).stat().st_size > 0
-    predicted = folder / "predicted.csv"
-    if predicted.exists():  # its header is printed on the page
+    for predicted in filter(Path.exists, (folder / "predicted.csv", folder / "incidence.csv")):
+        # Its header is printed on the page.
         header = predicted.read_text(encoding="utf-8").splitlines()[0].replace('"', "")
         assert header in (ROOT / page).read_text(encoding="utf-8").splitlines()
 
 
 def test_pages_name_the_commands_they_promise():
     assert [words[0] for words in commands("docs/tutorial.md")][:4] == ["fit", "evaluate", "predict", "report"]
+    assert [words[0] for words in commands("docs/competing.md")] == ["fit", "evaluate", "evaluate", "predict", "report"]
     assert {"fit", "predict"} <= {words[0] for words in commands("README.md")}

@@ -41,7 +41,8 @@ def recipe_fingerprint(model: str, recipe: str = "default") -> str:
             small, rows, columns = kind.SMALL_TABLES[recipe]
             settings["small_tables"] = [rows, columns, _network_settings(kind.RECIPES[small])]
     else:
-        settings = {"recipe": _without_rank({name: portable(v) for name, v in kind.parameter_defaults().items()})}
+        defaults = {name: portable(v) for name, v in kind.parameter_defaults().items()}
+        settings = {"recipe": _without_rank({k: v for k, v in defaults.items() if k not in kind.LATER_PARAMETERS})}
     if recipe == "paper":
         settings["datasets"] = {name: paper_settings(model, name) for name in names(paper=True)}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:_LENGTH]

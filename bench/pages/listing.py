@@ -35,6 +35,7 @@ PAGES: list[Page] = [
     Page("docs/accuracy.md", "bench.pages.accuracy"),
     Page("docs/ald.md", "bench.pages.ald"),
     Page("docs/claims.md", "bench.pages.reproduction"),
+    Page("docs/competing_accuracy.md", "bench.pages.competing_accuracy"),
     Page("docs/cqrnn.md", "bench.pages.cqrnn"),
     Page("docs/deephit.md", "bench.pages.deephit"),
     Page("docs/deepsurv.md", "bench.pages.deepsurv"),

@@ -11,6 +11,7 @@ __all__ = [
     "AldsurvError",
     "CensoringError",
     "CompetingCausesWarning",
+    "CureWarning",
     "DataError",
     "EventValueWarning",
     "FitWarning",
@@ -138,6 +139,10 @@ class FitWarning(UserWarning):
 
 class CompetingCausesWarning(UserWarning):
     """A model that knows one kind of event was given data with several causes."""
+
+
+class CureWarning(UserWarning):
+    """A model with a share that never has the event was fitted to rows whose follow-up may be too short to tell it."""
 
 
 class EventValueWarning(UserWarning):

@@ -122,7 +122,7 @@ def _dying_on_gbsg(cell):
     return run_cell(cell)
 
 
-def test_a_cluster_that_loses_a_worker(undisturbed, tmp_path):
+def test_a_cluster_that_loses_a_worker(linear, tmp_path):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         lost = next(iter(cluster.workers.values())).pid
@@ -133,10 +133,10 @@ def test_a_cluster_that_loses_a_worker(undisturbed, tmp_path):
                 os.kill(lost, signal.SIGKILL)
                 killed.append(outcome.cell.name)
 
-        store = run(PLAN, tmp_path, scheduler=cluster.scheduler_address, on_outcome=tell)
+        store = run(LINEAR, tmp_path, scheduler=cluster.scheduler_address, on_outcome=tell)
     assert killed
     assert store.failed() == {}
-    assert same(store.results(), undisturbed)
+    assert same(store.results(), linear)
 
 
 def test_what_is_refused(tmp_path, monkeypatch):

@@ -393,7 +393,7 @@ def test_best_and_worst_calibration_are_of_real_data():
 
 
 def test_names():
-    assert len({dataset_title(name) for name in names()}) == 21
+    assert len({dataset_title(name) for name in names()}) == 22
     # A sentence that ends with a title has one dot.
     assert not [name for name in names() if dataset_title(name).endswith(".")]
     assert len({metric_title(name) for name in PAPER_METRICS}) == 9

@@ -2,14 +2,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from child_process import without_machine_warnings
 
 import aldsurv
 from aldsurv import metrics
@@ -289,18 +286,3 @@ def test_command_in_a_process(run, folder):
     done = run("compare", *files, "--bootstrap", "30", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     assert read_json(done.stdout)["first"] == "right"
-
-
-def test_reader_that_leaves(folder, environment):
-    words = ["compare", "right.aldsurv", "blind.aldsurv", "test.csv", "--bootstrap", "0", "--quiet"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "aldsurv", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=environment,
-    ) as process:
-        process.stdout.close()
-        told = without_machine_warnings(process.stderr.read().decode())
-        process.wait()
-    assert (process.returncode, told) == (0, "")

@@ -35,11 +35,22 @@ def columns(line: str) -> list[str]:
     return re.split(r"\s{2,}", line.strip())
 
 
-def test_text(run, tmp_path: Path) -> None:
-    done = run("demo")
-    assert done.returncode == 0
-    assert done.stderr == ""
-    lines = done.stdout.splitlines()
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory) -> tuple[str, Path]:
+    """What one run of the demo says, and the folder in which it was run."""
+    folder = tmp_path_factory.mktemp("text")
+    told, error = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as here, contextlib.redirect_stdout(told), contextlib.redirect_stderr(error):
+        here.chdir(folder)
+        here.setenv("COLUMNS", "80")
+        assert main(["demo"]) == 0
+    assert error.getvalue() == ""
+    return told.getvalue(), folder
+
+
+def test_text(shown) -> None:
+    text, folder = shown
+    lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("Rotterdam and German breast cancer study")
     head = lines.index("Five of them, in months") + 1
@@ -48,10 +59,10 @@ def test_text(run, tmp_path: Path) -> None:
     assert [columns(line)[0] for line in body] == PERSON_ROWS
     assert all(len(columns(line)) == 6 for line in body)
     assert len({len(line) for line in [lines[head], *body]}) == 1
-    picture, model = (tmp_path / columns(line)[1] for line in lines[-2:])
+    picture, model = (folder / columns(line)[1] for line in lines[-2:])
     assert picture.read_bytes().startswith(PNG)
     assert sorted(entry.name for entry in picture.parent.iterdir()) == ["gbsg.aldsurv", "survival.png"]
-    assert model == tmp_path / "demo" / "gbsg.aldsurv"
+    assert model == folder / "demo" / "gbsg.aldsurv"
 
 
 @pytest.fixture(scope="module")
@@ -99,17 +110,16 @@ def test_json_agrees_with_other_libraries(found) -> None:
         assert own.survival(24)[0] == pytest.approx(person["event_free_24"], abs=1e-12)
 
 
-def test_another_run_tells_people_the_same(found, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--out", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
-    assert text.endswith(f"{tmp_path / 'gbsg.aldsurv'}\n")
-    first, second = (aldsurv.load(path).fitted_.weights for path in (found["model"], tmp_path / "gbsg.aldsurv"))
+def test_another_run_tells_people_the_same(found, shown) -> None:
+    text, folder = shown
+    places = found["model"], folder / "demo" / "gbsg.aldsurv"
+    first, second = (aldsurv.load(path).fitted_.weights for path in places)
     assert all(array.tobytes() == second[name].tobytes() for name, array in first.items())
     lines = {columns(line)[0]: columns(line)[1:] for line in text.splitlines() if line}
     assert lines["event-free at 24"] == [f"{100 * person['event_free_24']:.0f} %" for person in found["people"]]
     end = found["follow_up"]
-    shown = [f"{p['median']:.0f}" if p["median"] <= end else f">{end:.0f}" for p in found["people"]]
-    assert lines["predicted median"] == shown
+    medians = [f"{p['median']:.0f}" if p["median"] <= end else f">{end:.0f}" for p in found["people"]]
+    assert lines["predicted median"] == medians
 
 
 @pytest.fixture

@@ -531,28 +531,26 @@ def test_help_fits_a_narrow_terminal(run) -> None:
 def test_memory_does_not_grow_with_the_table(models, tmp_path, environment, ending: str) -> None:
     """Ten times the rows, of which 64 MB would be numbers alone: the peak may grow by what is read ahead."""
     code = (
-        "import sys; from aldsurv.cli.main import main; assert main(sys.argv[1:]) == 0;"
-        "lines = open('/proc/self/status').read().splitlines();"
-        "print(next(line.split()[1] for line in lines if line.startswith('VmHWM')))"
+        "import sys; from aldsurv.cli.main import main\n"
+        "for given, out in (sys.argv[2:4], sys.argv[4:6]):\n"
+        "    words = ['predict', sys.argv[1], given, '--times', '1,2,3,4', '--quiet', '--out', out]\n"
+        "    assert main(words) == 0\n"
+        "    lines = open('/proc/self/status').read().splitlines()\n"
+        "    print(next(line.split()[1] for line in lines if line.startswith('VmHWM')))"
     )
-    peaks = []
+    files = []
     for rows in (100_000, 1_000_000):
         columns = people(rows, 6)
-        given = tmp_path / f"in.{ending}"
+        given = tmp_path / f"in_{rows}.{ending}"
         frame = pa.table({**columns, "grade": pa.array(columns["grade"])})
         pq.write_table(frame, given) if ending == "parquet" else pyarrow.csv.write_csv(frame, given)
-        words = [
-            "predict",
-            models["weibull"],
-            given,
-            "--times",
-            "1,2,3,4",
-            "--quiet",
-            "--out",
-            tmp_path / f"o.{ending}",
-        ]
-        done = subprocess.run(
-            [sys.executable, "-c", code, *words], env=environment, capture_output=True, text=True, check=True
-        )
-        peaks.append(int(done.stdout) / 1024)
-    assert peaks[1] < peaks[0] + 40
+        files += [given, tmp_path / f"out_{rows}.{ending}"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, models["weibull"], *files],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second = (int(peak) / 1024 for peak in done.stdout.split())
+    assert second < first + 40

@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 from reports.parsed import ParsedPage
+from reports.undrawn import leave_pictures_undrawn
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.cli.main import main
 from aldsurv.models import WeibullAFT
-from aldsurv.reports.page.page_figures import Picture
 
 EVIL = "<script>x</script>"
 
@@ -53,11 +53,7 @@ def folder(tmp_path_factory):
 def here(folder, tmp_path, monkeypatch):
     """In an empty folder, with pages that have no pictures: these are tried elsewhere."""
     monkeypatch.chdir(tmp_path)
-    for sections in ("overview", "individual", "quality", "effect"):
-        monkeypatch.setattr(
-            f"aldsurv.reports.model.{sections}_sections.embedded_picture",
-            lambda figure, name, *, caption, alt, **size: Picture(name, caption, alt, "", 1, 1),
-        )
+    leave_pictures_undrawn(monkeypatch)
     return folder
 
 

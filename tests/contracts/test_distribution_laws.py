@@ -145,6 +145,7 @@ def test_hazards_follow_from_density_and_survival(name, data):
 
 
 @every_family
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data(), level=st.floats(0.001, 0.9))
 def test_conditional_survival_is_a_ratio_of_survivals(name, data, level):
     d = data.draw(members(name))
@@ -175,7 +176,7 @@ def test_truncation_at_zero_leaves_nothing_below(name, data):
 
 
 @every_family
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(data=st.data(), factor=st.floats(1e-3, 1e3), offset=st.floats(-20, 20))
 def test_change_of_unit_and_origin(name, data, factor, offset):
     d = data.draw(members(name))
@@ -196,6 +197,7 @@ def test_change_of_unit_and_origin(name, data, factor, offset):
 
 
 @every_family
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data())
 def test_a_mixture_of_one_is_itself(name, data):
     d = data.draw(members(name))
@@ -212,6 +214,7 @@ def test_a_mixture_of_one_is_itself(name, data):
 
 
 @every_family
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data())
 def test_restricted_mean_and_residual_life_are_areas_under_survival(name, data):
     d = data.draw(members(name, rows=1))
@@ -229,6 +232,7 @@ def test_restricted_mean_and_residual_life_are_areas_under_survival(name, data):
 
 
 @every_family
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data(), level=LEVEL)
 def test_crps_is_the_integral_of_squared_distance(name, data, level):
     d = data.draw(members(name, rows=1))
@@ -245,6 +249,7 @@ def test_crps_is_the_integral_of_squared_distance(name, data, level):
 
 
 @every_family
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_sampling_agrees_with_the_cdf(name, data, seed):
     d = data.draw(members(name, rows=1))
@@ -259,6 +264,7 @@ def test_sampling_agrees_with_the_cdf(name, data, seed):
 
 
 @every_family
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data())
 def test_rows_are_independent_of_their_company(name, data):
     d = data.draw(members(name, rows=3))
@@ -278,7 +284,7 @@ def test_rows_are_independent_of_their_company(name, data):
 
 
 @every_family
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(data=st.data())
 def test_shapes(name, data):
     d = data.draw(members(name, rows=3))

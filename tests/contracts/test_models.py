@@ -31,7 +31,9 @@ SEEDED = {*NEURAL, "recalibrated", "boosted_ald", "icald_calibrated", "stack"}
 # Another seed gives other folds, which may or may not choose another penalty.
 FOLDED = {"coxnet", "aftnet"}
 # Of a network's settings those that make it quick; models without them have nothing to make quick.
-QUICK = {"max_epochs": 3, "nodes": 4, "max_rounds": 10, "members": 2, "n_alphas": 12, "random_state": 0}
+QUICK = {
+    "max_epochs": 3, "nodes": 4, "max_rounds": 10, "members": 2, "components": 2, "n_alphas": 12, "random_state": 0,
+}  # fmt: skip
 # What scikit-learn checks and a model cannot promise, each with its reason.
 _WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 EXPECTED = {
@@ -45,6 +47,7 @@ EXPECTED = {
     "icald_calibrated": {_WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in two folds"},
     "coxnet": {_WEIGHTS: "a row given twice is a tie, as for Cox regression"},
     "stack": {_WEIGHTS: "a row of weight 2 is held out as one, a row given twice may be in two folds"},
+    "cause_specific_cox": {_WEIGHTS: "a row given twice is a tie, as for Cox regression"},
     "cox": {_WEIGHTS: "a row given twice is a tie, which Efron's rule counts otherwise than a row of weight 2"},
 }
 # What is around a network of one kind only: as quick as may be.

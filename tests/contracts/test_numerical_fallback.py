@@ -33,7 +33,7 @@ def test_quantiles_by_root_search(name, data):
 
 
 @every_family
-@settings(max_examples=settings.default.max_examples // 4)  # integrals take their time
+@settings(max_examples=settings.default.max_examples // 6)  # integrals take their time
 @given(data=st.data())
 def test_moments_and_areas_by_quadrature(name, data):
     d = data.draw(members(name))
@@ -52,7 +52,7 @@ def test_moments_and_areas_by_quadrature(name, data):
 
 
 @every_family
-@settings(max_examples=settings.default.max_examples // 4)  # integrals take their time
+@settings(max_examples=settings.default.max_examples // 6)  # integrals take their time
 @given(data=st.data())
 def test_crps_by_quadrature(name, data):
     d = data.draw(members(name))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reports.undrawn import leave_pictures_undrawn
 
 import aldsurv
 from aldsurv import SurvivalData
@@ -110,13 +111,15 @@ def test_a_model_without_a_search_space_says_so(monkeypatch: pytest.MonkeyPatch)
         tune(ToySurvival, x, data, trials=1)
 
 
-def test_report(table: str, model_file: str, tmp_path: Path) -> None:
+def test_report(table: str, model_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_pictures_undrawn(monkeypatch)
     out = tmp_path / "report.html"
     assert main(["report", model_file, table, "--people", "1", "--out", str(out)]) == 0
     assert RECORD.title in out.read_text(encoding="utf-8")
 
 
-def test_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_pictures_undrawn(monkeypatch)
     folder = str(tmp_path / "results")
     options = ["--datasets", "norm_linear", "--models", "toy,cox", "--seeds", "2", "--jobs", "1"]
     assert main(["benchmark", "run", *options, "--out", folder]) == 0

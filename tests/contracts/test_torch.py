@@ -15,6 +15,8 @@ from aldsurv import SurvivalData
 from aldsurv.distributions import (
     AsymmetricLaplace,
     CovariatePath,
+    Cured,
+    Earliest,
     Exponential,
     LeftTruncated,
     LogAsymmetricLaplace,
@@ -72,6 +74,10 @@ def on_torch(d, leaves: list[torch.Tensor]):
         return MixedAsymmetricLaplace(*columns, torch.tensor(np.array(d.weights)), support=d.support)
     if isinstance(d, CovariatePath):
         return CovariatePath([on_torch(part, leaves) for part in d.parts], torch.tensor(np.array(d.starts)))
+    if isinstance(d, Earliest):
+        return Earliest([on_torch(part, leaves) for part in d.parts])
+    if isinstance(d, Cured):
+        return Cured(on_torch(d.base, leaves), tensor(d.cure))
     if isinstance(d, LeftTruncated):
         return LeftTruncated(on_torch(d.base, leaves), torch.tensor(np.array(d.since)))
     if isinstance(d, Shifted):
@@ -90,7 +96,7 @@ def on_torch(d, leaves: list[torch.Tensor]):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_torch_gives_the_numbers_of_numpy(name, data):
     d = data.draw(members(name))
@@ -111,7 +117,7 @@ def test_torch_gives_the_numbers_of_numpy(name, data):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {*DISCRETE, "quantile_knots"}])
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_gradients_are_finite(name, data):
     d = data.draw(members(name))

@@ -30,7 +30,7 @@ def test_it_is_loaded_and_described(line):
     data = datasets.load(line)
     assert str(data) == "line: n=100, 66 events (66 %), time 1–2 (days), 1 features"
     assert [len(part) for part in datasets.load_split(line, seed=3)] == [80, 20]
-    assert datasets.names() == [*datasets.names(paper=True), line]
+    assert datasets.names() == [*datasets.names(paper=True), "rotterdam", line]
     assert str(datasets.describe(line)).startswith("line: times on a straight line (clinical)\n")
     with pytest.raises(ParameterError, match="there is already a dataset 'line'"):
         DATASETS.add(LINE)

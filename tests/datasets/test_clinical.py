@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import h5py
@@ -17,7 +18,7 @@ from aldsurv import datasets
 from aldsurv.datasets.clinical import read_deepsurv_file, read_study_table
 from aldsurv.errors import DataError, MissingDependencyError
 
-REAL = [name for name in datasets.names() if datasets.describe(name).kind == "clinical"]
+REAL = [name for name in datasets.names(paper=True) if datasets.describe(name).kind == "clinical"]
 GBSG = Path(aldsurv.__file__).parent / "datasets" / "files" / "gbsg.csv"
 CENSORED = {
     "metabric": 801,
@@ -305,3 +306,41 @@ def test_a_missing_file_is_named(monkeypatch, tmp_path, name):
     monkeypatch.setenv("ALDSURV_DATA", str(tmp_path))
     with pytest.raises(DataError, match=datasets.describe(name).file):
         datasets.load(name)
+
+
+# ---- Rotterdam, with causes, which comes with the package -----------------------------------------------------
+
+
+def test_rotterdam_has_its_causes(monkeypatch, tmp_path):
+    monkeypatch.setenv("ALDSURV_DATA", str(tmp_path))
+    data = datasets.load("rotterdam")
+    # The counts that are published with the table: 2982 women, 1518 recurrences.
+    assert np.bincount(data.y.cause).tolist() == [1269, 1518, 195]
+    assert data.y.causes == ("recurrence", "death")
+    assert data.info.censored == pytest.approx(1 - data.y.n_events / len(data))
+    assert [len(part) for part in data.split(seed=0)] == [data.info.n_train, data.info.n_test]
+    lines = GBSG.with_name("rotterdam.csv").read_text(encoding="ascii").splitlines()
+    assert lines[0] == ",".join([*data.feature_names, "days", "event"])
+    assert all(field.isdigit() for line in lines[1:] for field in line.split(","))
+
+
+def test_node_positive_women_of_rotterdam_are_those_of_gbsg():
+    def counted(data, time, event):
+        column = dict(zip(data.feature_names, data.x.T, strict=True))
+        names = ("hormone", "size", "postmenopausal", "age", "nodes", "progesterone", "oestrogen")
+        return Counter(zip(*(column[name].tolist() for name in names), time.tolist(), event.tolist(), strict=True))
+
+    gbsg, all_rows = datasets.load("gbsg")[:1546], datasets.load("rotterdam")
+    whole = all_rows[all_rows.x[:, all_rows.feature_names.index("nodes")] > 0]
+    assert len(whole) == 1546
+    days = np.round(np.minimum(whole.y.time, 84) * 30.4375)
+    ours = counted(whole, days, whole.y.event & (whole.y.time <= 84))
+    theirs = counted(gbsg, np.round(gbsg.y.time * 30.4375), gbsg.y.event)
+    # There a death counts at the end of the follow-up for recurrence, here when it came.
+    assert (ours - theirs).total() <= 43
+
+
+def test_frames_of_causes_have_their_names():
+    frame = datasets.load("rotterdam")[-3:].frame(outcome=True)
+    assert list(frame.columns)[-2:] == ["time", "event"]
+    assert set(datasets.load("rotterdam").frame(outcome=True)["event"]) == {"censored", "recurrence", "death"}

@@ -54,7 +54,8 @@ def made(groups, *, name="gbsg", n_test=1, n_train=4):
 
 
 def test_the_datasets_are_those_of_the_paper_in_its_order():
-    assert datasets.names() == [row[0] for row in TABLE]
+    assert datasets.names(paper=True) == [row[0] for row in TABLE]
+    assert datasets.names() == [*datasets.names(paper=True), "rotterdam"]
     for name, features, n_train, n_test, censored in TABLE:
         info = datasets.describe(name)
         assert (info.n_features, info.n_train, info.n_test) == (int(features), int(n_train), int(n_test))
@@ -79,6 +80,8 @@ def test_every_dataset_is_described(name):
     else:
         assert info.unit in ("days", "months")
         assert info.definition is None
+        assert info.file is not None or info.packaged
+    if info.file is not None:
         assert len(info.sha256) == 64
         assert (info.url is None) == (info.how is not None) == (info.page is not None)
         assert (info.url or info.page).startswith("https://")

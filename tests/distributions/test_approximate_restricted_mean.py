@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.integrate import quad
 
 from aldsurv.distributions import Exponential, LogNormal, Mixture, Weibull
 from aldsurv.distributions.wrappers.level_map import LevelMap
@@ -15,13 +12,16 @@ from aldsurv.distributions.wrappers.recalibrated import Recalibrated
 
 MAP = LevelMap.through([0.1, 0.25, 0.5, 0.75, 0.9], [0.05, 0.3, 0.45, 0.85, 0.95])
 HORIZONS = [0.02, 1.0, 50.0]
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
 def area(distribution, row, horizon):
-    """By scipy, in parts: curves fall within the first thousandth of some of these horizons."""
+    """By Gauss-Legendre, in parts: curves fall within the first thousandth of some of these horizons."""
     ends = horizon * np.append(0.0, np.geomspace(1e-5, 1.0, 30))
-    part = distribution[row : row + 1]
-    return sum(quad(lambda t: float(part.survival(t).item()), low, high)[0] for low, high in pairwise(ends))
+    half = np.diff(ends)[:, None] / 2
+    times = ends[:-1, None] + half * (1 + NODES)
+    survival = distribution[row : row + 1].survival(times.ravel()).reshape(times.shape)
+    return float((survival * half * WEIGHTS).sum())
 
 
 @pytest.mark.parametrize("horizon", HORIZONS)

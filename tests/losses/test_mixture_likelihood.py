@@ -123,13 +123,18 @@ def test_slopes_against_finite_differences(layout, support, kinds, entry):
     raw = outputs(layout, 12).requires_grad_()
     (slopes,) = torch.autograd.grad(objective.losses(raw, fields, weight).sum(), raw)
     # Each output of all rows together, and all outputs of each row: every slope takes part in two checks.
-    directions = [torch.zeros_like(raw) for _ in range(layout.outputs + 12)]
-    signs = torch.tensor(np.random.default_rng(7).choice([-1.0, 1.0], raw.shape))
-    for k, direction in enumerate(directions):
-        chosen = (slice(None), slice(None), k) if k < layout.outputs else (slice(None), k - layout.outputs)
-        direction[chosen] = signs[chosen]
-        ahead, behind = (objective.losses(raw.detach() + h * direction, fields, weight) for h in (1e-5, -1e-5))
-        assert_allclose((slopes * direction).sum().item(), ((ahead - behind) / 2e-5).item(), rtol=1e-5, atol=1e-8)
+    signs = torch.tensor(np.random.default_rng(7).choice([-1.0, 1.0], raw.shape))[0]
+    directions = torch.zeros(layout.outputs + 12, 12, layout.outputs, dtype=torch.float64)
+    for k in range(layout.outputs):
+        directions[k, :, k] = signs[:, k]
+    for row in range(12):
+        directions[layout.outputs + row, row] = signs[row]
+    # All directions at once, each as a member of its own.
+    every = [field.expand(len(directions), -1) for field in (*fields, weight)]
+    ahead, behind = (
+        objective.losses(raw.detach() + h * directions, tuple(every[:-1]), every[-1]) for h in (1e-5, -1e-5)
+    )
+    assert_allclose((slopes * directions).sum(dim=(1, 2)), (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-8)
 
 
 @every_layout

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import CauseHazards, CauseMixture, CumulativeIncidence, Exponential, Weibull
@@ -198,6 +201,50 @@ def test_calibration_in_the_large_and_by_groups_compare_with_aalen_johansen():
 
 
 EACH = [record.name for record in METRICS.records() if record.causes == "each"]
+
+
+def test_no_order_of_rows_unit_of_time_or_copy_of_a_row_changes_a_metric(rows):
+    predicted, data, train = rows
+
+    def scores(predicted, data, train):
+        return metrics.evaluate(predicted, data, train=train, cause="death", metrics=EACH)
+
+    expected = scores(predicted, data, train)
+    assert np.isfinite(list(expected.values())).all()
+    order = np.random.default_rng(0).permutation(len(data))
+    assert scores(predicted[order], data[order], train[::-1]) == pytest.approx(expected, rel=1e-9)
+    assert scores(predicted.scaled(4.0), data.scaled(4.0), train.scaled(4.0)) == pytest.approx(expected, rel=1e-9)
+    copies = np.random.default_rng(1).integers(0, 3, len(data))
+    more = np.repeat(np.arange(len(data)), copies)
+    weighted = scores(predicted, data.with_weight(data.weights * copies), train)
+    assert scores(predicted[more], data[more], train) == pytest.approx(weighted, rel=1e-9)
+
+
+whole_times = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 2), st.integers(1, 4)), min_size=4, max_size=12)
+
+
+@given(whole_times, whole_times)
+def test_weighted_scores_of_any_rows_are_those_of_the_definition(some, others):
+    (time, cause, level), (train_time, train_cause, _) = (
+        np.array(list(zip(*part, strict=True))) for part in (some, others)
+    )
+    data = SurvivalData.competing(time, cause, names=["relapse", "death"])
+    train = SurvivalData.competing(train_time, train_cause, names=["relapse", "death"])
+    share = level / 5
+    incidence = np.stack([share * 0.5, 1 - share])[:, :, None] * np.array([0.2, 0.5, 0.9])
+    predicted = CumulativeIncidence([2.0, 3.0, 5.0], incidence, ["relapse", "death"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        score = metrics.brier_score(predicted, data, [3.0], train=train, cause="relapse")[0]
+        auc = metrics.cumulative_dynamic_auc(predicted, data, [3.0], train=train, cause="relapse").auc[0]
+        uno = metrics.concordance_uno(1 - share, data, train=train, cause="relapse", tau=3.5)
+    risk = predicted.incidence(3.0, "relapse")
+    if not np.isnan(score):
+        assert score == pytest.approx(definitions.brier(data, 1, risk, 3.0, train), rel=1e-9)
+    if not np.isnan(auc):
+        assert auc == pytest.approx(definitions.auc(data, 1, risk, 3.0, train), rel=1e-9)
+    if not np.isnan(uno):
+        assert uno == pytest.approx(definitions.concordance(data, 1, 1 - share, train, 3.5), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [record.name for record in METRICS.records() if record.causes != "none"])

@@ -20,6 +20,7 @@ from aldsurv.reports.page.page import render_page
 from reports.browser import CHROMIUM, clicking, opened_page
 from reports.known_model import BelowZero, KnownScale, even_rows
 from reports.parsed import ParsedPage
+from reports.undrawn import leave_pictures_undrawn
 
 EVIL = "<script>alert('x')</script> & \"quoted\" $\\frac{"
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -63,14 +64,7 @@ def parsed(page):
 
 @pytest.fixture
 def undrawn(monkeypatch):
-    """Pages without pictures, which would take most of the time and are tried elsewhere."""
-    from aldsurv.reports.page.page_figures import Picture
-
-    for sections in ("overview", "individual", "quality", "effect"):
-        monkeypatch.setattr(
-            f"aldsurv.reports.model.{sections}_sections.embedded_picture",
-            lambda figure, name, *, caption, alt, **size: Picture(name, caption, alt, "", 1, 1),
-        )
+    leave_pictures_undrawn(monkeypatch)
 
 
 def marginal(train, n):

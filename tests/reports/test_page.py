@@ -107,6 +107,7 @@ def test_a_picture_draws_what_its_file_draws(tmp_path):
     ax.legend()
     picture = picture_of(figure, tmp_path, "drawing", caption="c", alt="a")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawing.png", "drawing.svg"]
+    assert (tmp_path / "drawing.png").read_bytes().startswith(b"\x89PNG")
     start = "data:image/svg+xml,"
     assert picture.source.startswith(start)
     assert not set('<>"&#\n') & set(picture.source)

@@ -10,7 +10,7 @@ from torch import nn
 from aldsurv.losses import likelihood_objective
 from training.runs import fit, rows_of, splits, training_of
 
-SEEDS = [11, 12, 13, 14, 15, 16]
+SEEDS = [11, 12, 13, 14]
 LOG = {"family": "log_asymmetric_laplace", "links": ("identity", "exp", "exp")}
 CASES = {
     "paper": {"network": {"dropout": 0.1}},
@@ -38,7 +38,7 @@ CASES = {
 }
 
 
-def compared(case, *, kinds="er", train=(150,) * 6, validation=True):
+def compared(case, *, kinds="er", train=(150,) * 4, validation=True):
     """Weights and history of all members together, and of each alone."""
     case = {"batch_size": 32, "max_epochs": 6, "patience": 3, "learning_rate": 0.01, **case}
     n = 203
@@ -91,7 +91,7 @@ def test_up_to_rounding(case):
 
 def test_with_as_many_batches_but_fewer_rows():
     # 129 to 150 rows are five batches of 32, the last of them with rows of no weight.
-    (arrays, history), alone = compared(CASES["paper"], train=(150, 147, 141, 140, 135, 129))
+    (arrays, history), alone = compared(CASES["paper"], train=(150, 147, 140, 129))
     for k, (own, own_history) in enumerate(alone):
         for name in arrays:
             np.testing.assert_allclose(arrays[name][k], own[name][0], rtol=1e-3, atol=1e-5)

@@ -200,9 +200,11 @@ def _chosen_datasets(text: str) -> tuple[str, ...]:
     from aldsurv.datasets import describe, names
 
     if text == "all":
-        return tuple(names())
+        return tuple(names(paper=True))
     if text in ("real", "synthetic"):
-        return tuple(name for name in names() if (describe(name).kind == "synthetic") == (text == "synthetic"))
+        return tuple(
+            name for name in names(paper=True) if (describe(name).kind == "synthetic") == (text == "synthetic")
+        )
     return split_names(text)
 
 

@@ -21,10 +21,10 @@ __all__ = ["datasets"]
 @click.group(invoke_without_command=True)
 @click.pass_context
 def datasets(ctx: click.Context) -> None:
-    """The 21 datasets of the paper.
+    """The 21 datasets of the paper, and one with causes (rotterdam).
 
-    Synthetic ones are drawn, gbsg comes with aldsurv, the others are files
-    of their publishers, kept in the data folder: ALDSURV_DATA if that
+    Synthetic ones are drawn, gbsg and rotterdam come with aldsurv, the
+    others are files of their publishers, kept in the data folder: ALDSURV_DATA if that
     variable is set, else the user's cache folder.
 
     \b
@@ -167,10 +167,10 @@ def _facts(info: DatasetInfo) -> dict[str, object]:
 
 
 def _state(info: DatasetInfo) -> str:
-    if info.file is None:
-        return "drawn when loaded"
     if info.packaged:
         return "comes with aldsurv"
+    if info.file is None:
+        return "drawn when loaded"
     if _is_here(info):
         return "here"
     return "to be got by hand" if info.url is None else "to be fetched"

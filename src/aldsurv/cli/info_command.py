@@ -70,6 +70,7 @@ def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, object]
         "class": type(model).__name__,
         "unit": time_unit(model),
         "outcome": None if outcome is None else outcome.given,
+        "causes": model.causes_,
         **{name: trained_on.get(name) for name in _FACTS},
         "columns": None if features is None else features.to_dict()["columns"],
         "n_columns": model.n_features_in_,
@@ -85,6 +86,8 @@ def _text(model: SurvivalEstimator, path: Path, size: int) -> str:
     lines += _summary_lines(model, width)
     fingerprint = None if trained_on is None else trained_on.fingerprint
     facts = [("outcome", _outcome_text(model)), ("fingerprint", printable(fingerprint or "none"))]
+    if model.causes_ is not None:
+        facts.insert(1, ("causes", f"{printable(', '.join(model.causes_))}: incidence of each by predict --times"))
     if trained_on is not None and trained_on.versions:
         versions = ", ".join(f"{name} {version}" for name, version in trained_on.versions.items())
         facts.append(("made with", printable(versions)))
@@ -102,17 +105,18 @@ def _summary_lines(model: SurvivalEstimator, width: int) -> list[str]:
     end = lines.index("") if "" in lines else len(lines)
     if table is None or max(map(len, lines[end:]), default=0) <= width:
         return [part for line in lines for part in wrapped(line, width, indent=4)]
-    rows = [(printable(line.name), _coefficient_text(line, table.ratio_name)) for line in table]
+    error = "standard error" if table.model_error is None else "robust standard error"
+    rows = [(printable(line.name), _coefficient_text(line, table.ratio_name, error)) for line in table]
     return [*(part for line in lines[:end] for part in wrapped(line, width, indent=4)), "", *two_columns(rows, width)]
 
 
-def _coefficient_text(line: Coefficient, ratio_name: str) -> str:
+def _coefficient_text(line: Coefficient, ratio_name: str, error_name: str) -> str:
     if math.isnan(line.coefficient):
         return "dropped"
     if math.isnan(line.standard_error):
         return f"{line.coefficient:.4g}, {ratio_name} {line.ratio:.4g}"
     return (
-        f"{line.coefficient:.4g} (standard error {line.standard_error:.4g}), {ratio_name} "
+        f"{line.coefficient:.4g} ({error_name} {line.standard_error:.4g}), {ratio_name} "
         f"{line.ratio:.4g} ({line.lower:.4g} to {line.upper:.4g}), p {line.p:.2g}"
     )
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.reports.model.causes.cause_findings import CauseFindings
     from aldsurv.reports.model.model_page import ModelReport
     from aldsurv.tables.table import Table
 
@@ -66,7 +67,8 @@ def report(
     TABLE (CSV, TSV or Parquet) has the columns of training and the outcome,
     preferably of rows that the model was not trained on. The page says in
     plain words how well the predictions agree with what was observed, what
-    they depend on and what to be careful about. It is one file that needs
+    they depend on and what to be careful about; of a model with causes,
+    cause by cause. It is one file that needs
     no other and no network. A page of that name is replaced, any other
     file only with --force.
 
@@ -187,5 +189,21 @@ def _facts(report: ModelReport, page: Path) -> dict[str, object]:
         "brier_skill": findings.skill,
         "coverage_80": findings.coverage.coverage,
         "probability_negative": findings.negative.mean(),
+        "causes": {each.cause: _cause_facts(each) for each in report.causes} or None,
         "cautions": [{"about": title.removesuffix("."), "text": text} for title, text in report.cautions],
+    }
+
+
+def _cause_facts(cause: CauseFindings) -> dict[str, object]:
+    return {
+        "events": cause.events,
+        "horizon": cause.horizon,
+        "expected": cause.predicted,
+        "observed": cause.observed,
+        "observed_limits": cause.limits,
+        "brier_skill": cause.skill,
+        "metrics": {
+            name: {"value": score.value, "lower": score.lower, "upper": score.upper}
+            for name, score in cause.scores.items()
+        },
     }

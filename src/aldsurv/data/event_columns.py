@@ -16,13 +16,24 @@ from aldsurv.data.row_checks import require_rows
 from aldsurv.errors import DataError, EventValueWarning, ParameterError
 from aldsurv.quoting import quoted
 
-__all__ = ["CauseNames", "cause_column", "cause_number", "event_column"]
+__all__ = [
+    "CauseNames",
+    "EventValues",
+    "cause_column",
+    "cause_number",
+    "column_values",
+    "event_column",
+    "event_values_column",
+]
 
 # Names of the causes 1, 2, …, or names by value.
 CauseNames: TypeAlias = Iterable[object] | Mapping[Any, object]
+# Names of causes by value; the name "censored" stands for no event.
+EventValues: TypeAlias = Mapping[Any, str]
 
 _EVENT_VALUES = ("dead", "deceased", "died", "death", "event", "relapse", "fail", "yes", "true", "1")
 _MOST_CAUSES = 100
+_CENSORED = "censored"
 
 
 def event_column(column: Column, event_value: object = None) -> BoolArray:
@@ -141,6 +152,73 @@ def cause_column(
     number = {value: k for k, value in enumerate(labels, start=1)}
     codes = np.array([0 if value in no_event else number[value] for value in values], np.int64)
     return codes, tuple(labels.values())
+
+
+def event_values_column(column: Column, event_values: EventValues) -> tuple[IntArray, tuple[str, ...]]:
+    """Causes (n,) from 1 on, 0 for censored, and their names, from a column of events whose values stand for causes.
+
+    Parameters
+    ----------
+    column
+        Numbers, bools or text.
+    event_values
+        The cause that each value stands for. Without a value named ``"censored"`` all other values are censored; with
+        one they are errors. The value None stands for gaps, which are errors otherwise.
+    """
+    if not isinstance(event_values, Mapping) or not all(isinstance(name, str) for name in event_values.values()):
+        raise ParameterError(
+            f"event_values must be a dict from values to names of causes, but is {quoted(event_values, 60)}.",
+            argument="event_values",
+        )
+    causes = {value: name for value, name in event_values.items() if name.lower() != _CENSORED}
+    censored = [value for value in event_values if value not in causes]
+    if not causes or len(set(causes.values())) < len(causes):
+        problem = f"event_values must name different causes, but has {listed(causes.values()) or 'none'}."
+        raise ParameterError(problem, argument="event_values")
+    values = column_values(column)
+    distinct = list(dict.fromkeys(values))
+    shown = listed(sorted((value for value in distinct if value is not None), key=_sort_key), 8)
+    if None in distinct and None not in event_values:
+        raise DataError(
+            f"{column.argument} must be known in every row, but {values.count(None)} of {len(values)} values are not",
+            argument="event_values",
+            column=column.name,
+            row=values.index(None),
+            advice='If gaps mean that no event was observed, add {None: "censored"} to event_values.',
+        )
+    unknown = [value for value in distinct if value not in event_values]
+    if censored and unknown:
+        named = ", ".join(f"{quoted(value)} ({name})" for value, name in event_values.items())
+        raise DataError(
+            f"event_values does not name {listed(unknown, 5)}, which {column.argument} holds, but only {named}",
+            argument="event_values",
+            column=column.name,
+            row=values.index(unknown[0]),
+            advice='Name it, by a cause or as "censored".',
+        )
+    if not any(value in causes for value in distinct):
+        problem = f"event_values names {listed(causes)}, and none of them occurs in {column.argument}"
+        raise DataError(
+            f"{problem}, which holds {shown}", argument="event_values", column=column.name, advice="Name some of these."
+        )
+    for value in causes:
+        _warn_of_lookalikes([item for item in values if item not in event_values or item == value], value, column)
+    number = {value: k for k, value in enumerate(causes, start=1)}
+    return np.array([number.get(value, 0) for value in values], np.int64), tuple(causes.values())
+
+
+def column_values(column: Column) -> list[Any]:
+    """The values of a column of events as they are compared: whole numbers as such, gaps as None."""
+    items = column_array(column).tolist()
+    values = [None if is_missing(item) else _integer_if_whole(item) for item in items]
+    for row, item in enumerate(values):
+        if not isinstance(item, Hashable):
+            raise column.error(f"must hold plain values, but holds {quoted(item)}", row=row)
+    return values
+
+
+def _sort_key(value: object) -> tuple[str, Any]:
+    return ("", value) if isinstance(value, (int, float)) else ("text", str(value))
 
 
 def _cause_labels(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.checks import listed
 from aldsurv.data.episode_columns import episode_outcome
-from aldsurv.data.event_columns import CauseNames
+from aldsurv.data.event_columns import CauseNames, EventValues, event_values_column
 from aldsurv.data.frame_columns import Column, column_names, frame_column
 from aldsurv.data.group_column import group_column
 from aldsurv.data.outcome_columns import Outcome, bounded_outcome, competing_outcome, right_outcome
@@ -35,6 +35,7 @@ def frame_outcome(
     roles: Mapping[str, object],
     *,
     event_value: object = None,
+    event_values: EventValues | None = None,
     censored: object = None,
     names: CauseNames | None = None,
     gaps: str = "refuse",
@@ -42,6 +43,12 @@ def frame_outcome(
     """The outcome in columns of a frame; `roles` has the name of the column, or None, for each argument."""
     named = {role: name for role, name in roles.items() if name is not None}
     if set(_EPISODES) & set(named):
+        if event_values is not None:
+            raise ParameterError(
+                "event_values cannot be combined with the columns of episodes",
+                argument="event_values",
+                advice="Name a column of causes by cause=, or one value by event_value=.",
+            )
         return _frame_episodes(frame, named, event_value=event_value, censored=censored, names=names, gaps=gaps)
     pair = [role for role in named if role not in ("entry", "weight", "group")]
     if pair not in _PAIRS:
@@ -52,10 +59,16 @@ def frame_outcome(
             advice="Name one pair, such as time='months', event='status'.",
         )
     columns = {role: frame_column(frame, name, role) for role, name in named.items()}
-    if event_value is not None and pair[1] != "event":
+    for argument, given in (("event_value", event_value), ("event_values", event_values)):
+        if given is not None and pair[1] != "event":
+            raise ParameterError(
+                f"{argument} cannot be combined with {' and '.join(pair)}, which say where events were observed.",
+                argument=argument,
+            )
+    if event_value is not None and event_values is not None:
         raise ParameterError(
-            f"event_value cannot be combined with {' and '.join(pair)}, which say where events were observed.",
-            argument="event_value",
+            "event_values cannot be combined with event_value: it names the events of all causes.",
+            argument="event_values",
         )
     if (censored is not None or names is not None) and pair[1] != "cause":
         raise ParameterError(
@@ -65,7 +78,12 @@ def frame_outcome(
         )
     entry, weight = columns.get("entry"), columns.get("weight")
     first, second = (columns[role] for role in pair)
-    if pair[1] == "event":
+    if event_values is not None:
+        codes, causes = event_values_column(second, event_values)
+        outcome = competing_outcome(
+            first, Column(codes, second.argument, second.name), entry, weight, names=list(causes)
+        )
+    elif pair[1] == "event":
         outcome = right_outcome(first, second, entry, weight, event_value)
     elif pair[1] == "cause":
         outcome = competing_outcome(first, second, entry, weight, censored, names)

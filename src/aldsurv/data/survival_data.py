@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from aldsurv.checks import Number, check
 from aldsurv.data.episode_columns import episode_outcome
-from aldsurv.data.event_columns import CauseNames, cause_column, cause_number
+from aldsurv.data.event_columns import CauseNames, EventValues, cause_column, cause_number
 from aldsurv.data.frame_columns import Column, FloatArray, IntArray
 from aldsurv.data.group_column import group_column
 from aldsurv.data.observed_rows import ObservedRows
@@ -269,6 +269,7 @@ class SurvivalData(ObservedRows):
         time: object = None,
         event: object = None,
         event_value: object = None,
+        event_values: EventValues | None = None,
         cause: object = None,
         censored: object = None,
         names: CauseNames | None = None,
@@ -290,6 +291,10 @@ class SurvivalData(ObservedRows):
             What holds the columns.
         time, event, event_value
             Columns of right-censored data, and which value of the second is the event; read as by `right`.
+        event_values
+            In place of `event_value` for events of several causes: the name of the cause by value of `event`, such as
+            ``{1: "relapse", 2: "death"}``. All other values are censored, unless some value is named ``"censored"``:
+            then others are errors. None as a value stands for gaps.
         cause, censored, names
             Column of causes, in place of `event`; read as by `competing`.
         lower, upper
@@ -302,7 +307,7 @@ class SurvivalData(ObservedRows):
         roles = {"time": time, "event": event, "cause": cause, "lower": lower, "upper": upper}
         roles |= {"entry": entry, "weight": weight, "group": group, "id": id, "start": start, "stop": stop}
         codes: dict[str, Any] = {"event_value": event_value, "censored": censored, "names": names}
-        return cls.from_checked(*frame_outcome(frame, roles, gaps=gaps, **codes))
+        return cls.from_checked(*frame_outcome(frame, roles, event_values=event_values, gaps=gaps, **codes))
 
     @classmethod
     def from_structured(cls, array: object) -> SurvivalData:

@@ -1,4 +1,4 @@
-"""One record per dataset: the 21 of the paper, in the order of its table."""
+"""One record per dataset: the 21 of the paper, in the order of its table, and one with causes."""
 
 from __future__ import annotations
 
@@ -174,6 +174,26 @@ _LGGGBM = DatasetInfo(
     sha256="c047d01226f5ad97a57e778cddb515b554bd3f980c03e089c3afc19b13344a9e",
     time_step=0.1,
 )
+_ROTTERDAM = DatasetInfo(
+    name="rotterdam",
+    location="aldsurv.datasets.clinical:load_rotterdam",
+    title="Rotterdam",
+    purpose="Rotterdam tumour bank, with causes: recurrence, or death without one",
+    kind="clinical",
+    n_train=2385,
+    n_test=597,
+    feature_names=(
+        *("year", "age", "postmenopausal", "size", "grade", "nodes", "progesterone", "oestrogen", "hormone"),
+        "chemo",
+    ),
+    censored=1269 / 2982,
+    unit="months",
+    source="comes with aldsurv: the Rotterdam table (package pymsm), the node-positive rows of which are also in gbsg",
+    licence="MIT for the package that distributes the table",
+    citation="Foekens and others (2000), The urokinase system of plasminogen activation and prognosis in 2780 breast "
+    "cancer patients, Cancer Research 60, 636–643",
+    packaged=True,
+)
 DATASETS = Registry(
     "dataset",
     *SYNTHETIC,
@@ -184,4 +204,5 @@ DATASETS = Registry(
     _cbioportal(_TMBIMMUNO, "tmb_mskcc_2018"),
     _cbioportal(_BREASTMSK, "breast_msk_2018"),
     _cbioportal(_LGGGBM, "lgggbm_tcga_pub"),
+    _ROTTERDAM,
 )

@@ -25,6 +25,7 @@ __all__ = [
     "load_deepsurv",
     "load_gbsg",
     "load_lgggbm",
+    "load_rotterdam",
     "load_tmbimmuno",
     "load_whas",
     "read_deepsurv_file",
@@ -68,6 +69,16 @@ def load_gbsg(info: DatasetInfo) -> Dataset:
     text = (resources.files("aldsurv") / "datasets" / "files" / "gbsg.csv").read_text(encoding="ascii")
     table = np.loadtxt(text.splitlines(), delimiter=",", skiprows=1)
     return _dataset(info, Rows(table[:, :-2], table[:, -2] / _DAYS_PER_MONTH, table[:, -1] > 0))
+
+
+def load_rotterdam(info: DatasetInfo) -> Dataset:
+    """The Rotterdam tumour bank with its causes, which comes with aldsurv."""
+    text = (resources.files("aldsurv") / "datasets" / "files" / "rotterdam.csv").read_text(encoding="ascii")
+    table = np.loadtxt(text.splitlines(), delimiter=",", skiprows=1)
+    names = ["recurrence", "death"]
+    return Dataset(
+        table[:, :-2], SurvivalData.competing(table[:, -2] / _DAYS_PER_MONTH, table[:, -1], names=names), info
+    )
 
 
 def load_tmbimmuno(info: DatasetInfo) -> Dataset:

@@ -135,17 +135,27 @@ class Dataset:
                 advice="Set info.time_step.",
             )
         time = np.where(at_zero, self.info.time_step / 2, self.y.time)
-        y = SurvivalData.right(time, self.y.event, entry=self.y.entry, weight=self.y.weight, group=self.y.group)
+        upper = np.where(self.y.event, time, np.inf)
+        causes = self.y.cause, self.y.causes
+        y = SurvivalData.from_checked(time, upper, self.y.entry, self.y.weight, *causes, self.y.group)
         return replace(self, y=y)
 
     def frame(self, *, outcome: bool = False) -> pd.DataFrame:
-        """The covariates as a pandas frame with named columns, with `outcome` also the columns time and event."""
+        """The covariates as a pandas frame with named columns, with `outcome` also the columns time and event.
+
+        Of data with causes the latter has their names, and ``"censored"``.
+        """
         try:
             import pandas as pd
         except ImportError:
             raise MissingDependencyError("frame needs pandas, which is not installed: pip install pandas") from None
         frame = pd.DataFrame(self.x, columns=self.feature_names)
-        return frame.assign(time=self.y.time, event=self.y.event) if outcome else frame
+        if not outcome:
+            return frame
+        if self.y.cause is None or self.y.causes is None:
+            return frame.assign(time=self.y.time, event=self.y.event)
+        names = np.array(["censored", *self.y.causes], dtype=object)
+        return frame.assign(time=self.y.time, event=names[self.y.cause])
 
     def __str__(self) -> str:
         """One line: name, rows, events and range of time."""

@@ -26,8 +26,8 @@ def names(*, paper: bool = False) -> list[str]:
 
     Examples
     --------
-    >>> len(names())
-    21
+    >>> len(names(paper=True)), names()[-1]
+    (21, 'rotterdam')
     """
     return [info.name for info in DATASETS.records() if info.censored_in_paper is not None or not paper]
 

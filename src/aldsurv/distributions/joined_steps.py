@@ -6,8 +6,8 @@ from typing import Any
 
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.step import Step
+from aldsurv.distributions.wrappers.hazard_curves import HazardCurves
 from aldsurv.distributions.wrappers.mixture import Mixture
-from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 
 __all__ = ["joined_steps"]
 
@@ -33,6 +33,6 @@ def joined_steps(predicted: SurvivalDistribution, times: Any) -> SurvivalDistrib
     """
     if isinstance(predicted, Mixture):
         return Mixture([joined_steps(part, times) for part in predicted.components], predicted.weights)
-    if not isinstance(predicted, (Step, ProportionalHazards)):
+    if not isinstance(predicted, (Step, HazardCurves)):
         return predicted
     return Step(times, predicted.survival(times)).smoothed()

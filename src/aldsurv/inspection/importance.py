@@ -69,6 +69,8 @@ def permutation_importance(
     y: object,
     *,
     metric: str | ScorerFunction = "harrell_c",
+    cause: int | str | None = None,
+    time: float | None = None,
     repeats: int = 5,
     random_state: Any = 0,
 ) -> Importance:
@@ -86,6 +88,10 @@ def permutation_importance(
     metric
         Name of a metric, as in `aldsurv.metrics.get_scorer` with or without ``neg_``, or a function
         ``scorer(model, X, y)``, greater is better.
+    cause
+        Of a model with causes: score the incidence of this one, by number or name; None: the first event of any.
+    time
+        When to look, of a metric that looks at given times, such as ``"auc"`` or ``"brier"``.
     repeats
         How often each column is shuffled.
     random_state
@@ -102,7 +108,7 @@ def permutation_importance(
     (('age', 'shoe'), True, True)
     """
     check("repeats", repeats, WholeNumber(1))
-    name, scorer = _scorer(metric)
+    name, scorer = _scorer(metric, cause, time)
     table, data = CovariateTable.of(X), SurvivalData.of(y)
     if len(table) != len(data):
         raise ParameterError(f"X has {len(table)} rows, but y has {len(data)}. Give one row of X for each time.")
@@ -117,12 +123,22 @@ def permutation_importance(
     return Importance(table.names, falls.reshape(len(table.keys), repeats), score, name)
 
 
-def _scorer(metric: str | ScorerFunction) -> tuple[str, ScorerFunction]:
-    if isinstance(metric, str):
-        return metric, get_scorer(METRICS[metric].scorer if metric in METRICS else metric)
-    if not callable(metric):
-        raise ParameterError(f"metric must be a name or a function, but is {metric!r:.60}.")
-    return str(getattr(metric, "name", getattr(metric, "__name__", "score"))), metric
+def _scorer(metric: str | ScorerFunction, cause: int | str | None, time: float | None) -> tuple[str, ScorerFunction]:
+    options: dict[str, object] = {} if cause is None else {"cause": cause}
+    if not isinstance(metric, str):
+        if not callable(metric):
+            raise ParameterError(f"metric must be a name or a function, but is {metric!r:.60}.")
+        if options or time is not None:
+            raise ParameterError(
+                "cause and time cannot be combined with a function. Give the name of a metric.", argument="metric"
+            )
+        return str(getattr(metric, "name", getattr(metric, "__name__", "score"))), metric
+    record = next((record for record in METRICS.records() if metric in (record.name, record.scorer)), None)
+    if time is not None:
+        if record is None or record.time_argument is None:
+            raise ParameterError(f"metric {metric!r:.60} does not look at given times.", argument="time")
+        options[record.time_argument] = [time] if record.time_argument == "times" else time
+    return metric, get_scorer(metric if record is None else record.scorer, **options)
 
 
 def _shuffled(table: CovariateTable, place: int, generator: np.random.Generator) -> CovariateTable:

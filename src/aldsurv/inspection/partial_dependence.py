@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.checks import Number, check
+from aldsurv.data.event_columns import cause_number
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.inspection.covariate_table import CovariateTable
@@ -85,7 +86,9 @@ def partial_dependence(
     column: str | int,
     *,
     grid: ArrayLike | int = 20,
-    summary: Summary = "median",
+    summary: Summary | None = None,
+    cause: int | str | None = None,
+    time: float | None = None,
     sample: int | None = 200,
     level: float = 0.8,
     random_state: Any = 0,
@@ -108,7 +111,10 @@ def partial_dependence(
         that; of a column of levels (text, yes/no, or listed in `categorical` of the model) the most frequent ones.
     summary
         ``"median"``, ``"mean"``, ``"mode"``, one of the parameters that the model predicts (`predict_parameters`), or
-        a function that gives one number per row of a distribution.
+        a function that gives one number per row of a distribution. None: the median, or what `cause` says.
+    cause, time
+        In place of `summary`, of a model with causes: the predicted probability of the event of that cause, by number
+        or name, by that time.
     sample
         Number of rows, drawn at random, that are used; None for all.
     level
@@ -135,12 +141,11 @@ def partial_dependence(
     if sample is not None and sample < len(table):
         rows = np.sort(np.random.default_rng(random_state).choice(len(table), sample, replace=False))
     repeated = table.rows(np.repeat(rows, len(values))).replaced(place, np.tile(values, len(rows)))
-    predict = _prediction(model, summary)
+    name, predict = _prediction(model, summary) if cause is None else _incidence(model, summary, cause, time)
     blocks = [
         predict(repeated.rows(np.arange(start, min(start + _BLOCK, len(repeated)))).given)
         for start in range(0, len(repeated), _BLOCK)
     ]
-    name = summary if isinstance(summary, str) else getattr(summary, "__name__", "prediction")
     individual = np.concatenate(blocks).reshape(len(rows), len(values))
     return PartialDependence(table.names[place], values, individual, name, numeric, observed, level)
 
@@ -194,15 +199,35 @@ def _levels(observed: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return levels, np.array([counts[value] for value in ordered], np.intp)
 
 
-def _prediction(model: SurvivalEstimator, summary: Summary) -> Callable[[Any], FloatArray]:
+def _prediction(model: SurvivalEstimator, summary: Summary | None) -> tuple[str, Callable[[Any], FloatArray]]:
+    """What is predicted of each row: its name, and a function of covariates."""
+    summary = "median" if summary is None else summary
     if callable(summary):
-        return lambda X: np.asarray(summary(model.predict_distribution(X)), np.float64)
+        name = str(getattr(summary, "__name__", "prediction"))
+        return name, lambda X: np.asarray(summary(model.predict_distribution(X)), np.float64)
     if summary in _SUMMARIES:
-        return lambda X: np.asarray(getattr(model.predict_distribution(X), summary)(), np.float64)
+        return summary, lambda X: np.asarray(getattr(model.predict_distribution(X), summary)(), np.float64)
     if summary in model.parameter_names:
-        return lambda X: model.predict_parameters(X)[summary]
+        return summary, lambda X: model.predict_parameters(X)[summary]
     raise ParameterError(
         f"summary must be one of {', '.join((*_SUMMARIES, *model.parameter_names))} or a function of a distribution, "
         f"but is {summary!r:.60}.",
         argument="summary",
     )
+
+
+def _incidence(
+    model: SurvivalEstimator, summary: Summary | None, cause: int | str, time: float | None
+) -> tuple[str, Callable[[Any], FloatArray]]:
+    """The same for the incidence of a cause by a time."""
+    if summary is not None:
+        raise ParameterError("summary cannot be combined with cause, whose incidence is shown.", argument="summary")
+    if time is None:
+        raise ParameterError("cause needs the time by which its event may come, such as time=36.", argument="time")
+    check("time", time, Number(0))
+    when = float(time)
+    if model.causes_ is None:
+        model.predict_incidence(None)
+    names = model.causes_ or ()
+    name = f"probability of {names[cause_number(cause, names) - 1]} by {when:g}"
+    return name, lambda X: np.asarray(model.predict_incidence(X).incidence(when, cause), np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ __all__ = [
     "others_never",
 ]
 
-Cause = int | str | None
+Cause: TypeAlias = int | str | None
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
@@ -63,11 +63,8 @@ def event_of_interest(predicted: Any, data: SurvivalData, cause: Cause) -> tuple
         return predicted, np.zeros(len(data), np.bool_)
     number, seen = cause_of_rows(predicted, data, cause)
     other = data.exact & (seen != number)
-    return (
-        (predicted.subdistribution(number), other)
-        if isinstance(predicted, CompetingDistribution)
-        else (predicted, other)
-    )
+    part = predicted.subdistribution(number) if isinstance(predicted, CompetingDistribution) else predicted
+    return part, other
 
 
 def cause_of_rows(predicted: Prediction, data: SurvivalData, cause: int | str) -> tuple[int, IntArray]:

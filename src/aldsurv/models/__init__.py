@@ -2,6 +2,8 @@
 
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.linear.aft import LogNormalAFT, WeibullAFT
+from aldsurv.models.linear.competing.cause_specific_cox import CauseSpecificCox
+from aldsurv.models.linear.competing.fine_gray import FineGray
 from aldsurv.models.linear.cox import CoxRegression
 from aldsurv.models.linear.elastic_net.elastic_net_aft import ElasticNetAFT
 from aldsurv.models.linear.elastic_net.elastic_net_cox import ElasticNetCox
@@ -24,12 +26,14 @@ __all__ = [
     "CQRNN",
     "ALDSurvival",
     "BoostedALD",
+    "CauseSpecificCox",
     "ConformalLowerBound",
     "CoxRegression",
     "DeepHit",
     "DeepSurv",
     "ElasticNetAFT",
     "ElasticNetCox",
+    "FineGray",
     "ICALDCalibrated",
     "ICALDSurvival",
     "LogNormalAFT",

@@ -81,6 +81,8 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     TAKES_CAUSES: ClassVar[bool] = False
     # What parameters may be; those of base classes hold, too.
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {}
+    # Parameters that files of earlier versions do not have: their defaults are how such a model was fitted.
+    LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset()
     # What `aldsurv.tuning` may try; None: the model has nothing to search.
     SEARCH_SPACE: ClassVar[SearchSpace | None] = None
 
@@ -466,7 +468,8 @@ def first_event(data: SurvivalData, owner: str, *, stacklevel: int) -> SurvivalD
         warnings.warn(
             f"{owner} does not tell causes apart: it learns the time to the first event of any "
             f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
-            f"y.of_cause({quoted(seen[0])}); for the incidence of each, use ALDSurvival.",
+            f"y.of_cause({quoted(seen[0])}); for the incidence of each, use a model that tells them apart, such as "
+            "ALDSurvival, CauseSpecificCox or FineGray.",
             CompetingCausesWarning,
             stacklevel=stacklevel,
         )

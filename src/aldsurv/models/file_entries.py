@@ -47,7 +47,8 @@ def with_parameters(kind: Any, parameters: Any) -> Any:
     require(isinstance(parameters, dict), "parameters must be named")
     # An untrusted file must not name a path to write to, or a device.
     names = set(kind.parameter_defaults()) - NOT_SAVED
-    require(set(parameters) == names, "its parameters are not those of this model")
+    given = set(parameters)
+    require(names - kind.LATER_PARAMETERS <= given <= names, "its parameters are not those of this model")
     return kind(**{name: from_portable(value) for name, value in parameters.items()})
 
 

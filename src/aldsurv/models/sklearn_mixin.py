@@ -8,6 +8,8 @@ scikit-learn's own types is imported when scikit-learn asks.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from aldsurv.errors import NotFittedError, ParameterError
@@ -40,14 +42,20 @@ def with_inherited_parameters(document: str | None, base: str | None) -> str | N
     return f"{before}{_PARAMETERS}{own[:end].rstrip()}\n{shared}\n{own[end:]}"
 
 
+# Reading a signature takes longer than all else that scikit-learn asks for when it copies an estimator.
+@cache
+def _defaults_of(constructor: Callable[..., None]) -> Mapping[str, Any]:
+    arguments = inspect.signature(constructor).parameters.values()
+    return {argument.name: argument.default for argument in arguments if argument.name != "self"}
+
+
 class SklearnEstimatorMixin:
     """Parameters are the arguments of the constructor, stored as given and checked in ``fit``."""
 
     @classmethod
     def parameter_defaults(cls) -> dict[str, Any]:
         """Names and default values of the constructor's parameters."""
-        arguments = inspect.signature(cls.__init__).parameters.values()
-        return {argument.name: argument.default for argument in arguments if argument.name != "self"}
+        return dict(_defaults_of(cls.__init__))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters and their values; `deep` makes no difference, as none is an estimator itself."""

@@ -6,16 +6,19 @@ from aldsurv.nonparametric.censoring_weights import censoring_distribution, inve
 from aldsurv.nonparametric.group_tests import GroupTest, gray_test, log_rank_test
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 from aldsurv.nonparametric.observed_levels import level_curve, level_map
+from aldsurv.nonparametric.plateau import FollowUpTest, follow_up_test
 
 __all__ = [
     "AalenJohansen",
     "BaselineHazard",
+    "FollowUpTest",
     "GroupTest",
     "KaplanMeier",
     "StratifiedBaseline",
     "aalen_johansen",
     "baseline_hazard",
     "censoring_distribution",
+    "follow_up_test",
     "gray_test",
     "inverse_censoring_weights",
     "kaplan_meier",

@@ -21,6 +21,13 @@ from aldsurv.plots.curves import distribution_figure, plot_density, plot_hazard,
 from aldsurv.plots.discrimination_plots import plot_auc, plot_brier
 from aldsurv.plots.drawing.figure_files import save_figure
 from aldsurv.plots.effect_plots import plot_importance, plot_partial_dependence
+from aldsurv.plots.incidence_plots import (
+    incidence_figure,
+    plot_aalen_johansen,
+    plot_incidence,
+    plot_mean_incidence,
+    plot_stacked_incidence,
+)
 from aldsurv.plots.individuals import plot_individuals
 from aldsurv.plots.kaplan_meier_plot import plot_kaplan_meier
 from aldsurv.plots.mean_survival import plot_mean_survival, prediction_figure
@@ -30,6 +37,8 @@ from aldsurv.plots.time_histogram import plot_time_distribution
 
 __all__ = [
     "distribution_figure",
+    "incidence_figure",
+    "plot_aalen_johansen",
     "plot_architecture",
     "plot_auc",
     "plot_brier",
@@ -40,12 +49,15 @@ __all__ = [
     "plot_hazard",
     "plot_held_out_scores",
     "plot_importance",
+    "plot_incidence",
     "plot_individuals",
     "plot_kaplan_meier",
+    "plot_mean_incidence",
     "plot_mean_survival",
     "plot_partial_dependence",
     "plot_predicted_against_observed",
     "plot_regularisation_path",
+    "plot_stacked_incidence",
     "plot_survival",
     "plot_time_distribution",
     "prediction_figure",

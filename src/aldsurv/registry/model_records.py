@@ -69,6 +69,18 @@ MODELS = Registry(
         "cox", "aldsurv.models.linear.cox:CoxRegression", "Cox", "proportional hazards regression with hazard ratios"
     ),
     ModelRecord(
+        "cause_specific_cox",
+        "aldsurv.models.linear.competing.cause_specific_cox:CauseSpecificCox",
+        "Cause-specific Cox",
+        "proportional hazards of each of several competing causes",
+    ),
+    ModelRecord(
+        "fine_gray",
+        "aldsurv.models.linear.competing.fine_gray:FineGray",
+        "Fine-Gray",
+        "regression of the incidence of each of several competing causes",
+    ),
+    ModelRecord(
         "weibull_aft",
         "aldsurv.models.linear.aft:WeibullAFT",
         "Weibull AFT",

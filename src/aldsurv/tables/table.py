@@ -44,6 +44,8 @@ class Table:
         Covariates whose values are codes: for the parameter of that name of a model.
     path, written
         The file, and how it is written down.
+    event_values
+        Different values of the column of events, where these stand for causes; None is a gap.
     """
 
     x: dict[str, NDArray[Any]]
@@ -52,6 +54,7 @@ class Table:
     categorical: tuple[str, ...]
     path: Path
     written: str
+    event_values: tuple[object, ...] = ()
 
     @property
     def feature_names(self) -> list[str]:

@@ -12,7 +12,8 @@ from typing import Any, final
 
 from numpy.typing import NDArray
 
-from aldsurv.data.frame_columns import require_column
+from aldsurv.data.event_columns import EventValues, column_values
+from aldsurv.data.frame_columns import Column, require_column
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.quoting import quoted
@@ -37,6 +38,7 @@ def read_table(
     time: str | None = None,
     event: str | None = None,
     event_value: object = None,
+    event_values: EventValues | None = None,
     lower: str | None = None,
     upper: str | None = None,
     entry: str | None = None,
@@ -63,6 +65,9 @@ def read_table(
         The file. Text must have a header.
     time, event, event_value
         Columns of right-censored data, and which value of the second is the event; as in `SurvivalData.right`.
+    event_values
+        In place of `event_value` for events of several causes: the name of the cause by value; as in
+        `SurvivalData.from_frame`.
     lower, upper
         Columns of bounds, in place of `time` and `event`; as in `SurvivalData.interval`.
     entry, weight
@@ -96,10 +101,10 @@ def read_table(
     roles = {role: name for role, name in given.items() if name is not None}
     for argument, names in (("drop", drop), ("categorical", categorical)):
         _require_list_of_text(argument, names)
-    _check_roles(roles, event_value, drop)
+    _check_roles(roles, event_value if event_values is None else event_values, drop)
     file = _open_table(path, missing, delimiter, decimal, encoding)
     uses = _ColumnUses.of(file, roles, drop, categorical)
-    return _read_whole(file, uses, event_value)
+    return _read_whole(file, uses, event_value, event_values)
 
 
 def read_blocks(
@@ -241,7 +246,7 @@ def _check_roles(roles: dict[str, str], event_value: object, drop: Sequence[str]
         role_of[name] = role
 
 
-def _read_whole(file: TableFile, uses: _ColumnUses, event_value: object) -> Table:
+def _read_whole(file: TableFile, uses: _ColumnUses, event_value: object, event_values: EventValues | None) -> Table:
     labels = {name for role, name in uses.roles.items() if role in ("event", *_LABELS)}
     numbers = set(uses.roles.values()) - labels
     as_text = [*uses.categorical, *(name for role, name in uses.roles.items() if role in _LABELS)]
@@ -258,9 +263,12 @@ def _read_whole(file: TableFile, uses: _ColumnUses, event_value: object) -> Tabl
             raise file.no_rows_error()
         x[name] = values
     outcome = {name: x.pop(name) for name in uses.roles.values()}
-    y = None
+    y: SurvivalData | None = None
+    seen: tuple[object, ...] = ()
     if outcome:
         with file.located():
-            y = SurvivalData.from_frame(outcome, event_value=event_value, **uses.roles)
+            y = SurvivalData.from_frame(outcome, event_value=event_value, event_values=event_values, **uses.roles)
+        if event_values is not None:
+            seen = tuple(dict.fromkeys(column_values(Column(outcome[uses.roles["event"]], "event"))))
     categorical = tuple(name for name in x if name in codes)
-    return Table(x, y, uses.columns, categorical, file.path, file.description)
+    return Table(x, y, uses.columns, categorical, file.path, file.description, seen)

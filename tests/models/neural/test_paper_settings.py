@@ -37,7 +37,7 @@ LINES = [line.split() for line in PRINTED.split("\n") if line]
 
 
 def test_every_dataset_is_printed():
-    assert [line[0] for line in LINES] == datasets.names()
+    assert [line[0] for line in LINES] == datasets.names(paper=True)
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line[0])
@@ -50,7 +50,7 @@ def test_epochs_and_dropout_are_the_printed_ones(line):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("name", datasets.names())
+@pytest.mark.parametrize("name", datasets.names(paper=True))
 def test_columns_of_lgggbm_are_clipped_at_3(model, name):
     found = paper_settings(model, name)
     assert found.get("clip_features") == (3.0 if name == "lgggbm" else None)
@@ -61,7 +61,7 @@ def test_columns_of_lgggbm_are_clipped_at_3(model, name):
 @pytest.mark.parametrize("model", ["ald", "cqrnn", "lognormal"])
 def test_they_are_arguments_of_the_model(model):
     arguments = inspect.signature(MODELS.load(model)).parameters
-    for name in datasets.names():
+    for name in datasets.names(paper=True):
         made = MODELS.load(model)("paper", **paper_settings(model, name))
         assert set(paper_settings(model, name)) <= set(arguments)
         assert made.recipe == "paper"

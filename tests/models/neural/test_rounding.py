@@ -45,7 +45,7 @@ def boosted(seed, factor=1.0):
 
 
 def all_survivals():
-    networks = [ALDSurvival(members=1, random_state=seed, max_epochs=40, progress=False) for seed in SEEDS]
+    networks = [ALDSurvival(members=1, random_state=seed, max_epochs=25, progress=False) for seed in SEEDS]
     fit_together(networks, [rows(seed) for seed in SEEDS])
     models = [networks, [boosted(seed) for seed in SEEDS]]
     return np.array([[survival(model, seed) for seed, model in zip(SEEDS, each, strict=True)] for each in models])

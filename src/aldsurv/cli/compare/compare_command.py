@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from aldsurv.cli.causes.chosen_cause import cause_option, chosen_causes
 from aldsurv.cli.compare.comparison import ComparedModel, compare_models
 from aldsurv.cli.compare.comparison_text import comparison_facts, comparison_text
 from aldsurv.cli.evaluate.evaluation_notes import row_notes, score_notes
 from aldsurv.cli.evaluate.table_predictions import TablePredictions, predict_table, read_training_rows
 from aldsurv.cli.shared.command_options import json_option, quiet_option
+from aldsurv.cli.shared.error_text import errors_of_model
 from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, without_few_resamples
 from aldsurv.cli.shared.notes import warnings_as_notes
 from aldsurv.cli.shared.number_text import json_text
@@ -26,12 +28,14 @@ __all__ = ["compare"]
 @click.command()
 @click.argument("files", nargs=-1, metavar="MODEL MODEL... TABLE")
 @outcome_options
+@cause_option("Compare by the incidence of this one of several causes.")
 @metric_options(500)
 @json_option()
 @quiet_option("No notes, only the scores.")
 def compare(
     files: tuple[str, ...],
     outcome: OutcomeColumns,
+    cause: str | None,
     train: str | None,
     settings: MetricSettings,
     as_json: bool,
@@ -43,6 +47,9 @@ def compare(
     them cancels in the differences, which are therefore known far better
     than the scores themselves. p-values come from the same resamples as the
     intervals; with several models they are corrected for their number (Holm).
+
+    Models with causes are compared by the first event of any cause, or by
+    the incidence of one that --cause names.
 
     TABLE must have rows that none of the models was trained on.
 
@@ -61,6 +68,7 @@ def compare(
     with warnings_as_notes(quiet=quiet or as_json) as notes:
         predictions = [predict_table(path, table, outcome) for path in paths]
         _require_same_outcome(predictions, outcome)
+        _require_cause(predictions, cause)
         # Whether persons were named does not change what is predicted: one of the models may know them.
         rows = next((one.rows for one in predictions if one.rows.group is not None), predictions[0].rows)
         predictions = [replace(one, rows=rows) for one in predictions]
@@ -68,11 +76,14 @@ def compare(
         for note in _common_and_special(predictions, has_train=train is not None):
             notes.add(note)
         settings = without_few_resamples(settings, predictions[0].rows)
-        models = [ComparedModel.score(*one, training_rows, settings) for one in zip(names, predictions, strict=True)]
-        for model in models:
+        models = [
+            ComparedModel.score(name, one, training_rows, settings, cause)
+            for name, one in zip(names, predictions, strict=True)
+        ]
+        for model in models if cause is None else []:
             for note in score_notes(model.predictions, model.metrics, settings):
                 notes.add(f"{Path(model.predictions.path).name}: {note}")
-        comparison = compare_models(models, training_rows, settings)
+        comparison = compare_models(models, training_rows, settings, cause)
     click.echo(json_text({**comparison_facts(comparison), "notes": notes}) if as_json else comparison_text(comparison))
 
 
@@ -99,6 +110,23 @@ def _require_same_outcome(predictions: list[TablePredictions], given: OutcomeCol
                 f"{predictions[0].path!r} was trained with {texts[0]}, but {other.path!r} with {texts[1]}. "
                 "Name the columns to compare by, such as --time months --event status."
             )
+
+
+def _require_cause(predictions: list[TablePredictions], cause: str | None) -> None:
+    """Raise `ParameterError` unless every model predicts the cause, and the rows have it."""
+    if cause is None:
+        return
+    for one in predictions:
+        with errors_of_model(one.path):
+            chosen_causes(one.model, cause)
+    rows = predictions[0].rows
+    if rows.causes is None:
+        raise ParameterError(
+            f"--cause {quoted(cause)} needs rows with causes, but these have events of one kind. Name the values of "
+            'the causes, as by --event-values "1=relapse,2=death".'
+        )
+    if not rows.of_cause(cause).n_events:
+        raise ParameterError(f"--cause {quoted(cause)} has no event in the {len(rows)} rows. Give rows that have some.")
 
 
 def _common_and_special(predictions: list[TablePredictions], *, has_train: bool) -> list[str]:

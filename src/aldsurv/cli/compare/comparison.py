@@ -6,8 +6,9 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
+from aldsurv.cli.causes.cause_scores import score_cause
 from aldsurv.cli.evaluate.table_predictions import TablePredictions
 from aldsurv.cli.shared.metric_scores import Score, score_all
 from aldsurv.cli.shared.metric_settings import MetricSettings
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from aldsurv.metrics.checked_arguments import Prediction
     from aldsurv.registry import MetricRecord
 
-__all__ = ["ComparedModel", "Comparison", "Difference", "best_places", "compare_models"]
+__all__ = ["ComparedModel", "Comparison", "Difference", "best_places", "compare_models", "log_likelihoods"]
 
 
 @final
@@ -33,10 +34,30 @@ class ComparedModel:
 
     @classmethod
     def score(
-        cls, name: str, predictions: TablePredictions, train: SurvivalData, settings: MetricSettings
+        cls,
+        name: str,
+        predictions: TablePredictions,
+        train: SurvivalData,
+        settings: MetricSettings,
+        cause: str | None = None,
     ) -> ComparedModel:
-        """Score the predictions, without limits: those of the differences count, and `evaluate` has the others."""
+        """Score the predictions, without limits: those of the differences count, and `evaluate` has the others.
+
+        Parameters
+        ----------
+        name, predictions
+            Of the model.
+        train, settings
+            Rows that the censoring is estimated from, and how metrics are computed.
+        cause
+            The cause whose incidence is scored; None: the first event of any cause.
+        """
         without_limits = replace(settings, bootstrap=None)
+        if cause is not None and predictions.incidence is not None:
+            by_cause = score_cause(
+                predictions.model, predictions.incidence, predictions.rows, train, without_limits, cause
+            )
+            return cls(name, predictions, by_cause.metrics)
         scores = score_all(predictions.model, predictions.predicted, predictions.rows, train, without_limits)
         return cls(name, predictions, {key: scores[key] for key in METRICS if key in scores})
 
@@ -83,14 +104,19 @@ class Comparison:
         The models and how they were scored.
     differences
         By name of each model but the first; empty without resamples.
+    cause
+        The cause whose incidence is compared; None: the first event of any cause.
     """
 
     models: Sequence[ComparedModel]
     settings: MetricSettings
     differences: Mapping[str, Sequence[Difference]]
+    cause: str | None = None
 
 
-def compare_models(models: Sequence[ComparedModel], train: SurvivalData, settings: MetricSettings) -> Comparison:
+def compare_models(
+    models: Sequence[ComparedModel], train: SurvivalData, settings: MetricSettings, cause: str | None = None
+) -> Comparison:
     """Differences of all models from the first, by `metrics.compare`.
 
     Parameters
@@ -101,16 +127,18 @@ def compare_models(models: Sequence[ComparedModel], train: SurvivalData, setting
         Rows that the censoring is estimated from.
     settings
         Without resamples there are no differences.
+    cause
+        As in `ComparedModel.score`.
     """
     if settings.bootstrap is None:
-        return Comparison(models, settings, {})
+        return Comparison(models, settings, {}, cause)
     # A metric that is not finite for some model, as of left-censored rows, is not compared.
     finite = [key for key in METRICS if all(key in m.metrics and math.isfinite(m.metrics[key].value) for m in models)]
-    shown = shown_metrics(finite, [model.metrics["log_likelihood"].value for model in models])
+    shown = shown_metrics(finite, log_likelihoods(models))
     differences: dict[str, list[Difference]] = {model.name: [] for model in models[1:]}
     # A slope may miss its ideal on either side: its difference is neither better nor worse.
     for key in (key for key in shown if METRICS[key].direction != "nearest"):
-        for model, one in zip(models[1:], _differences(key, models, train, settings), strict=True):
+        for model, one in zip(models[1:], _differences(key, models, train, settings, cause), strict=True):
             differences[model.name].append(one)
     smallest = 2 * (len(models) - 1) / (settings.bootstrap + 1)
     if smallest >= 1 - settings.confidence:
@@ -119,7 +147,12 @@ def compare_models(models: Sequence[ComparedModel], train: SurvivalData, setting
             "give a larger --bootstrap.",
             stacklevel=2,
         )
-    return Comparison(models, settings, differences)
+    return Comparison(models, settings, differences, cause)
+
+
+def log_likelihoods(models: Sequence[ComparedModel]) -> list[float]:
+    """The log-likelihood of each model that has one."""
+    return [model.metrics["log_likelihood"].value for model in models if "log_likelihood" in model.metrics]
 
 
 def best_places(key: str, values: Sequence[float]) -> list[int]:
@@ -130,13 +163,14 @@ def best_places(key: str, values: Sequence[float]) -> list[int]:
 
 
 def _differences(
-    key: str, models: Sequence[ComparedModel], train: SurvivalData, settings: MetricSettings
+    key: str, models: Sequence[ComparedModel], train: SurvivalData, settings: MetricSettings, cause: str | None
 ) -> list[Difference]:
     """Of one metric, each model but the first minus the first."""
     from aldsurv import metrics
 
     rows = models[0].predictions.rows
-    compared = [_compared(METRICS[key], model.predictions, train, settings) for model in models]
+    compared = [_compared(METRICS[key], model.predictions, train, settings, cause) for model in models]
+    options: dict[str, Any] = {} if cause is None else {"cause": cause}
     results = [
         metrics.compare(
             other,
@@ -147,6 +181,7 @@ def _differences(
             samples=settings.bootstrap or 2,
             level=settings.confidence,
             random_state=settings.seed,
+            **options,
         )
         for other in compared[1:]
     ]
@@ -160,12 +195,20 @@ def _differences(
 
 
 def _compared(
-    metric: MetricRecord, predictions: TablePredictions, train: SurvivalData, settings: MetricSettings
+    metric: MetricRecord,
+    predictions: TablePredictions,
+    train: SurvivalData,
+    settings: MetricSettings,
+    cause: str | None,
 ) -> Prediction:
     """What a metric is computed of: the predictions, or one time per row where that is enough."""
     from aldsurv.metrics.point_estimates import point_estimate, ranking_time
 
     model, predicted, rows = predictions.model, predictions.predicted, predictions.rows
+    if cause is not None and predictions.incidence is not None:
+        if not metric.uses_point:
+            return predictions.incidence
+        predicted = predictions.incidence.subdistribution(cause)
     if metric.ranks_rows:
         return ranking_time(predicted, rows, point=settings.ranking_point(model), train=train)
     return point_estimate(predicted, rows, point=settings.error_point(model)) if metric.uses_point else predicted

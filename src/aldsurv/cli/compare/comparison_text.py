@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from aldsurv.cli.compare.comparison import ComparedModel, Comparison, Difference, best_places
+from aldsurv.cli.causes.cause_scores import ANY_CAUSE
+from aldsurv.cli.compare.comparison import ComparedModel, Comparison, Difference, best_places, log_likelihoods
 from aldsurv.cli.shared.input_files import time_unit
 from aldsurv.cli.shared.metric_table import shown_metrics
 from aldsurv.cli.shared.number_text import format_limits, format_number, format_p_value
@@ -25,7 +26,8 @@ def comparison_text(comparison: Comparison) -> str:
     kinds = ", ".join(f"{model.name} ({MODELS.title_of(type(model.predictions.model))})" for model in models)
     lines = [
         paragraph(printable(f"{kinds} on {first.predictions.table.path}")),
-        paragraph(first.predictions.rows.summary(), indent="  "),
+        paragraph(printable(first.predictions.rows.summary()), indent="  "),
+        *_scored_event(comparison),
         "",
         *_score_table(models),
     ]
@@ -44,6 +46,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, object]:
         "events": first.rows.n_events,
         "summary": first.rows.summary(),
         "unit": next((unit for unit in units if unit), None),
+        "cause": comparison.cause,
         "confidence": settings.confidence if settings.bootstrap else None,
         "bootstrap": settings.bootstrap,
         "models": [
@@ -66,6 +69,15 @@ def comparison_facts(comparison: Comparison) -> dict[str, object]:
     }
 
 
+def _scored_event(comparison: Comparison) -> list[str]:
+    """Which event is scored, where there are several causes."""
+    if comparison.cause is not None:
+        return [paragraph(printable(f"incidence of {comparison.cause}"), indent="  ")]
+    if comparison.models[0].predictions.incidence is None:
+        return []
+    return [paragraph(f"{ANY_CAUSE.lower()}; for one of them give --cause", indent="  ")]
+
+
 def _difference_facts(difference: Difference) -> dict[str, object]:
     return {name: value for name, value in asdict(difference).items() if name != "metric"}
 
@@ -73,12 +85,16 @@ def _difference_facts(difference: Difference) -> dict[str, object]:
 def _verdict(comparison: Comparison) -> list[str]:
     """Sentences: which model is best by the main score, and in what each differs clearly from the first."""
     models, confidence = comparison.models, comparison.settings.confidence
-    main = next((key for key in _MAIN if all(math.isfinite(model.metrics[key].value) for model in models)), None)
+    main = next((key for key in _MAIN if all(_is_finite(model, key) for model in models)), None)
     if main is None:
         return ["No verdict: the main scores have no finite value for these rows."]
     first = _main__verdict(comparison, main)
     differences = comparison.differences.items()
     return [first, *(_summary(name, models[0].name, values, confidence) for name, values in differences)]
+
+
+def _is_finite(model: ComparedModel, key: str) -> bool:
+    return key in model.metrics and math.isfinite(model.metrics[key].value)
 
 
 def _main__verdict(comparison: Comparison, main: str) -> str:
@@ -119,7 +135,7 @@ def _summary(name: str, first: str, differences: Sequence[Difference], confidenc
 
 def _score_table(models: Sequence[ComparedModel]) -> list[str]:
     """The metrics of all models, the best marked by a star; in as many blocks of columns as the terminal needs."""
-    keys = shown_metrics(models[0].metrics, [model.metrics["log_likelihood"].value for model in models])
+    keys = shown_metrics(models[0].metrics, log_likelihoods(models))
     values = {key: [model.metrics[key].value for model in models] for key in keys}
     best = {key: best_places(key, values[key]) for key in keys}
     room = screen_width()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import click
 
+from aldsurv.cli.causes.cause_scores import ANY_CAUSE, CauseScores, cause_lines, score_cause
+from aldsurv.cli.causes.chosen_cause import cause_option, chosen_causes
 from aldsurv.cli.evaluate.evaluation_notes import row_notes, score_notes
 from aldsurv.cli.evaluate.table_predictions import TablePredictions, predict_table, read_training_rows
 from aldsurv.cli.shared.command_options import json_option, parse_numbers, quiet_option
@@ -18,9 +20,11 @@ from aldsurv.cli.shared.metric_scores import Score, score_all, score_metric
 from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, without_few_resamples
 from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.notes import warnings_as_notes
-from aldsurv.cli.shared.number_text import format_limits, format_number, format_p_value, json_text
+from aldsurv.cli.shared.number_text import format_count, format_limits, format_number, format_p_value, json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
 from aldsurv.cli.shared.text_layout import paragraph, printable
+from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
@@ -46,6 +50,10 @@ class _Evaluation:
         What CensDcal would be by chance.
     times
         Further metrics at times that were asked for.
+    causes
+        Scores of the incidence of each cause.
+    cause
+        The cause that was asked for; None for all, and the first event of any.
     """
 
     predictions: TablePredictions
@@ -54,6 +62,8 @@ class _Evaluation:
     brier_skill: float
     cens_dcal_by_chance: float
     times: Mapping[float, Mapping[str, Score]]
+    causes: Sequence[CauseScores] = ()
+    cause: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
@@ -77,6 +87,7 @@ class _Evaluation:
                 {"time": time, **{name: score._asdict() for name, score in scores.items()}}
                 for time, scores in self.times.items()
             ],
+            "causes": {scores.cause: scores.to_dict() for scores in self.causes} or None,
         }
 
     def lines(self) -> list[str]:
@@ -93,11 +104,15 @@ class _Evaluation:
             at = f" at {time:g} {unit}".rstrip()
             lines += [_metric_line(name, score, hints[name], at) for name, score in scores.items()]
         kind = type(predictions.model).__name__
+        confidence = settings.confidence if settings.bootstrap else None
+        blocks = [cause_lines(scores, confidence, unit) for scores in self.causes]
+        if self.cause is None:
+            heading = [f"{ANY_CAUSE} ({format_count(predictions.rows.n_events, 'event')})"] if self.causes else []
+            blocks.insert(0, [*heading, *metric_table(lines, confidence)])
         return [
             paragraph(printable(f"{predictions.path} ({kind}) on {predictions.table.path}")),
-            paragraph(predictions.rows.summary(), indent="  "),
-            "",
-            *metric_table(lines, settings.confidence if settings.bootstrap else None),
+            paragraph(printable(predictions.rows.summary()), indent="  "),
+            *(line for block in blocks for line in ("", *block)),
         ]
 
 
@@ -105,6 +120,7 @@ class _Evaluation:
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="TABLE")
 @outcome_options
+@cause_option("Only the scores of this one of several causes.")
 @click.option("--group", default=None, metavar="COLUMN", help="Also for each of its values, and which is worst.")
 @click.option("--times", default=None, metavar="T,…", help="Also AUC, Brier score and ICI at these times.")
 @metric_options(200)
@@ -114,6 +130,7 @@ def evaluate(
     model: str,
     table: str,
     outcome: OutcomeColumns,
+    cause: str | None,
     group: str | None,
     times: str | None,
     train: str | None,
@@ -127,6 +144,10 @@ def evaluate(
     trained on and those of the outcome. A model made by 'aldsurv fit' knows
     the names of the latter.
 
+    A model with causes is scored by the first event of any cause, and by the
+    incidence of each. In the latter, who has had another event never has
+    this one.
+
     Intervals come from resampling the rows; the model stays as it is.
 
     \b
@@ -136,20 +157,36 @@ def evaluate(
         --times 365,730 --group hospital
       aldsurv evaluate m.aldsurv t.csv \\
         --train train.csv --json
+      aldsurv evaluate m.aldsurv t.csv \\
+        --cause relapse
     """  # noqa: D301
     from aldsurv.cli.evaluate.group_scores import group_labels, group_lines, score_groups
 
     horizons = parse_numbers(times, "--times", above=True, example="365,730")
+    if cause is not None and group is not None:
+        raise ParameterError(
+            "--group cannot be combined with --cause: groups are compared by the first event of any cause."
+        )
     with warnings_as_notes(quiet=quiet or as_json) as notes:
         predictions = predict_table(model, table, outcome)
+        causes = _scored_causes(predictions, cause)
         labels = None if group is None else group_labels(table, group)
         training_rows = read_training_rows(train, predictions, outcome)
         for note in row_notes(predictions, has_train=train is not None):
             notes.add(note)
         settings = without_few_resamples(settings, predictions.rows)
         evaluation = _evaluate(predictions, training_rows, settings, horizons)
-        for note in score_notes(predictions, evaluation.metrics, settings):
+        for note in [] if cause is not None else score_notes(predictions, evaluation.metrics, settings):
             notes.add(note)
+        if predictions.incidence is not None:
+            by_cause = [
+                score_cause(
+                    predictions.model, predictions.incidence, predictions.rows, training_rows, settings, each,
+                    times=horizons,
+                )
+                for each in causes
+            ]  # fmt: skip
+            evaluation = replace(evaluation, causes=by_cause, cause=cause)
         groups = None
         if labels is not None:
             groups = score_groups(predictions, labels, training_rows, settings, column=str(group))
@@ -158,6 +195,17 @@ def evaluate(
         click.echo(json_text({**evaluation.to_dict(), **by_group, "notes": notes}))
     else:
         click.echo("\n".join([*evaluation.lines(), *([] if groups is None else ["", *group_lines(groups)])]))
+
+
+def _scored_causes(predictions: TablePredictions, cause: str | None) -> tuple[str, ...]:
+    """The causes to score, if the model and the rows have any."""
+    causes = chosen_causes(predictions.model, cause)
+    if cause is not None and predictions.incidence is None:
+        raise ParameterError(
+            f"--cause {quoted(cause)} needs rows with causes, but these have events of one kind. Name the values of "
+            'the causes, as by --event-values "1=relapse,2=death".'
+        )
+    return causes
 
 
 def _evaluate(

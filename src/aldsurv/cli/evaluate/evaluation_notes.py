@@ -33,6 +33,12 @@ def row_notes(predictions: TablePredictions, *, has_train: bool) -> list[str]:
         notes.append(f"only {format_count(events, 'event')}: the scores are uncertain, and their intervals too narrow.")
     if not has_train and not (rows.left_censored | rows.interval_censored).any():
         notes.append("the censoring is estimated from these rows; name the training rows by --train if you have them.")
+    causes = predictions.model.causes_
+    if causes is not None and rows.causes is None:
+        notes.append(
+            f"the model tells {listed(causes)} apart, but the rows do not: the scores are those of the first event of "
+            "any cause. Name the values of the causes by --event-values."
+        )
     bounds = np.concatenate([rows.lower, rows.upper])
     times = bounds[np.isfinite(bounds) & (bounds > 0)]
     training_times = predictions.model.unique_times_[predictions.model.unique_times_ > 0]

@@ -18,7 +18,7 @@ from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
-    from aldsurv.distributions import SurvivalDistribution
+    from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.tables.table import Table
 
@@ -37,6 +37,8 @@ class TablePredictions:
     table, rows, predicted
         The table, its outcome, and the distribution of each row; of episodes the table has them, and the others one row
         per person.
+    incidence
+        The incidence of each cause, of a model that tells causes apart and rows that have them; else None.
     """
 
     path: str
@@ -44,6 +46,7 @@ class TablePredictions:
     table: Table
     rows: SurvivalData
     predicted: SurvivalDistribution
+    incidence: CompetingDistribution | None = None
 
 
 def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> TablePredictions:
@@ -56,8 +59,10 @@ def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> Ta
         table = read_model_table(table_path, model, columns)
     rows = require_events(table, columns)
     with errors_of_model(model_path):
-        predicted, rows = along_paths(model.predict_distribution(table.x), rows)
-        return TablePredictions(model_path, model, table, rows, predicted)
+        first, by_cause = model.predict_distribution(table.x), model.causes_ is not None and rows.causes is not None
+        incidence = model.predict_incidence(table.x) if by_cause and rows.person is None else None
+        predicted, rows = along_paths(first, rows)
+    return TablePredictions(model_path, model, table, rows, predicted, incidence)
 
 
 def read_training_rows(path: str | None, predictions: TablePredictions, given: OutcomeColumns) -> SurvivalData:

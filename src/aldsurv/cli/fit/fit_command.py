@@ -73,6 +73,10 @@ def fit(
     is given. A model of that name is replaced, any other file only with
     --force.
 
+    --event-values names the causes of an event that may be of several
+    kinds. Models that tell causes apart predict the probability of each;
+    the others, the time to the first event of any cause.
+
     --tune N tries N settings by cross-validation, the first being the
     default. The best are tried again on fresh folds, and replace the default
     only if they are better beyond noise; otherwise the default stays. The
@@ -89,6 +93,10 @@ def fit(
       aldsurv fit people.csv \\
         --time t --event died \\
         --event-value yes --drop id,visit
+      aldsurv fit people.csv \\
+        --time t --event status \\
+        --event-values relapse,death \\
+        --model deephit
       aldsurv fit people.parquet \\
         --time t --event e --model cox
       aldsurv fit teeth.csv \\
@@ -131,7 +139,7 @@ def fit(
         printer.show(fit_text.table_text(summary, unit))
         notes.show()
         result = fit_run.run_fit(request, summary.table, printer, notes)
-        result.model.set_outcome_columns(outcome.given)
+        result.model.set_outcome_columns(summary.outcome.given)
         result.model.save(request.target)
     seconds = time.monotonic() - start
     if as_json:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from aldsurv.checks import listed
+from aldsurv.cli.causes.chosen_cause import models_with_causes
+from aldsurv.cli.causes.event_values import complete_event_values, require_events_of_causes
 from aldsurv.cli.fit import fit_text
 from aldsurv.cli.fit.fit_request import FitRequest, Setting, default_target
 from aldsurv.cli.fit.held_out_scores import HeldOutScores, score_held_out, split_table
@@ -18,9 +22,10 @@ from aldsurv.cli.shared.error_text import errors_in_file
 from aldsurv.cli.shared.input_files import read_outcome_table, require_events
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.cli.shared.number_text import format_clock, format_count
+from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.progress import progress_line
 from aldsurv.columns.features import Features
-from aldsurv.errors import AldsurvError, DataError, ParameterError
+from aldsurv.errors import AldsurvError, CompetingCausesWarning, DataError, ParameterError
 from aldsurv.files.writing import is_stream
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.quoting import printable, quoted
@@ -39,10 +44,11 @@ __all__ = ["FitResult", "TableSummary", "TuningResult", "run_fit", "summarize_ta
 @final
 @dataclass(frozen=True)
 class TableSummary:
-    """The table, and how each of its columns is used."""
+    """The table, how each of its columns is used, and the columns of the outcome as the model keeps them."""
 
     table: Table
     columns: list[ColumnText]
+    outcome: OutcomeColumns
 
 
 @final
@@ -84,6 +90,10 @@ def summarize_table(request: FitRequest) -> TableSummary:
     """Read the table, and learn how the model will use each column."""
     table = read_outcome_table(request.table, request.outcome, drop=request.drop, categorical=request.categorical)
     require_events(table, request.outcome)
+    outcome = request.outcome
+    if outcome.event_values:
+        require_events_of_causes(table, outcome.event_values)
+        outcome = replace(outcome, event_values=complete_event_values(outcome.event_values, table.event_values))
     path, owner = str(table.path), request.estimator_type
     if table.categorical and "categorical" not in owner.parameter_defaults():
         raise ParameterError(
@@ -97,7 +107,7 @@ def summarize_table(request: FitRequest) -> TableSummary:
     if not features.width:
         rows = format_count(len(table), "row")
         raise DataError(f"{path!r}: no column has two values to learn from in its {rows}. Give more rows or columns.")
-    return TableSummary(table, table_columns(table, features, request.outcome))
+    return TableSummary(table, table_columns(table, features, outcome), outcome)
 
 
 def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -> FitResult:
@@ -114,6 +124,7 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
     """
     _note_copies(request, table, notes)
     _note_persons(request, table, notes)
+    _note_causes(request, table, notes)
     train, test = split_table(table, request.held_out, request.seed, notes)
     settings: dict[str, Setting] = dict(request.parameters)
     tuning = None
@@ -125,7 +136,8 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
     if test is None:
         return FitResult(model, len(train), None, tuning, model.innermost.interrupted_)
     scores = score_held_out(model, train, test, request.seed, notes)
-    printer.show(fit_text.held_out_text(scores, len(train)))
+    has_causes = test.y is not None and test.y.causes is not None
+    printer.show(fit_text.held_out_text(scores, len(train), has_causes=has_causes))
     notes.show()
     if model.innermost.interrupted_:
         return FitResult(model, len(train), scores, tuning, interrupted=True)
@@ -139,7 +151,8 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
 
 def fit_model(request: FitRequest, settings: dict[str, Setting], rows: Table) -> SurvivalEstimator:
     """The model with these settings, fitted to the rows."""
-    return request.unfitted(settings, rows.categorical).fit(rows.x, rows.y)
+    with _without_cause_warnings():
+        return request.unfitted(settings, rows.categorical).fit(rows.x, rows.y)
 
 
 def _note_copies(request: FitRequest, table: Table, notes: Notes) -> None:
@@ -171,6 +184,26 @@ def _note_persons(request: FitRequest, table: Table, notes: Notes) -> None:
             )
 
 
+def _note_causes(request: FitRequest, table: Table, notes: Notes) -> None:
+    """Say that the model does not tell the causes apart, and what to do."""
+    data = table.y
+    if data is None or data.causes is None or request.estimator_type.TAKES_CAUSES:
+        return
+    notes.add(
+        f"the model {quoted(request.model)} does not tell causes apart: it learns the time to the first event of any "
+        f"of {listed(data.causes)}. Models that do: {', '.join(models_with_causes())}. For one cause, the others as "
+        "censored, give its value by --event-value."
+    )
+
+
+@contextmanager
+def _without_cause_warnings() -> Iterator[None]:
+    """Leave out the warning that a model does not tell causes apart: `_note_causes` says it in terms of options."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompetingCausesWarning)
+        yield
+
+
 def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
     from aldsurv.tuning.search import search_fingerprint, tune
 
@@ -184,7 +217,7 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
     journal = place.with_name(f"{place.stem}.tune-{name[:12]}.journal")
     is_new = not journal.exists()
     try:
-        with progress_line(show=request.show_progress) as show:
+        with progress_line(show=request.show_progress) as show, _without_cause_warnings():
             tuning = tune(
                 estimator_type,
                 rows.x,

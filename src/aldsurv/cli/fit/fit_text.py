@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, final
 
 import click
 
+from aldsurv.cli.causes.cause_scores import ANY_CAUSE, cause_lines
+from aldsurv.cli.causes.chosen_cause import count_causes
 from aldsurv.cli.fit.held_out_scores import CONFIDENCE, HeldOutScores
 from aldsurv.cli.shared.column_uses import column_lines
 from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
@@ -66,8 +68,9 @@ def table_text(summary: TableSummary, unit: str | None) -> str:
     lines = wrapped(f"{printable(table.path.name)}: {counts} ({table.written})", width, indent=2)
     if table.y is not None:
         # "n=…" is in the line above.
-        _, outcome = table.y.with_group(None).summary().split(", ", 1)
-        lines += wrapped(f"  {outcome}{f' {printable(unit)}' if unit else ''}", width, indent=2)
+        _, events, times, *more = table.y.with_group(None).summary().split(", ")
+        outcome = ", ".join([events, f"{times}{f' {printable(unit)}' if unit else ''}", *more])
+        lines += wrapped(f"  {printable(outcome)}", width, indent=2)
         persons = [column.name for column in table.columns if column.use == "group"]
         if persons:
             counts = f"{format_count(len(table), 'row')} of {format_count(table.y.n_groups, 'person')}"
@@ -86,8 +89,18 @@ def tuning_text(result: TuningResult) -> str:
     return "\n".join(line for part in parts for line in wrapped(part, screen_width(), indent=4))
 
 
-def held_out_text(scores: HeldOutScores, rows: int) -> str:
-    """Metrics on the rows held out: one line per metric with value, limits, and what is good."""
+def held_out_text(scores: HeldOutScores, rows: int, *, has_causes: bool = False) -> str:
+    """Metrics on the rows held out: one line per metric with value, limits, and what is good.
+
+    Parameters
+    ----------
+    scores
+        The metrics.
+    rows
+        How many the model was fitted to.
+    has_causes
+        Whether events are of several causes, so that it is said which are scored.
+    """
     heading = (
         f"Fitted to {format_count(rows, 'row')}; on {scores.rows} held out ({format_count(scores.events, 'event')}):"
     )
@@ -98,7 +111,9 @@ def held_out_text(scores: HeldOutScores, rows: int) -> str:
         MetricLine(METRICS[name].title, format_number(score.value), format_limits(score.lower, score.upper), hint)
         for name, score, hint in ((name, scores.metrics[name], hints[name]) for name in shown)
     ]
-    return "\n".join([*wrapped(heading, screen_width()), *metric_table(lines, CONFIDENCE)])
+    blocks = [[*wrapped(heading, screen_width()), *([ANY_CAUSE] * has_causes), *metric_table(lines, CONFIDENCE)]]
+    blocks += [cause_lines(each, CONFIDENCE, None) for each in scores.causes]
+    return "\n\n".join("\n".join(block) for block in blocks)
 
 
 def stack_text(table: StackTable) -> str:
@@ -135,6 +150,7 @@ def fit_facts(
         "table": str(table.path),
         "rows": len(table),
         "events": None if table.y is None else table.y.n_events,
+        "causes": None if table.y is None else count_causes(table.y),
         "persons": None if table.y is None or table.y.group is None else table.y.n_groups,
         "columns": [column._asdict() for column in summary.columns],
         "settings": shown_settings(result.model),
@@ -171,6 +187,7 @@ def _held_out_facts(scores: HeldOutScores) -> dict[str, object]:
         "confidence": CONFIDENCE,
         "metrics": {name: score._asdict() for name, score in scores.metrics.items()},
         "cens_dcal_by_chance": scores.cens_dcal_by_chance,
+        "causes": {each.cause: each.to_dict() for each in scores.causes} or None,
     }
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, cast, final
 
 import numpy as np
 
+from aldsurv.cli.causes.cause_scores import CauseScores, score_cause
 from aldsurv.cli.shared.metric_scores import Score, impossible_rows_note, infinite_times_note, metric_warnings
+from aldsurv.cli.shared.metric_settings import MetricSettings
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.errors import CensoringError
 from aldsurv.models.neural.fitting.skill_check import HeldPart, gain_over_kaplan_meier, sampled_rows
@@ -39,12 +41,15 @@ class HeldOutScores:
         By name, in the order in which they are printed.
     cens_dcal_by_chance
         What CensDcal would be by chance; NaN where it is not among them.
+    causes
+        Scores of the incidence of each cause, of a model that tells causes apart.
     """
 
     rows: int
     events: int
     metrics: dict[str, Score]
     cens_dcal_by_chance: float
+    causes: tuple[CauseScores, ...] = ()
 
 
 def split_table(table: Table, share: float, seed: int, notes: Notes) -> tuple[Table, Table | None]:
@@ -119,7 +124,12 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
     _note_no_skill(model, train, test, notes)
     scores = {name: Score.of(results[name]) for name in METRICS if name in results}
     by_chance = metrics.censored_d_calibration_by_chance(predicted, data) if "cens_dcal" in scores else math.nan
-    return HeldOutScores(len(test), data.n_events, scores, by_chance)
+    causes: tuple[CauseScores, ...] = ()
+    if model.causes_ is not None and data.causes is not None:
+        incidence = model.predict_incidence(test.x)
+        settings = MetricSettings(None, _SAMPLES, CONFIDENCE, seed)
+        causes = tuple(score_cause(model, incidence, data, train.y, settings, cause) for cause in model.causes_)
+    return HeldOutScores(len(test), data.n_events, scores, by_chance, causes)
 
 
 def _note_no_skill(model: SurvivalEstimator, train: Table, test: Table, notes: Notes) -> None:

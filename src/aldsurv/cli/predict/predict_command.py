@@ -7,12 +7,14 @@ import os
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from aldsurv.cli.causes.chosen_cause import cause_option, chosen_causes
 from aldsurv.cli.predict.prediction_files import FORMATS, RowWriter, output_file, output_format, writes_to_terminal
 from aldsurv.cli.process import discard
 from aldsurv.cli.shared.command_options import (
@@ -43,7 +45,10 @@ _PIPE_CLOSED = 141
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("--times", metavar="T,T", help="Survival at these times: survival_T.")
+@click.option(
+    "--times", metavar="T,T", help="Survival at these times, survival_T; and by then each cause: incidence_CAUSE_T."
+)
+@cause_option("Of several causes only the incidence of this one at --times.")
 @click.option("--quantiles", metavar="P,P", help="Times by which the event has come with these probabilities: q10.")
 @click.option(
     "--summary",
@@ -79,6 +84,7 @@ def predict(
     model: Path,
     table: Path,
     times: str | None,
+    cause: str | None,
     quantiles: str | None,
     summary: str | None,
     interval: float | None,
@@ -105,6 +111,10 @@ def predict(
     --band shows how far the prediction would move with other training rows
     like those seen; --interval, where the event of a row may fall.
 
+    A model with causes predicts at each of --times the probability of every
+    cause by then, and of no event: these add up to 1. All else is about the
+    first event of any cause.
+
     FILE ends in .csv, .csv.gz, .parquet or .jsonl; one of another kind is
     replaced only with --force. A quantile that a curve never reaches is inf,
     in jsonl null. Kept columns of a text table stay the text they are.
@@ -118,6 +128,8 @@ def predict(
         --summary mean --out risk.parquet
       aldsurv predict m.aldsurv new.csv \\
         --given-survived days_so_far
+      aldsurv predict m.aldsurv new.csv \\
+        --times 12,36 --cause relapse
     """  # noqa: D301
     from aldsurv.cli.shared.input_files import load_model
     from aldsurv.cli.shared.notes import warnings_as_notes
@@ -134,6 +146,7 @@ def predict(
     with warnings_as_notes(quiet=quiet) as notes:
         estimator = load_model(model)
         request = _request(times, quantiles, summary, interval, band, float(estimator.unique_times_[-1]))
+        request = _with_causes(request, estimator, cause)
         if band is not None and estimator.n_members < 2:
             raise ParameterError(
                 f"--band needs a model of several members, but {str(model)!r} has one. Fit an ensemble, such as "
@@ -176,6 +189,14 @@ def _request(
     return PredictionRequest(summaries, levels, interval, horizons, horizons or (follow_up,), band)
 
 
+def _with_causes(request: PredictionRequest, model: SurvivalEstimator, cause: str | None) -> PredictionRequest:
+    """The same with the causes of the model, or the one asked for."""
+    causes = chosen_causes(model, cause)
+    if cause is not None and not request.times:
+        raise ParameterError("--cause needs the times by which its probability is asked for, such as --times 12,36.")
+    return replace(request, causes=causes, with_survival=cause is None)
+
+
 def _prediction(
     model: SurvivalEstimator,
     table_path: Path,
@@ -187,7 +208,7 @@ def _prediction(
     """Everything that can be wrong before the first row is read."""
     from aldsurv.cli.predict.person_paths import PathColumns
     from aldsurv.cli.predict.prediction_inputs import ModelInputs, data_columns
-    from aldsurv.cli.predict.prediction_notes import first_names, horizon_notes
+    from aldsurv.cli.predict.prediction_notes import cause_notes, first_names, horizon_notes
     from aldsurv.cli.predict.prediction_stream import Prediction
     from aldsurv.cli.shared.input_files import require_file
     from aldsurv.datasets import read_blocks
@@ -213,7 +234,7 @@ def _prediction(
         notes.add(f"the model has no names of columns: columns of {str(table_path)!r} are taken by their order.")
     if unused:
         notes.add(f"columns that the model does not use: {first_names(unused)}.")
-    for note in horizon_notes(request, model):
+    for note in (*horizon_notes(request, model), *cause_notes(request, model)):
         notes.add(note)
     return Prediction(model, table, inputs, request, kept, since, path)
 

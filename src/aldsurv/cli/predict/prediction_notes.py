@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_stream import Prediction, Surprises
     from aldsurv.models.base import SurvivalEstimator
 
-__all__ = ["first_names", "horizon_notes", "show_summary", "surprise_notes"]
+__all__ = ["cause_notes", "first_names", "horizon_notes", "show_summary", "surprise_notes"]
 
 _SHOWN = 8
 _LONGEST_NAME = 60
@@ -34,6 +34,15 @@ def horizon_notes(request: PredictionRequest, model: SurvivalEstimator) -> list[
     unit = time_unit(model)
     end = f"{last:g}{f' {unit}' if unit else ''}"
     return [f"no training row was followed beyond {end}: predictions at {first_names(late)} are extrapolated."]
+
+
+def cause_notes(request: PredictionRequest, model: SurvivalEstimator) -> list[str]:
+    """A note on columns that are about the first event of any cause."""
+    times_of_event = request.summaries or request.quantiles or request.interval is not None
+    if model.causes_ is None or not times_of_event:
+        return []
+    more = "" if request.times else " The probability of each cause is predicted at --times."
+    return [f"predicted times are those of the first event of any cause ({first_names(list(model.causes_))}).{more}"]
 
 
 def surprise_notes(surprises: Surprises, prediction: Prediction) -> list[str]:

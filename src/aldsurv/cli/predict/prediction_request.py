@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from aldsurv.distributions import SurvivalDistribution
+    from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
 
 __all__ = ["SUMMARIES", "PredictionRequest", "number_in_name"]
 
@@ -34,6 +34,10 @@ class PredictionRequest:
         Times up to which the restricted mean counts.
     band
         Level of the limits between the members of an ensemble; None for no such columns.
+    causes
+        Causes whose incidence is predicted at each of the times.
+    with_survival
+        Whether survival is predicted at each of the times, too.
     """
 
     summaries: tuple[str, ...]
@@ -42,12 +46,19 @@ class PredictionRequest:
     times: tuple[float, ...]
     horizons: tuple[float, ...]
     band: float | None = None
+    causes: tuple[str, ...] = ()
+    with_survival: bool = True
 
     @property
     def names(self) -> list[str]:
         """Names of the columns; limits stand behind what they are limits of."""
         limited = [] if self.band is None else [*self._times_of_event, *self._survival_names]
         return [each for name in self._value_names for each in (name, *(_limits(name) if name in limited else ()))]
+
+    @property
+    def asks_incidence(self) -> bool:
+        """Whether some column is the incidence of a cause."""
+        return bool(self.causes and self.times)
 
     @property
     def _value_names(self) -> list[str]:
@@ -58,7 +69,7 @@ class PredictionRequest:
         if self.interval is not None:
             share = number_in_name(100 * self.interval)
             names += [f"lower_{share}", f"upper_{share}"]
-        return names + self._survival_names
+        return names + self._probability_names
 
     @property
     def _times_of_event(self) -> list[str]:
@@ -68,8 +79,17 @@ class PredictionRequest:
         return names + [f"q{number_in_name(100 * level)}" for level in self.quantiles]
 
     @property
+    def _probability_names(self) -> list[str]:
+        """Columns that add up to 1 at each time, if there is one for each cause and survival."""
+        names: list[str] = []
+        for place, time in enumerate(self.times):
+            names += [incidence_name(cause, time) for cause in self.causes]
+            names += self._survival_names[place : place + 1]
+        return names
+
+    @property
     def _survival_names(self) -> list[str]:
-        return [f"survival_{number_in_name(time)}" for time in self.times]
+        return [f"survival_{number_in_name(time)}" for time in self.times] if self.with_survival else []
 
     @property
     def _horizon_names(self) -> list[str]:
@@ -85,8 +105,16 @@ class PredictionRequest:
             levels |= {f"lower_{share}": (1 - self.interval) / 2, f"upper_{share}": (1 + self.interval) / 2}
         return levels
 
+    def incidences(self, predicted: CompetingDistribution) -> dict[str, NDArray[np.float64]]:
+        """The columns (n,) of the incidence of each cause, by name."""
+        columns: dict[str, NDArray[np.float64]] = {}
+        for cause in self.causes:
+            table = predicted.incidence(list(self.times), cause)
+            columns |= {incidence_name(cause, time): table[:, k] for k, time in enumerate(self.times)}
+        return columns
+
     def values(self, distribution: SurvivalDistribution) -> dict[str, NDArray[np.float64]]:
-        """The columns (n,) by name."""
+        """The columns (n,) by name, without incidences."""
         columns: dict[str, NDArray[np.float64]] = {}
         levels = self._levels
         if levels:
@@ -100,10 +128,10 @@ class PredictionRequest:
                 columns |= {name: table[:, k] for k, name in enumerate(self._horizon_names)}
             elif summary not in columns:
                 columns[summary] = getattr(distribution, summary)()
-        if self.times:
+        if self._survival_names:
             table = distribution.survival(list(self.times))
             columns |= {name: table[:, k] for k, name in enumerate(self._survival_names)}
-        return {name: columns[name] for name in self._value_names}
+        return {name: columns[name] for name in self._value_names if name in columns}
 
     def limits(
         self,
@@ -139,7 +167,7 @@ class PredictionRequest:
             least = -np.inf if since is None else np.minimum(since, most)
             limits = time_band(stacked, joint[name], level=self.band, stretch=stretch, least=least, most=most)
             columns |= dict(zip(_limits(name), limits, strict=True))
-        if self.times:
+        if self._survival_names:
             lower, upper = survival_band(members, distribution, np.array(self.times), level=self.band, stretch=stretch)
             for k, name in enumerate(self._survival_names):
                 columns |= dict(zip(_limits(name), (lower[:, k], upper[:, k]), strict=True))
@@ -148,6 +176,11 @@ class PredictionRequest:
 
 def _limits(name: str) -> tuple[str, str]:
     return f"{name}_lower", f"{name}_upper"
+
+
+def incidence_name(cause: str, time: float) -> str:
+    """Name of the column of a cause's incidence by a time."""
+    return f"incidence_{cause}_{number_in_name(time)}"
 
 
 def number_in_name(value: float) -> str:

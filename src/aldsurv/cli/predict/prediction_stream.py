@@ -178,13 +178,18 @@ class Prediction:
         since: FloatArray | None,
         along: Callable[[SurvivalDistribution], SurvivalDistribution] | None = None,
     ) -> dict[str, FloatArray]:
-        predicted = self.model.predict_distribution(x)
+        by_cause = self.model.predict_incidence(x) if self.request.asks_incidence and along is None else None
         members = [] if self.request.band is None else self.model.predict_members(x)
+        # Incidences and survival of one prediction add up to 1.
+        predicted = self.model.predict_distribution(x) if by_cause is None else by_cause.overall()
         if along is not None:
             predicted, members = along(predicted), [along(one) for one in members]
         if since is not None:
             predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
+            by_cause = None if by_cause is None else by_cause.conditional(since)
         columns = self.request.values(predicted)
+        if by_cause is not None:
+            columns |= self.request.incidences(by_cause)
         if members:
             columns |= self.request.limits(predicted, members, stretch=self.model.band_stretch(), since=since)
         return columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from aldsurv.cli.causes.event_values import describe_event_values
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.text_layout import printable, two_columns
@@ -48,6 +49,8 @@ def table_columns(table: Table, features: Features, outcome: OutcomeColumns) -> 
     plans = {plan.name: plan for plan in features.columns}
     roles = {name: role for role, name in outcome.columns.items()}
     value = f", observed where {printable(outcome.event_value)}" if outcome.event_value else ""
+    if outcome.event_values:
+        value = f", {describe_event_values(outcome.event_values)}"
     columns = []
     for column in table.columns:
         if column.name in plans:

@@ -26,6 +26,12 @@ class _Wording:
 _WORDINGS: Mapping[str, _Wording] = {
     "without": _Wording("--without"),
     "event_value": _Wording("--event-value", "Name the value that is the event by --event-value."),
+    "event_values": _Wording(
+        "--event-values",
+        'Name each value that is a cause, as in --event-values "1=relapse,2=death", and with "0=censored", or '
+        '"=censored" for gaps, what is not an event.',
+    ),
+    "cause": _Wording("--cause"),
     "drop": _Wording("--drop", "Change --drop, or the columns of the table."),
     "categorical": _Wording(
         "--categorical", "Leave such fields empty, or name the column by --categorical if its values are codes."

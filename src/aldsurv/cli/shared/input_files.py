@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aldsurv.checks import listed
+from aldsurv.cli.causes.event_values import possible_mappings, possible_values
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
 from aldsurv.errors import DataError, UnknownNameError
@@ -29,8 +31,6 @@ __all__ = [
     "require_file",
     "time_unit",
 ]
-
-_TRUTH_VALUES = {"true": True, "false": False}
 
 
 def require_file(path: str | Path) -> None:
@@ -84,9 +84,12 @@ def read_outcome_table(
     persons = "group" if columns.stop is None else "id"
     roles = {persons if role == "id" else role: name for role, name in columns.columns.items()}
     error: DataError | None = None
-    for value in _event_values(columns.event_value):
+    values = possible_values(columns.event_value) if columns.event_value else [None]
+    for value, mapping in product(values, possible_mappings(columns.event_values)):
         try:
-            return read_table(path, **roles, event_value=value, drop=drop, categorical=categorical)
+            return read_table(
+                path, **roles, event_value=value, event_values=mapping, drop=drop, categorical=categorical
+            )
         except DataError as problem:  # noqa: PERF203
             # What was typed may be the text of a number where the column holds text.
             error = error or problem
@@ -148,24 +151,10 @@ def read_model_table(path: str | Path, model: SurvivalEstimator, columns: Outcom
 def require_events(table: Table, columns: OutcomeColumns) -> SurvivalData:
     """The outcome of a table, which must have an event in some row."""
     if table.y is None or table.y.right_censored.all():
-        advice = f"Check which value of {quoted(columns.event)} is the event, and name it by --event-value."
+        option = "--event-values" if columns.event_values else "--event-value"
+        advice = f"Check which value of {quoted(columns.event)} is the event, and name it by {option}."
         raise DataError(
             f"{str(table.path)!r} has no event in {format_count(len(table), 'row')}",
             advice=advice if columns.event else "Check the columns of the bounds.",
         )
     return table.y
-
-
-def _event_values(text: str | None) -> list[str | int | float | bool | None]:
-    """What a value that was typed can be: a number or truth value first, else the text itself."""
-    if not text:
-        return [None]
-    values: list[str | int | float | bool | None] = []
-    try:
-        number = float(text)
-        values.append(int(number) if number.is_integer() else number)
-    except (ValueError, OverflowError):
-        pass
-    if text.lower() in _TRUTH_VALUES:
-        values.append(_TRUTH_VALUES[text.lower()])
-    return [*values, text]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions import SurvivalDistribution
     from aldsurv.metrics import BootstrapResult
+    from aldsurv.metrics.checked_arguments import PredictedDistribution
     from aldsurv.models.base import SurvivalEstimator
 
 __all__ = ["Score", "impossible_rows_note", "infinite_times_note", "metric_warnings", "score_all", "score_metric"]
@@ -79,7 +80,7 @@ def score_all(
 
 def score_metric(
     name: str,
-    predicted: SurvivalDistribution,
+    predicted: PredictedDistribution,
     rows: SurvivalData,
     train: SurvivalData | None,
     settings: MetricSettings,

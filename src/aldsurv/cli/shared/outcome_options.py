@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import click
 
+from aldsurv.cli.causes.event_values import in_order_of, parse_event_values
 from aldsurv.errors import ModelFileError, ParameterError
 
 if TYPE_CHECKING:
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["OutcomeColumns", "outcome_columns_of", "outcome_options"]
 
+_METAVARS = {"event_value": "VALUE", "event_values": "V=NAME,…"}
 _HELP = {
     "time": "Column of times.",
     "event": "Column that says whether the event was observed.",
     "event_value": "Its value that is the event; others are censored.",
+    "event_values": 'Its values that are causes, as in "1=relapse,2=death"; others are censored.',
     "lower": "Column of lower bounds, in place of --time.",
     "upper": "Column of upper bounds, in place of --event.",
     "entry": "Column of delayed entry.",
@@ -39,6 +42,8 @@ class OutcomeColumns:
     ----------
     time, event, event_value
         Columns of right-censored data, and the value of the second, as it was typed, that is the event.
+    event_values
+        In its place the values that are causes, and their names, as `parse_event_values` reads them.
     lower, upper
         Columns of bounds, in place of time and event.
     entry, weight
@@ -59,6 +64,7 @@ class OutcomeColumns:
     id: str | None = None
     start: str | None = None
     stop: str | None = None
+    event_values: str | None = None
 
     @property
     def given(self) -> dict[str, str]:
@@ -67,8 +73,8 @@ class OutcomeColumns:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Names of columns by role: without the value of the event."""
-        return {role: name for role, name in self.given.items() if role != "event_value"}
+        """Names of columns by role: without the values of the event."""
+        return {role: name for role, name in self.given.items() if role not in _METAVARS}
 
     def require_pair(self) -> None:
         """Raise `ParameterError` unless there are time and event, or lower and upper, and not both."""
@@ -82,10 +88,15 @@ class OutcomeColumns:
                 f"the outcome needs --time and --event, or --lower and --upper, but got {options}. "
                 "Name the columns of the table, such as --time months --event status."
             )
-        if self.event_value and self.event is None:
-            raise ParameterError(
-                "--event-value cannot be combined with --lower and --upper, which say where events were observed."
-            )
+        for option, values in (("--event-value", self.event_value), ("--event-values", self.event_values)):
+            if values and self.event is None:
+                raise ParameterError(
+                    f"{option} cannot be combined with --lower and --upper, which say where events were observed."
+                )
+        if self.event_values and self.event_value:
+            raise ParameterError("--event-values cannot be combined with --event-value. Give one of them.")
+        if self.event_values:
+            parse_event_values(self.event_values)
 
     def _require_episodes(self) -> None:
         """Raise `ParameterError` unless the columns are those of episodes, and no others."""
@@ -109,8 +120,8 @@ def outcome_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*arguments, outcome=outcome, **options)
 
     for role, help_text in reversed(_HELP.items()):
-        metavar = "VALUE" if role == "event_value" else "COLUMN"
-        option = click.option(f"--{role.replace('_', '-')}", default=None, metavar=metavar, help=help_text)
+        name, metavar = f"--{role.replace('_', '-')}", _METAVARS.get(role, "COLUMN")
+        option = click.option(name, default=None, metavar=metavar, help=help_text)
         with_outcome = option(with_outcome)
     return with_outcome
 
@@ -118,19 +129,20 @@ def outcome_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def outcome_columns_of(model: SurvivalEstimator, given: OutcomeColumns) -> OutcomeColumns:
     """The columns of the outcome: those given, and for the rest those that the model was trained with.
 
-    A name that is given as empty text takes the column away.
+    A name that is given as empty text takes the column away. Causes are in the order of those that the model tells
+    apart.
     """
     columns = _columns_of_training(model)
     if given.lower or given.upper:
-        columns = replace(columns, time=None, event=None, event_value=None, start=None, stop=None)
+        columns = replace(columns, time=None, event=None, event_value=None, event_values=None, start=None, stop=None)
     if given.time:
         columns = replace(columns, start=None, stop=None)
     if given.start or given.stop:
         columns = replace(columns, time=None, entry=None)
     if given.time or given.event:
         columns = replace(columns, lower=None, upper=None)
-    if given.event and given.event != columns.event:
-        columns = replace(columns, event_value=None)
+    if (given.event and given.event != columns.event) or given.event_value or given.event_values:
+        columns = replace(columns, event_value=None, event_values=None)
     named = {role: name for role, name in asdict(given).items() if name is not None}
     columns = replace(columns, **{role: name or None for role, name in named.items()})
     if not columns.columns:
@@ -139,6 +151,8 @@ def outcome_columns_of(model: SurvivalEstimator, given: OutcomeColumns) -> Outco
             "Name them, such as --time months --event status."
         )
     columns.require_pair()
+    if columns.event_values and model.causes_ is not None:
+        columns = replace(columns, event_values=in_order_of(model.causes_, columns.event_values))
     return columns
 
 

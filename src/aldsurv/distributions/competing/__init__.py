@@ -5,5 +5,14 @@ from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.distributions.competing.cause_hazards import CauseHazards
 from aldsurv.distributions.competing.cause_mixture import CauseMixture
 from aldsurv.distributions.competing.cumulative_incidence import CumulativeIncidence
+from aldsurv.distributions.competing.proportional_causes import CauseSpecificHazards, SubdistributionHazards
 
-__all__ = ["AveragedIncidence", "CauseHazards", "CauseMixture", "CompetingDistribution", "CumulativeIncidence"]
+__all__ = [
+    "AveragedIncidence",
+    "CauseHazards",
+    "CauseMixture",
+    "CauseSpecificHazards",
+    "CompetingDistribution",
+    "CumulativeIncidence",
+    "SubdistributionHazards",
+]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.numerics.backend import Array, namespace
+from aldsurv.distributions.numerics.backend import Array, namespace, without_gradient
 from aldsurv.distributions.numerics.log_space import log_sum_exp, or_complement
 
 if TYPE_CHECKING:
@@ -90,29 +90,46 @@ class Cured(SurvivalDistribution):
         return self._log_shares()[1] + self.base._log_probability(lower, upper)
 
     def _inverse_log_survival(self, log_survival: Array) -> Array:
-        return self.base._inverse_log_survival(self._base_log_survival(log_survival))
+        return self._base_times(log_survival, lambda base, level: (base._inverse_log_survival(level),))[0]
 
     def _around(self, log_survival: Array) -> tuple[Array, Array]:
-        return self.base._around(self._base_log_survival(log_survival))
+        low, high = self._base_times(log_survival, lambda base, level: base._around(level))
+        return low, high
 
-    def _base_log_survival(self, log_survival: Array) -> Array:
-        """Log survival of the base where that of all is as given; -inf where some are cured beyond it."""
+    def _base_times(
+        self, log_survival: Array, times: Callable[[SurvivalDistribution, Array], tuple[Array, ...]]
+    ) -> tuple[Array, ...]:
+        """Times of the base where the survival of all is as given; infinite where it never falls that far."""
         xp = namespace(log_survival)
-        cure, log_survival = xp.broadcast_arrays(self.cure, log_survival)
-        rest = 1 - cure
-        some = rest > 0
-        share = -xp.expm1(log_survival) / xp.where(some, rest, xp.ones_like(rest))
-        share = xp.where(some, share, xp.full_like(share, math.inf))
-        early = share < 0.5
+        level, never = self._base_level(log_survival)
+        last = level == -math.inf
+        result = times(self.base, xp.where(last, -xp.ones_like(level), level))
+        if bool(xp.any(last)):
+            # Without gradient: at the end of an unbounded support there is none.
+            ends = times(self.base._map_rows(without_gradient), xp.full_like(level, -math.inf))
+            result = tuple(xp.where(last, end, time) for end, time in zip(ends, result, strict=True))
+        return tuple(xp.where(never, xp.full_like(time, math.inf), time) for time in result)
+
+    def _base_level(self, log_survival: Array) -> tuple[Array, Array]:
+        """Log survival of the base where that of all is as given, and whether it never falls that far."""
+        xp = namespace(log_survival)
+        cure, log_cure, log_rest, log_survival = xp.broadcast_arrays(self.cure, *self._log_shares(), log_survival)
+        curable, some = cure < 1, cure > 0
+        share = -xp.expm1(log_survival) / xp.where(curable, 1 - cure, xp.ones_like(cure))
+        early = curable & (share < 0.5)
         near = xp.log1p(-xp.where(early, share, xp.zeros_like(share)))
-        # Beyond the median what is left of the survival: without a cure it is the survival itself, however small.
-        within = (log_survival > -math.inf) & some
-        safe = xp.where(within, log_survival, xp.zeros_like(log_survival))
-        left = 1 - xp.where(cure > 0, cure * xp.exp(xp.where(cure > 0, -safe, xp.zeros_like(safe))), 0 * safe)
+        # Later by what is left of the survival: without a cure that is the survival itself, however small.
+        within = curable & (log_survival > -math.inf)
+        log_survival = xp.where(within, log_survival, xp.zeros_like(log_survival))
+        reference = xp.where(some & within, log_cure, xp.zeros_like(log_cure)) - log_survival
+        left = xp.where(some, -xp.expm1(xp.clip(reference, None, 1.0)), xp.ones_like(cure))
         reached = within & (left > 0)
-        far = safe + xp.log(xp.where(reached, left, xp.ones_like(left))) - xp.log(xp.where(some, rest, 1 + 0 * rest))
-        far = xp.where(reached, xp.clip(far, None, 0.0), xp.full_like(far, -math.inf))
-        return xp.where(early, near, far)
+        far = log_survival + xp.log(xp.where(reached, left, xp.ones_like(left)))
+        far = xp.clip(far - xp.where(curable, log_rest, xp.zeros_like(log_rest)), None, 0.0)
+        level = xp.where(early, near, xp.where(reached, far, xp.full_like(far, -math.inf)))
+        # Where the level is that of the share itself rounding decides, and the last events are counted as reached.
+        beyond = (left < -4 * xp.finfo(cure.dtype).eps) | (some & ~within)
+        return level, beyond & ~early
 
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(start)
@@ -124,9 +141,10 @@ class Cured(SurvivalDistribution):
         others = xp.exp(log_rest + self.base._log_survival(start) - reference)
         waiting, residual = stop - start, self.base._residual(start, stop)
         waiting, residual, cured, others = xp.broadcast_arrays(waiting, residual, cured, others)
-        return xp.where(cured > 0, cured * xp.where(cured > 0, waiting, 0 * cured), 0 * cured) + others * xp.where(
-            others > 0, residual, xp.zeros_like(residual)
-        )
+        endless = (waiting == math.inf) & (cured > 0)
+        none = xp.zeros_like(residual)
+        total = cured * xp.where(waiting == math.inf, none, waiting) + others * xp.where(others > 0, residual, none)
+        return xp.where(endless, xp.full_like(total, math.inf), total)
 
     def _mean(self) -> Array:
         return self._endless(self.base._mean())

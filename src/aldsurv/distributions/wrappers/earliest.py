@@ -86,10 +86,32 @@ class Earliest(SurvivalDistribution):
         return reduce(lambda a, b: a + b, [part._log_survival_ratio(t, since) for part in self.parts])
 
     def _bracket(self, log_survival: Array) -> tuple[Array, Array]:
+        return self._around(log_survival)
+
+    def _around(self, log_survival: Array) -> tuple[Array, Array]:
         # Not after the first of the parts' quantiles; and one part at least has fallen by its share of the fall.
         xp, count = namespace(log_survival), len(self.parts)
-        low = reduce(xp.minimum, [part._around(log_survival / count)[0] for part in self.parts])
-        return low, reduce(xp.minimum, [part._around(log_survival)[1] for part in self.parts])
+        both = [part._around(xp.concat([log_survival / count, log_survival], axis=1)) for part in self.parts]
+        m = log_survival.shape[1]
+        return reduce(xp.minimum, [low[:, :m] for low, _ in both]), reduce(
+            xp.minimum, [high[:, m:] for _, high in both]
+        )
+
+    def _first_guess(self, log_survival: Array, low: Array, high: Array) -> Array:
+        # The ends differ by no more than the number of parts in cumulative hazard: its logarithm is close to a line,
+        # over log time if that is positive.
+        xp = namespace(log_survival)
+        ends = self._log_survival(xp.concat([low, high], axis=1))
+        rise = xp.log(ends / xp.concat([log_survival, log_survival], axis=1))
+        m = log_survival.shape[1]
+        share = xp.clip(-rise[:, :m] / (rise[:, m:] - rise[:, :m]), 0.0, 1.0)
+        positive = low > 0
+        ratio = xp.where(positive, high, xp.ones_like(high)) / xp.where(positive, low, xp.ones_like(low))
+        between = xp.where(positive, low * ratio**share, low + (high - low) * share)
+        # Often one part has nearly all of the hazard, and its quantile is the one.
+        between = xp.where(share == 1, high, between)
+        usable = xp.isfinite(between) & xp.isfinite(rise[:, m:])
+        return xp.where(usable, between, super()._first_guess(log_survival, low, high))
 
     def _lower(self) -> Array:
         return reduce(namespace(self._column).minimum, [part._lower() for part in self.parts])

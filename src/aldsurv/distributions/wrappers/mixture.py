@@ -183,8 +183,8 @@ class Mixture(SurvivalDistribution):
         return xp.where(endless, xp.full_like(mean, math.inf), variance)
 
     def _inverse_log_survival(self, log_survival: Array) -> Array:
-        flat = self._flat()
-        return super()._inverse_log_survival(log_survival) if flat is None else flat._inverse_log_survival(log_survival)
+        only = self.components[0] if len(self.components) == 1 else self._flat()
+        return super()._inverse_log_survival(log_survival) if only is None else only._inverse_log_survival(log_survival)
 
     def _crps(self, lower: Array, upper: Array) -> Array:
         flat = self._flat()

@@ -17,7 +17,7 @@ from aldsurv.losses.first_guess import ald_guess, mixture_guess
 from aldsurv.losses.likelihood import ald_slopes, mixture_slopes
 from aldsurv.losses.likelihood.ald_information import ald_information
 
-__all__ = ["AldRows", "MixtureRows", "RowLosses", "ald_columns"]
+__all__ = ["AldRows", "DistributionRows", "MixtureRows", "RowLosses", "ald_columns"]
 
 FloatArray = NDArray[np.float64]
 
@@ -27,6 +27,41 @@ _LARGEST_LOG = 80.0
 
 class RowLosses(ABC):
     """Negative log-likelihood of rows of any kind of censoring.
+
+    Attributes
+    ----------
+    outputs
+        How many numbers per row the likelihood needs.
+    boosted
+        How many of them, the first ones, depend on covariates; the others are constants.
+    full_information
+        Whether `information` supposes that something is known which rows do not tell, such as the component that a row
+        comes from; then it is too large.
+    """
+
+    outputs: int
+    boosted: int
+    full_information: bool
+
+    @abstractmethod
+    def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Outputs (outputs,) from which to look for those that suit all rows best, and how far each may be off."""
+
+    @abstractmethod
+    def information(self, raw: FloatArray) -> FloatArray:
+        """How much each row is expected to tell of each boosted output (n, boosted), the others being known."""
+
+    @abstractmethod
+    def losses(self, raw: FloatArray) -> FloatArray:
+        """Loss (n,) of each row for outputs (n, outputs), or (1, outputs) if they are the same for all."""
+
+    @abstractmethod
+    def losses_and_slopes(self, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Loss (n,) of each row, and its slopes (n, outputs)."""
+
+
+class DistributionRows(RowLosses):
+    """The loss under one distribution per row.
 
     All have slopes in closed form: exact and right-censored rows one, left- and interval-censored ones another.
 
@@ -39,17 +74,7 @@ class RowLosses(ABC):
     unit
         How many of the user's units of time one unit of `data` has. The loss is that of the user's times: a density is
         per unit of time.
-
-    Attributes
-    ----------
-    outputs
-        How many numbers per row the likelihood needs.
-    boosted
-        How many of them, the first ones, depend on covariates; the others are constants.
     """
-
-    outputs: int
-    boosted: int
 
     def __init__(self, support: Support, data: SurvivalData, unit: float) -> None:
         self._support = support
@@ -65,16 +90,8 @@ class RowLosses(ABC):
         self._bounds = support.inside_bounds(since[self._bounded], data.upper[self._bounded])
 
     @abstractmethod
-    def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Outputs (outputs,) from which to look for those that suit all rows best, and how far each may be off."""
-
-    @abstractmethod
     def distribution(self, raw: FloatArray) -> Any:
         """What outputs (n, outputs) stand for."""
-
-    @abstractmethod
-    def information(self, raw: FloatArray) -> FloatArray:
-        """How much each row is expected to tell of each boosted output (n, boosted), the others being known."""
 
     @abstractmethod
     def _value_and_slopes(
@@ -95,11 +112,11 @@ class RowLosses(ABC):
         """
 
     def losses(self, raw: FloatArray) -> FloatArray:
-        """Loss (n,) of each row for outputs (n, outputs), or (1, outputs) if they are the same for all."""
+        """As of `RowLosses`."""
         return self._offset - self._all_rows(raw, False)[0]
 
     def losses_and_slopes(self, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Loss (n,) of each row, and its slopes (n, outputs)."""
+        """As of `RowLosses`."""
         value, slopes = self._all_rows(raw, True)
         return self._offset - value, -slopes
 
@@ -121,18 +138,19 @@ class RowLosses(ABC):
 
 
 @final
-class AldRows(RowLosses):
+class AldRows(DistributionRows):
     """One asymmetric Laplace distribution per row: θ, log σ and log κ, all of which depend on covariates.
 
     Parameters
     ----------
     support, data, unit
-        As of `RowLosses`.
+        As of `DistributionRows`.
     exp_theta
         Whether θ is the exponential of its output.
     """
 
     outputs = boosted = 3
+    full_information = False
 
     def __init__(self, support: Support, data: SurvivalData, *, unit: float = 1.0, exp_theta: bool) -> None:
         super().__init__(support, data, unit)
@@ -145,7 +163,7 @@ class AldRows(RowLosses):
         return start, reach
 
     def distribution(self, raw: FloatArray) -> Any:
-        """As of `RowLosses`."""
+        """As of `DistributionRows`."""
         return self._support.family.from_checked(**ald_columns(raw, self._exp_theta))
 
     def information(self, raw: FloatArray) -> FloatArray:
@@ -172,18 +190,20 @@ class AldRows(RowLosses):
 
 
 @final
-class MixtureRows(RowLosses):
+class MixtureRows(DistributionRows):
     """A mixture of tied shapes: location, log scale and the weights' logits depend on covariates, shapes do not.
 
     Parameters
     ----------
     support, data, unit
-        As of `RowLosses`.
+        As of `DistributionRows`.
     layout
         What the outputs are; shapes must be tied.
     least_scale
         What the scale of every component is above.
     """
+
+    full_information = True
 
     def __init__(
         self, support: Support, data: SurvivalData, *, unit: float = 1.0, layout: MixtureOutputs, least_scale: float
@@ -198,7 +218,7 @@ class MixtureRows(RowLosses):
         return start, reach
 
     def distribution(self, raw: FloatArray) -> Any:
-        """As of `RowLosses`."""
+        """As of `DistributionRows`."""
         return MixedAsymmetricLaplace.from_checked(**self._layout.columns(raw, self._least), support=self._support.name)
 
     def information(self, raw: FloatArray) -> FloatArray:

@@ -15,9 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from aldsurv.data.cause_checks import require_known_causes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.cause_outputs import CauseOutputs
-from aldsurv.errors import DataError
+from aldsurv.losses.likelihood.entry_rows import outcome_and_entry
 from aldsurv.losses.objective import (
     ClosedFormLikelihood,
     Device,
@@ -54,39 +55,18 @@ def cause_objective(
         Where the tensors live.
     """
     cause = data.exact.astype(np.int64) if data.cause is None else data.cause
-    if not outputs.mixture:
-        _require_known_causes(data)
-        parts = [part(data.of_cause(k + 1)) for k in range(outputs.causes)]
-    elif data.entry is None or not np.isfinite(data.entry).any():
-        parts = [part(data)]
+    outcome, survived, entered = outcome_and_entry(data)
+    if outputs.mixture:
+        parts = [part(rows) for rows in (outcome, survived) if rows is not None]
     else:
-        entered = np.isfinite(data.entry)
-        since = np.where(data.left_censored & entered, data.entry, data.lower)
-        # What a row must have survived counts like a censoring there.
-        known = np.where(entered, data.entry, 0.0)
-        outcome, survived = (since, data.upper), (known, np.full(len(data), np.inf))
-        parts = [part(SurvivalData.from_checked(*bounds)) for bounds in (outcome, survived)]
+        require_known_causes(data)
+        parts = [part(data.of_cause(k + 1)) for k in range(outputs.causes)]
     closed = all(isinstance(one, ClosedFormLikelihood) for one in parts)
     columns = [torch.from_numpy(np.array(cause)).to(device)]
     if outputs.mixture:
-        entered = np.zeros(len(data), bool) if data.entry is None else np.isfinite(data.entry)
         columns += [torch.from_numpy(np.array(column)).to(device) for column in (data.right_censored, entered)]
     kind = (_ClosedMixture if closed else _Mixture) if outputs.mixture else (_ClosedHazards if closed else _Hazards)
     return kind(outputs, parts, cause, data.lower, tuple(columns))
-
-
-def _require_known_causes(data: SurvivalData) -> None:
-    """Raise a `DataError` where an event is known to lie between times, whose cause is not known."""
-    unclear = ~(data.exact | data.right_censored)
-    if unclear.any():
-        row = int(np.argmax(unclear))
-        raise DataError(
-            "hazards of causes need events whose time and cause are known, but a row has one between two times "
-            "(an event at time 0 counts as one before the first later time)",
-            argument="causes",
-            row=row,
-            advice='Use causes="mixture".',
-        )
 
 
 class _Causes(LikelihoodObjective):

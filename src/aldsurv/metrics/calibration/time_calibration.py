@@ -37,7 +37,7 @@ __all__ = [
 
 
 # Parts of the time of a row within which causes share the hazard evenly.
-_STRETCHES = 64
+_STRETCHES = 32
 
 Variance: TypeAlias = Literal["effective", "greenwood", "binomial"]
 
@@ -320,8 +320,8 @@ def _cumulative_hazard(predicted: PredictedDistribution, time: FloatArray, cause
     places = time[:, None] * np.linspace(0.0, 1.0, _STRETCHES + 1)
     rise = np.diff(predicted.incidence(places), axis=2)
     total = rise.sum(axis=0)
-    own = total if cause is None else rise[cause_number(cause, predicted.causes) - 1]
-    with np.errstate(divide="ignore"):
+    own = rise[cause_number(cause, predicted.causes) - 1]
+    with np.errstate(invalid="ignore"):
         hazard = np.diff(-as_numbers(predicted.overall().log_survival(places)), axis=1)
     return np.asarray(np.divide(hazard * own, total, out=np.zeros(total.shape), where=total > 0).sum(axis=1))
 

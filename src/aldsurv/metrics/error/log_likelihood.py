@@ -102,15 +102,16 @@ def _rows_with_causes(predicted: CompetingDistribution, data: SurvivalData, earl
     """Log-likelihood of time and cause of each row (n,); `early` are the data with an event at 0 as an early one."""
     cause = predicted.cause_numbers(data)
     at_zero = early.left_censored & data.exact
-    # An event at 0 is replaced below: its place is taken by one at a time at which every family has an answer.
+    # An event at 0 is replaced below; until then it is one at a time at which every family has an answer.
     time = np.where(at_zero, early.upper, data.lower)
     rows = SurvivalData.from_checked(
         time, np.where(data.exact, time, data.upper), data.entry, None, cause, predicted.causes
     )
     result = np.array(as_numbers(predicted.log_likelihood(rows)))
-    for row in np.flatnonzero(at_zero):
+    if at_zero.any():
+        chances = predicted[at_zero].incidence(time[at_zero, None])[:, :, 0]
         with np.errstate(divide="ignore"):
-            result[row] = np.log(as_numbers(predicted[int(row)].incidence(float(time[row]), int(cause[row])))[0])
+            result[at_zero] = np.log(chances[cause[at_zero] - 1, np.arange(chances.shape[1])])
     return result
 
 

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.checks import Constraint, Flag
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.log_normal import LogNormal
 from aldsurv.distributions.families.weibull import Weibull
 from aldsurv.distributions.time_zero import with_log_times
+from aldsurv.distributions.wrappers.cured import Cured
 from aldsurv.errors import DataError
 from aldsurv.models.file_entries import require
 from aldsurv.models.linear.aft_likelihood import LogTimeLikelihood, SmallestExtreme, Standard, StandardNormal
+from aldsurv.models.linear.coefficients import CoefficientTable
+from aldsurv.models.linear.cure.cure_fit import fit_with_cure
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearProblem, solve
 from aldsurv.models.linear.linear_survival import States, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
+from aldsurv.models.linear.sandwich import clusters_of
 from aldsurv.models.search_space import SearchSpace
+from aldsurv.nonparametric.plateau import warn_of_short_follow_up
 
 __all__ = [
     "AcceleratedFailureTime",
@@ -48,6 +55,8 @@ _LARGEST_LOG_SIGMA = 50.0
 _LEAST_SHARE = 1e-3
 # Beyond e^300 squares would overflow.
 _LARGEST_LOG = 300.0
+# Before the names of coefficients of the cure.
+_CURE = "cure: "
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,21 +71,30 @@ class AcceleratedFailureTime(RidgeSurvival):
     ridge
         Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column; the intercept has none. So that there always
         is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: negligible unless σ is tiny.
-    categorical, point, unit
+    cure
+        Whether a share of the rows never has the event (a mixture cure model): ``logit P(never) = γ0 + γ·x``, and the
+        failure time is that of the others. Without a long level tail of the Kaplan-Meier estimate nothing tells such a
+        share from late events; a `CureWarning` says so.
+    robust, categorical, point, unit
         As in `RidgeSurvival`.
 
     Attributes
     ----------
     coefficients_
-        Table of ``intercept``, the columns and the logarithm of shape or σ, with standard errors and time ratios.
+        Table of ``intercept``, the columns and the logarithm of shape or σ, with standard errors and time ratios; with
+        a cure also ``cure: intercept`` and ``cure:`` of each column, whose ratios are odds ratios of never having the
+        event.
     aic_
         Akaike's criterion.
-    covariance_, dropped_, penalty_, log_likelihood_
+    covariance_, model_covariance_, dropped_, penalty_, log_likelihood_
         As in `RidgeSurvival`; the log-likelihood is in the unit of the data.
     """
 
     ridge: float = field(default=0.0, kw_only=False)
+    cure: bool = False
 
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"cure": Flag()}
+    LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"robust", "cure"})
     RATIO_NAME: ClassVar[str] = "time ratio"
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "log_likelihood")
     # Name of the last parameter, and its sign as a multiple of log σ.
@@ -86,7 +104,29 @@ class AcceleratedFailureTime(RidgeSurvival):
     def aic_(self) -> float:
         """Akaike's criterion: twice the number of parameters less twice the log-likelihood."""
         self._require_fitted()
-        return 2 * (self.standardised_.size - len(self.dropped_) - self.log_likelihood_)
+        dropped = np.count_nonzero(self._is_dropped(self._to_users_unit(self.design_).names))
+        return 2 * (self.standardised_.size - int(dropped) - self.log_likelihood_)
+
+    @property
+    def coefficients_(self) -> CoefficientTable:
+        """Coefficients in the unit of the columns: names, estimates, standard errors, ratios with intervals."""
+        table = super().coefficients_
+        return replace(table, ratio_name="ratio") if self.cure else table
+
+    @property
+    def ranking_point_(self) -> str:
+        """The summary by which rows are ranked; with a cure within follow-up, since any other may be infinite."""
+        return "follow_up" if self.cure else self.point
+
+    def cure_probability(self, X: object) -> FloatArray:
+        """Probability (n,) of each row of `X` never to have the event; 0 without a cure."""
+        self._require_fitted()
+        x = self.design_.numbers(X, type(self).__name__)
+        if not self.cure:
+            return np.zeros(len(x))
+        gamma = self.standardised_[x.shape[1] + 2 :]
+        logit = np.clip(gamma[0] + x @ gamma[1:], -_LARGEST_LOG, _LARGEST_LOG)
+        return np.asarray(1 / (1 + np.exp(-logit)))
 
     @abstractmethod
     def _standard(self) -> Standard:
@@ -95,23 +135,59 @@ class AcceleratedFailureTime(RidgeSurvival):
     def _location_and_scale(self, X: object) -> tuple[FloatArray, float]:
         """μ of each row, and σ."""
         self._require_fitted()
-        return rows_with_location(self.standardised_, self.design_.numbers(X, type(self).__name__))
+        x = self.design_.numbers(X, type(self).__name__)
+        return rows_with_location(self.standardised_[: x.shape[1] + 2], x)
+
+    def _with_cure(self, distribution: SurvivalDistribution, X: object) -> SurvivalDistribution:
+        """The distribution with the share that never has the event, if there is one."""
+        return Cured(distribution, self.cure_probability(X)) if self.cure else distribution
 
     def _check_estimates(self, estimates: FloatArray) -> None:
         super()._check_estimates(estimates)
-        check_log_sigma(estimates)
+        # With a cure as many parameters as before log σ follow it.
+        check_log_sigma(estimates[: estimates.size // 2 + 1] if self.cure else estimates)
+
+    def _is_dropped(self, names: Sequence[str], dropped: Mapping[str, str] | None = None) -> NDArray[np.bool_]:
+        return super()._is_dropped([name.removeprefix(_CURE) for name in names], dropped)
 
     def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> States:
         rows, numbers = informative_rows(data, type(self).__name__)
         spread = spreads(x, data.weights)
+        clusters = clusters_of(rows, self.robust)
+        if self.cure:
+            plateau = self._plateau(rows)
+            return (
+                fit_with_cure(
+                    x[numbers],
+                    design.names,
+                    spread,
+                    rows,
+                    self._standard(),
+                    ridge=self.ridge,
+                    plateau=plateau,
+                    clusters=clusters,
+                ),
+            )
         problem = _LogTimeProblem(x[numbers], design.names, spread, rows, self._standard(), self.LAST_PARAMETER[0])
-        return (solve(problem, self.ridge),)
+        return (solve(problem, self.ridge, clusters),)
+
+    def _plateau(self, rows: SurvivalData) -> float:
+        """The share without event at the end of follow-up, with a warning if that is too early to tell."""
+        if not rows.right_censored.any():
+            raise DataError(
+                "cure=True needs rows that were still without an event when they were last seen, but there are none",
+                argument="cure",
+                advice="Leave cure out: everyone had the event.",
+            )
+        return warn_of_short_follow_up(rows, type(self).__name__, stacklevel=6).plateau
 
     def _to_users_unit(self, design: Design) -> UserUnit:
-        return log_time_unit(design, *self.LAST_PARAMETER)
+        unit = log_time_unit(design, *self.LAST_PARAMETER)
+        return _unit_with_cure(unit, design) if self.cure else unit
 
     def _kind(self) -> str:
-        return f"accelerated failure time, AIC {self.aic_:.2f}"
+        cured = ", some never" if self.cure else ""
+        return f"accelerated failure time{cured}, AIC {self.aic_:.2f}"
 
 
 @final
@@ -132,6 +208,10 @@ class _LogTimeProblem(LinearProblem):
         with_ones = np.column_stack([np.ones(len(columns)), columns])
         least = _LEAST_SHARE * float(np.exp(self._start[-1]))
         return _guarded(LogTimeLikelihood(with_ones, self._rows, self._standard), ridge * least**2)
+
+    def scores(self, columns: FloatArray, point: FloatArray) -> FloatArray:
+        with_ones = np.column_stack([np.ones(len(columns)), columns])
+        return LogTimeLikelihood(with_ones, self._rows, self._standard).scores(point)
 
     def start(self, columns: int) -> FloatArray:
         return np.concatenate([self._start[:1], np.zeros(columns), self._start[-1:]])
@@ -154,8 +234,8 @@ class WeibullAFT(AcceleratedFailureTime):
     """Weibull times whose logarithm of the scale is linear in the columns, with one shape for all rows.
 
     It is a proportional hazards model, too: log hazard ratios are minus the coefficients times the shape. Parameters,
-    attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``categorical``, ``point``, ``unit``;
-    the table of coefficients ends with ``log(shape)``.
+    attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``cure``, ``robust``,
+    ``categorical``, ``point``, ``unit``; the table of coefficients ends with ``log(shape)``.
 
     Examples
     --------
@@ -173,10 +253,10 @@ class WeibullAFT(AcceleratedFailureTime):
 
     LAST_PARAMETER: ClassVar[tuple[str, float]] = ("log(shape)", -1.0)
 
-    def predict_distribution(self, X: object) -> Weibull:
-        """The Weibull distribution of each row."""
+    def predict_distribution(self, X: object) -> SurvivalDistribution:
+        """The Weibull distribution of each row; with a cure, `Cured` around it."""
         mu, sigma = self._location_and_scale(X)
-        return Weibull(scale=np.exp(mu), shape=np.full_like(mu, 1 / sigma))
+        return self._with_cure(Weibull(scale=np.exp(mu), shape=np.full_like(mu, 1 / sigma)), X)
 
     def _standard(self) -> Standard:
         return SmallestExtreme()
@@ -187,8 +267,8 @@ class WeibullAFT(AcceleratedFailureTime):
 class LogNormalAFT(AcceleratedFailureTime):
     """Log-normal times whose mean logarithm is linear in the columns, with one standard deviation for all rows.
 
-    Parameters, attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``categorical``,
-    ``point``, ``unit``; the table of coefficients ends with ``log(sigma)``.
+    Parameters, attributes and kinds of rows are those of `AcceleratedFailureTime`: ``ridge``, ``cure``,
+    ``robust``, ``categorical``, ``point``, ``unit``; the table of coefficients ends with ``log(sigma)``.
 
     Examples
     --------
@@ -204,10 +284,10 @@ class LogNormalAFT(AcceleratedFailureTime):
 
     LAST_PARAMETER: ClassVar[tuple[str, float]] = ("log(sigma)", 1.0)
 
-    def predict_distribution(self, X: object) -> LogNormal:
-        """The log-normal distribution of each row."""
+    def predict_distribution(self, X: object) -> SurvivalDistribution:
+        """The log-normal distribution of each row; with a cure, `Cured` around it."""
         mu, sigma = self._location_and_scale(X)
-        return LogNormal(mu=mu, sigma=np.full_like(mu, sigma))
+        return self._with_cure(LogNormal(mu=mu, sigma=np.full_like(mu, sigma)), X)
 
     def _standard(self) -> Standard:
         return StandardNormal()
@@ -253,7 +333,19 @@ def log_time_unit(design: Design, last_parameter: str, sign: float) -> UserUnit:
     # The intercept is where all columns are 0, not at their means.
     with np.errstate(over="ignore"):
         intercept = np.concatenate([[1.0], -design.centres / design.scales, [0.0]])
-    return UserUnit(["intercept", *design.names, last_parameter], factors, intercept)
+    return UserUnit(["intercept", *design.names, last_parameter], factors, ((0, intercept),))
+
+
+def _unit_with_cure(unit: UserUnit, design: Design) -> UserUnit:
+    """The same, with coefficients of the cure behind: an intercept and slopes."""
+    before, mu = len(unit.names), ["intercept", *design.names]
+    names = [*unit.names, *(f"{_CURE}{name}" for name in mu)]
+    factors = np.concatenate([unit.factors, [1.0], design.per_unit])
+    (_, intercept) = unit.combined[0]
+    zeros = np.zeros(len(mu))
+    # As of the time, the intercept is where all columns are 0.
+    of_time, of_cure = np.append(intercept, zeros), np.concatenate([np.zeros(before), intercept[: len(mu)]])
+    return UserUnit(names, factors, ((0, of_time), (before, of_cure)))
 
 
 def location_and_scale(data: SurvivalData, standard: Standard) -> tuple[float, float]:

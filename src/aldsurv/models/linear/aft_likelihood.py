@@ -148,6 +148,13 @@ class LogTimeLikelihood:
             information[-1, -1] = -(w @ log_log)
             return Evaluation(float(w @ value), gradient, information)
 
+    def scores(self, parameters: FloatArray) -> FloatArray:
+        """What each row adds to the gradient (n, d + 1), with its weight."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            slopes = self.slopes(self._x @ parameters[:-1], float(parameters[-1]))
+        w = self._weight[:, None]
+        return np.concatenate([w * slopes.by_mu[:, None] * self._x, w * slopes.by_log[:, None]], axis=1)
+
     def slopes(self, mu: FloatArray, log_sigma: float) -> RowSlopes:
         """Of each row (n,) its log-likelihood at μ (n,) and log σ, without its weight, and the derivatives."""
         total = RowSlopes(*np.zeros((6, len(mu))))

@@ -47,6 +47,8 @@ class CoefficientTable:
         Estimates (k,) and their standard errors; NaN for a column that was dropped, or has none.
     ratio_name
         What the exponential of a coefficient is: ``"hazard ratio"`` or ``"time ratio"``.
+    model_error
+        Standard errors by the model (k,), where `standard_error` is robust; else None.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class CoefficientTable:
     coefficient: FloatArray
     standard_error: FloatArray
     ratio_name: str
+    model_error: FloatArray | None = None
 
     @property
     def z(self) -> FloatArray:
@@ -92,7 +95,8 @@ class CoefficientTable:
         """The table of some lines, by their numbers."""
         chosen = np.array(numbers, np.intp)
         names = tuple(self.names[k] for k in chosen)
-        return CoefficientTable(names, self.coefficient[chosen], self.standard_error[chosen], self.ratio_name)
+        by_model = None if self.model_error is None else self.model_error[chosen]
+        return CoefficientTable(names, self.coefficient[chosen], self.standard_error[chosen], self.ratio_name, by_model)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -117,7 +121,12 @@ class CoefficientTable:
             short = [[line[0], line[1], line[5]] for line in map(_cells, self)]
             return aligned([["", "coefficient", self.ratio_name], *short])
         header = ["", "coefficient", "std. error", "z", "p", self.ratio_name, "95 %"]
-        return aligned([header, *([_cells(line) for line in self])])
+        lines = [_cells(line) for line in self]
+        if self.model_error is not None:
+            header[2:3] = ["model error", "robust error"]
+            for line, error in zip(lines, self.model_error, strict=True):
+                line.insert(2, "" if math.isnan(error) else f"{error:.4g}")
+        return aligned([header, *lines])
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:

@@ -16,8 +16,9 @@ from aldsurv.models.linear.linear_fit import LinearProblem, solve
 from aldsurv.models.linear.linear_survival import States, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.partial_likelihood import PartialLikelihood
-from aldsurv.models.linear.proportional_hazards_survival import ProportionalHazardsSurvival
-from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
+from aldsurv.models.linear.proportional_hazards_survival import HazardRegression
+from aldsurv.models.linear.ridge_survival import RIDGE_RANGE
+from aldsurv.models.linear.sandwich import clusters_of
 from aldsurv.models.search_space import SearchSpace
 
 __all__ = ["CoxRegression"]
@@ -28,7 +29,7 @@ IntArray = NDArray[np.int64]
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoxRegression(ProportionalHazardsSurvival, RidgeSurvival):
+class CoxRegression(HazardRegression):
     """Proportional hazards: ``h(t | x) = h0(t)·exp(β·x)``, β by the partial likelihood, h0 a step at each event.
 
     Exact and right-censored rows, with delayed entry, weights and strata. `baseline_` is the
@@ -43,7 +44,7 @@ class CoxRegression(ProportionalHazardsSurvival, RidgeSurvival):
     strata
         Column of X or list of them, by name or position: each combination of their levels has a baseline of its own,
         and no coefficient.
-    ridge, categorical, point, unit
+    ridge, robust, categorical, point, unit
         As in `RidgeSurvival`. In lifelines `ridge` is ``penalizer = ridge/n``, in scikit-survival ``alpha = ridge``
         for standardised columns. The median of a curve that stays above one half is infinite.
 
@@ -51,7 +52,7 @@ class CoxRegression(ProportionalHazardsSurvival, RidgeSurvival):
     ----------
     baseline_
         Cumulative baseline hazard, or one for each stratum.
-    coefficients_, covariance_, dropped_, penalty_, log_likelihood_
+    coefficients_, covariance_, model_covariance_, dropped_, penalty_, log_likelihood_
         As in `RidgeSurvival`: hazard ratios, and the partial log-likelihood.
 
     Examples
@@ -77,7 +78,8 @@ class CoxRegression(ProportionalHazardsSurvival, RidgeSurvival):
 
     def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> States:
         require_right_censored(data, type(self).__name__)
-        fit = solve(_CoxProblem(x, design.names, data, self.ties, codes), self.ridge)
+        clusters = clusters_of(data, self.robust)
+        fit = solve(_CoxProblem(x, design.names, data, self.ties, codes), self.ridge, clusters)
         return fit, CoxBaseline.estimate(x, fit.standardised, data, self.ties, codes)
 
 
@@ -91,6 +93,9 @@ class _CoxProblem(LinearProblem):
 
     def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], Evaluation]:
         return PartialLikelihood(columns, self._data, ties=self._ties, strata=self._strata)
+
+    def scores(self, columns: FloatArray, point: FloatArray) -> FloatArray:
+        return PartialLikelihood(columns, self._data, ties=self._ties, strata=self._strata).scores(point)
 
     def start(self, columns: int) -> FloatArray:
         return np.zeros(columns)

@@ -16,6 +16,7 @@ from aldsurv.errors import DataError, FitWarning
 from aldsurv.models.fitted_state import FittedState
 from aldsurv.models.linear.dependent_columns import independent_columns, rank_of_rows
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
+from aldsurv.models.linear.sandwich import sandwich
 from aldsurv.quoting import quoted
 
 __all__ = ["LinearFit", "LinearProblem", "Penalty", "solve"]
@@ -67,6 +68,8 @@ class LinearFit(FittedState):
         Columns without a coefficient, by name, and why.
     penalty
         A ridge that the fit needed without having been given one; else None.
+    standardised_robust
+        The robust covariance (k, k), as the other one; None if it was not computed.
     """
 
     standardised: FloatArray
@@ -74,6 +77,7 @@ class LinearFit(FittedState):
     log_likelihood: float
     dropped: Mapping[str, str]
     penalty: Penalty | None
+    standardised_robust: FloatArray | None = None
 
 
 class LinearProblem(ABC):
@@ -103,6 +107,10 @@ class LinearProblem(ABC):
         """The log-likelihood with these columns (n, k); `ridge` is what they are penalised by."""
 
     @abstractmethod
+    def scores(self, columns: FloatArray, point: FloatArray) -> FloatArray:
+        """What each row adds to the gradient with these columns (n, k) at the parameters, with its weight."""
+
+    @abstractmethod
     def start(self, columns: int) -> FloatArray:
         """Where a search for the maximum begins."""
 
@@ -119,7 +127,7 @@ class LinearProblem(ABC):
         return names
 
 
-def solve(problem: LinearProblem, ridge: float) -> LinearFit:
+def solve(problem: LinearProblem, ridge: float, clusters: IntArray | None = None) -> LinearFit:
     """The maximum, after leaving out columns or adding a penalty where there would be none, with warnings.
 
     Parameters
@@ -128,17 +136,20 @@ def solve(problem: LinearProblem, ridge: float) -> LinearFit:
         The likelihood.
     ridge
         The penalty that the user gave; 0 for none.
+    clusters
+        Number of each row's cluster (n,) for a robust covariance; None for none.
     """
     d, dropped = len(problem.names), _without_spread(problem)
     if dropped and len(dropped) == d:
         _warn_of_dropped(dropped, none_left=True)
-        return _placed(problem, _search(problem, np.zeros(0, np.intp), np.zeros(0)), np.zeros(0, np.intp), dropped)
+        none = np.zeros(0, np.intp)
+        return _placed(problem, _search(problem, none, np.zeros(0), clusters), none, dropped)
     every = np.array([k for k, name in enumerate(problem.names) if name not in dropped], np.intp)
     wide = not ridge and every.size > problem.events and _too_many(problem, every)
     if wide or (ridge and every.size > len(problem.x)):
         if dropped:
             _warn_of_dropped(dropped)
-        fit = _placed(problem, _with_ridge(problem, every, ridge), every, dropped)
+        fit = _placed(problem, _with_ridge(problem, every, ridge, clusters), every, dropped)
         if fit.penalty is not None:
             _warn_of_many(fit.penalty, problem.events)
         return fit
@@ -150,7 +161,7 @@ def solve(problem: LinearProblem, ridge: float) -> LinearFit:
         )
     if dropped:
         _warn_of_dropped(dropped, none_left=not kept.size)
-    return _placed(problem, _search(problem, kept, np.full(kept.size, ridge)), kept, dropped)
+    return _placed(problem, _search(problem, kept, np.full(kept.size, ridge), clusters), kept, dropped)
 
 
 class _Maximum(NamedTuple):
@@ -160,9 +171,10 @@ class _Maximum(NamedTuple):
     covariance: FloatArray | None
     log_likelihood: float
     penalty: Penalty | None = None
+    robust: FloatArray | None = None
 
 
-def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray) -> _Maximum:
+def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray, clusters: IntArray | None) -> _Maximum:
     """Newton's method; columns along which the likelihood has no maximum get a ridge."""
     columns, size = problem.x[:, kept], kept.size
     names = problem.parameters([problem.names[k] for k in kept])
@@ -194,7 +206,9 @@ def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray) -> _Maxi
             named = tuple(problem.names[kept[k]] for k in sorted(needed))
             penalty_ = Penalty("separation", _SEPARATION_RIDGE, named)
             _warn_of_separation(named, collapsed=collapsed)
-        return _Maximum(point, inverse(best.information), problem.likelihood(columns)(point).value, penalty_)
+        covariance = inverse(best.information)
+        robust = None if clusters is None else sandwich(covariance, problem.scores(columns, point), clusters)
+        return _Maximum(point, covariance, problem.likelihood(columns)(point).value, penalty_, robust)
     raise DataError("the likelihood has no maximum, not even with a penalty", advice="Look for extreme values.")
 
 
@@ -213,7 +227,7 @@ def _too_many(problem: LinearProblem, every: IntArray) -> bool:
     return rank > problem.events or rank >= len(problem.x) - 1
 
 
-def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float) -> _Maximum:
+def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float, clusters: IntArray | None) -> _Maximum:
     """A ridge on all columns, chosen by the data if it is 0, in as many dimensions as there are rows.
 
     With a ridge the slopes are combinations of rows, so that d columns of n < d rows are n combinations of columns.
@@ -237,15 +251,18 @@ def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float) -> _Maxim
             point[problem.before + size :],
         ]
     )
-    covariance = None
+    covariance = robust = None
     if directions is None:
         factor = np.ones(parameters.size)
         factor[problem.before : problem.before + size] = 1 / spread
-        covariance = inverse(best.information) * factor * factor[:, None]
+        covariance = inverse(best.information)
+        if clusters is not None:
+            robust = sandwich(covariance, problem.scores(scores, point), clusters) * factor * factor[:, None]
+        covariance = covariance * factor * factor[:, None]
     value = problem.likelihood(scores)(point).value
     named = tuple(problem.names[k] for k in every)
     penalty_ = None if ridge else Penalty("columns outnumber events", strength, named)
-    return _Maximum(parameters, covariance, value, penalty_)
+    return _Maximum(parameters, covariance, value, penalty_, robust)
 
 
 def _reduced(scaled: FloatArray) -> tuple[FloatArray, FloatArray | None]:
@@ -334,17 +351,23 @@ def _placed(problem: LinearProblem, maximum: _Maximum, kept: IntArray, dropped: 
     size = problem.before + len(problem.names) + problem.after
     last = problem.before + len(problem.names)
     places = np.concatenate([np.arange(problem.before), problem.before + kept, np.arange(last, size)]).astype(np.intp)
-    point, covariance = np.zeros(size), maximum.covariance
+    point = np.zeros(size)
     point[places] = maximum.point
-    if covariance is not None and places.size < size:
-        covariance = np.zeros((size, size))
-        covariance[np.ix_(places, places)] = maximum.covariance
+
+    def placed(matrix: FloatArray | None) -> FloatArray | None:
+        if matrix is None or places.size == size:
+            return matrix
+        every = np.zeros((size, size))
+        every[np.ix_(places, places)] = matrix
+        return every
+
     return LinearFit(
         standardised=point,
-        standardised_covariance=covariance,
+        standardised_covariance=placed(maximum.covariance),
         log_likelihood=maximum.log_likelihood,
         dropped=dropped,
         penalty=maximum.penalty,
+        standardised_robust=placed(maximum.robust),
     )
 
 

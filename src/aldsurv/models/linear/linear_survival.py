@@ -60,19 +60,19 @@ class UserUnit(NamedTuple):
         Of the parameters (k,).
     factors
         What each is multiplied by (k,).
-    first
-        The combination (k,) of all parameters that the first one becomes, if not a multiple of itself.
+    combined
+        Numbers of parameters that become combinations (k,) of all, not multiples of themselves, and these.
     """
 
     names: list[str]
     factors: FloatArray
-    first: FloatArray | None = None
+    combined: tuple[tuple[int, FloatArray], ...] = ()
 
     def convert(self, values: FloatArray) -> FloatArray:
         """Parameters (k,), or rows of a matrix (k, …), in the user's unit."""
         converted: FloatArray = (values.T * self.factors).T
-        if self.first is not None:
-            converted[0] = self.first @ values
+        for number, combination in self.combined:
+            converted[number] = combination @ values
         return converted
 
 
@@ -130,6 +130,10 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
         x, codes = design.numbers(X, owner), design.codes(X)
         data = self._read_training_target(y, sample_weight, groups)
         require_same_rows(len(x), data)
+        return self.fit_numbers(design, x, data, codes)
+
+    def fit_numbers(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> Self:
+        """Learn from rows that the design has made numbers (n, d), with the stratum of each row if there are strata."""
         states = self._estimate(design, x, data, codes)
         times = thinned(distinct_times(data))
         trained_on = TrainedOn.describe(data, times=times, fingerprint=data_fingerprint(x, data))

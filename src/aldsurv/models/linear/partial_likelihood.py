@@ -132,7 +132,7 @@ class PartialLikelihood:
     def __init__(
         self, x: FloatArray, data: SurvivalData, *, ties: str, strata: NDArray[np.int64] | None = None
     ) -> None:
-        self._columns = x.shape[1]
+        self._rows, self._columns = x.shape
         parts = RiskSets(data, ties=ties, strata=strata).parts
         self._parts = [(part, x[part.number]) for part in parts]
 
@@ -147,6 +147,14 @@ class PartialLikelihood:
                 gradient += x.T @ risks.residual
                 information += _information(strata, risks, x)
         return Evaluation(value, gradient, information)
+
+    def scores(self, beta: FloatArray) -> FloatArray:
+        """What each row adds to the gradient (n, d) as a martingale residual: with its weight, 0 for rows without."""
+        scores = np.zeros((self._rows, self._columns))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for strata, x in self._parts:
+                scores[strata.number] = _scores(strata, _risks(strata, x @ beta), x)
+        return scores
 
 
 def _stratum(rows: IntArray, data: SurvivalData, ties: str) -> _Strata:
@@ -253,11 +261,30 @@ def _risks(rows: _Strata, eta: FloatArray) -> _Risks:
 
 def _information(rows: _Strata, risks: _Risks, x: FloatArray) -> FloatArray:
     """Negative second derivatives by coefficients of columns (n, d): the variance within risk sets, over events."""
+    means = _means(rows, risks, x)
+    return np.asarray(x.T @ (risks.expected[:, None] * x) - means.T @ (rows.group_weight[:, None] * means))
+
+
+def _means(rows: _Strata, risks: _Risks, x: FloatArray) -> FloatArray:
+    """The mean columns (events, d) of those at risk at each event, weighted by their risks."""
     risk_x = risks.risk[:, None] * x
     at_risk_x = _at_risk(rows, risk_x)
     tied_x = np.add.reduceat(risk_x[rows.event], rows.first_event)
-    means = (at_risk_x[rows.group] - rows.gone[:, None] * tied_x[rows.group]) / risks.left[:, None]
-    return np.asarray(x.T @ (risks.expected[:, None] * x) - means.T @ (rows.group_weight[:, None] * means))
+    return np.asarray((at_risk_x[rows.group] - rows.gone[:, None] * tied_x[rows.group]) / risks.left[:, None])
+
+
+def _scores(rows: _Strata, risks: _Risks, x: FloatArray) -> FloatArray:
+    """Of each row (n, d) ``∫(x - mean(t))·dM(t)``, M its observed less its expected events."""
+    means, event, group = _means(rows, risks, x), rows.event, rows.group
+    shared = (rows.group_weight / risks.left)[:, None] * means
+    since = _before(np.add.reduceat(shared, rows.first_event)[::-1])[::-1]
+    expected = since[rows.begin] - since[rows.end]
+    expected[event] -= np.add.reduceat(rows.gone[:, None] * shared, rows.first_event)[group]
+    scores = risks.residual[:, None] * x + risks.risk[:, None] * expected
+    # Tied events have the mean over the steps in which Efron's rule takes them.
+    tied = np.bincount(group)[:, None]
+    scores[event] -= rows.weight[event, None] * (np.add.reduceat(means, rows.first_event) / tied)[group]
+    return np.asarray(scores)
 
 
 def _at_risk(rows: _Strata, values: FloatArray) -> FloatArray:

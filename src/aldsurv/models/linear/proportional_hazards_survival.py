@@ -16,9 +16,10 @@ from aldsurv.models.fitted_state import fitted_state
 from aldsurv.models.linear.cox_baseline import CoxBaseline
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_survival import LinearSurvival, States, UserUnit
+from aldsurv.models.linear.ridge_survival import RidgeSurvival
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 
-__all__ = ["ProportionalHazardsSurvival"]
+__all__ = ["HazardRegression", "ProportionalHazardsSurvival"]
 
 FloatArray = NDArray[np.float64]
 
@@ -83,3 +84,8 @@ class ProportionalHazardsSurvival(LinearSurvival):
 
     def _read_further(self, design: Design, arrays: Arrays) -> States:
         return (CoxBaseline.from_arrays(design, arrays),)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HazardRegression(ProportionalHazardsSurvival, RidgeSurvival):
+    """Proportional hazards at the maximum of a likelihood, with standard errors: of all events, or of one cause."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Constraint, Number, listed
+from aldsurv.checks import Constraint, Number, Satisfies, listed
 from aldsurv.models.file_entries import Arrays, Document, FileContent, finite_floats, require
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
@@ -17,12 +17,13 @@ from aldsurv.models.linear.linear_fit import LinearFit, Penalty
 from aldsurv.models.linear.linear_survival import LinearSurvival
 from aldsurv.models.search_space import Range
 
-__all__ = ["RIDGE_RANGE", "RidgeSurvival"]
+__all__ = ["RIDGE_RANGE", "ROBUST", "RidgeSurvival"]
 
 FloatArray = NDArray[np.float64]
 
 # What a search tries: from a negligible penalty to one that leaves little of coefficients of a thousand events.
 RIDGE_RANGE = Range(0.01, 1000.0, log=True)
+ROBUST: Constraint = Satisfies(lambda value: isinstance(value, bool) or value == "auto", "True, False or 'auto'")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,6 +34,10 @@ class RidgeSurvival(LinearSurvival):
     ----------
     ridge
         Penalty ``½·ridge·Σ(β·s)²``, s the standard deviation of a column: it does not depend on the columns' units.
+    robust
+        Whether standard errors are robust, by the sandwich estimate: right where rows of one group (`groups` of `fit`)
+        are alike, or where the model fits only roughly. ``"auto"``: with groups, and with weights that are not all
+        whole numbers, as in R's ``coxph``. Without groups every row is its own cluster.
     categorical, point, unit
         As in `LinearSurvival`.
 
@@ -40,9 +45,12 @@ class RidgeSurvival(LinearSurvival):
     ----------
     coefficients_
         Table of coefficients in the unit of the columns, with standard errors and ratios; NaN for columns that
-        were dropped.
+        were dropped. With robust standard errors those of the model stand beside them.
     covariance_
-        Covariance matrix of the coefficients; None if there are more columns than rows.
+        Covariance matrix of the coefficients, the robust one if `robust` says so; None if there are more columns than
+        rows.
+    model_covariance_
+        The inverse of the information, whatever `robust` is.
     dropped_
         Columns that have no coefficient, by name, and why: those that are a combination of columns before them.
     penalty_
@@ -53,43 +61,68 @@ class RidgeSurvival(LinearSurvival):
     """
 
     ridge: float = 0.0
+    robust: bool | str = "auto"
 
     standardised_covariance_: FloatArray | None = field(init=False)
+    standardised_robust_: FloatArray | None = field(init=False)
     dropped_: Mapping[str, str] = field(init=False)
     penalty_: Penalty | None = field(init=False)
 
-    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ridge": Number(0, meaning="0: no penalty")}
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
+        "ridge": Number(0, meaning="0: no penalty"),
+        "robust": ROBUST,
+    }
+    LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"robust"})
     # Files of earlier versions have none of these.
     FIT_ENTRIES: ClassVar[frozenset[str]] = frozenset({"dropped", "penalty"})
-    FIT_ARRAYS: ClassVar[frozenset[str]] = frozenset({"covariance"})
+    FIT_ARRAYS: ClassVar[frozenset[str]] = frozenset({"covariance", "robust_covariance"})
 
     @property
     def coefficients_(self) -> CoefficientTable:
         """Coefficients in the unit of the columns: names, estimates, standard errors, ratios with intervals."""
         self._require_fitted()
-        unit, covariance = self._to_users_unit(self.design_), self.covariance_
+        unit = self._to_users_unit(self.design_)
         values = unit.convert(self.standardised_)
-        errors = np.full(values.size, np.nan) if covariance is None else np.sqrt(np.diag(covariance))
         values[self._is_dropped(unit.names)] = np.nan
-        return CoefficientTable(tuple(unit.names), values, errors, self.RATIO_NAME)
+        without = np.full(values.size, np.nan)
+        errors, by_model = (
+            without if covariance is None else np.sqrt(np.diag(covariance))
+            for covariance in (self.covariance_, self.model_covariance_)
+        )
+        robust = self.standardised_robust_ is not None
+        return CoefficientTable(tuple(unit.names), values, errors, self.RATIO_NAME, by_model if robust else None)
 
     @property
     def covariance_(self) -> FloatArray | None:
-        """Covariance matrix of the coefficients, by the observed information; with a ridge, by the penalised one.
+        """Covariance matrix of the coefficients: the robust one if it was computed, else `model_covariance_`.
 
         NaN for columns that were dropped; None if there are more columns than rows.
         """
         self._require_fitted()
-        if self.standardised_covariance_ is None:
-            return None
-        unit = self._to_users_unit(self.design_)
-        covariance = unit.convert(unit.convert(self.standardised_covariance_).T)
-        dropped = self._is_dropped(unit.names)
-        covariance[dropped], covariance[:, dropped] = np.nan, np.nan
-        return covariance
+        robust = self.standardised_robust_
+        return self.model_covariance_ if robust is None else self._in_users_unit(robust)
 
-    def _is_dropped(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        return np.array([name in self.dropped_ for name in names], np.bool_)
+    @property
+    def model_covariance_(self) -> FloatArray | None:
+        """Covariance matrix of the coefficients by the observed information; with a ridge, by the penalised one.
+
+        NaN for columns that were dropped; None if there are more columns than rows.
+        """
+        self._require_fitted()
+        covariance = self.standardised_covariance_
+        return None if covariance is None else self._in_users_unit(covariance)
+
+    def _in_users_unit(self, covariance: FloatArray) -> FloatArray:
+        unit = self._to_users_unit(self.design_)
+        converted = unit.convert(unit.convert(covariance).T)
+        dropped = self._is_dropped(unit.names)
+        converted[dropped], converted[:, dropped] = np.nan, np.nan
+        return converted
+
+    def _is_dropped(self, names: Sequence[str], dropped: Mapping[str, str] | None = None) -> NDArray[np.bool_]:
+        """Which coefficients are of columns that were dropped: `dropped_`, or those given."""
+        lost = self.dropped_ if dropped is None else dropped
+        return np.array([name in lost for name in names], np.bool_)
 
     def _summary_facts(self) -> list[str]:
         lines = []
@@ -104,8 +137,8 @@ class RidgeSurvival(LinearSurvival):
             "dropped": dict(self.dropped_),
             "penalty": None if self.penalty_ is None else self.penalty_._asdict(),
         }
-        covariance = self.standardised_covariance_
-        return entries, {} if covariance is None else {"covariance": covariance}
+        matrices = {"covariance": self.standardised_covariance_, "robust_covariance": self.standardised_robust_}
+        return entries, {name: matrix for name, matrix in matrices.items() if matrix is not None}
 
     def _read_fit(
         self, design: Design, estimates: FloatArray, log_likelihood: float, document: Document, arrays: Arrays
@@ -116,17 +149,22 @@ class RidgeSurvival(LinearSurvival):
         # Without a covariance columns outnumber rows, which needs a penalty.
         without = "covariance" not in arrays and (penalty is not None or bool(self.ridge))
         covariance = None if without else finite_floats(arrays, "covariance")
-        lost = np.array([name in dropped for name in names], np.bool_)
+        robust = finite_floats(arrays, "robust_covariance") if "robust_covariance" in arrays else None
+        lost = self._is_dropped(names, dropped)
         require(not estimates[lost].any(), "a column that was dropped has a coefficient")
         if covariance is not None:
             require(covariance.shape == (len(names), len(names)), "its covariance is not that of its columns")
             require(bool((np.diag(covariance)[~lost] > 0).all()), "its covariance must have positive variances")
+        if robust is not None:
+            require(covariance is not None and robust.shape == covariance.shape, "its robust covariance is unclear")
+            require(bool((np.diag(robust) >= 0).all()), "its robust covariance must not have negative variances")
         return LinearFit(
             standardised=estimates,
             standardised_covariance=covariance,
             log_likelihood=log_likelihood,
             dropped=dropped,
             penalty=penalty,
+            standardised_robust=robust,
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, Constraint, Flag
+from aldsurv.data.cause_checks import require_each_cause, require_rows_without_event
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.cause_outputs import CauseOutputs
@@ -20,12 +21,11 @@ from aldsurv.distributions.competing.cause_hazards import CauseHazards
 from aldsurv.distributions.competing.cause_mixture import CauseMixture
 from aldsurv.distributions.families.log_time import LogTime
 from aldsurv.distributions.links import linked_columns
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import NetworkModel, Output
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.networks import Architecture
-from aldsurv.quoting import quoted
 from aldsurv.registry import FAMILIES
 
 if TYPE_CHECKING:
@@ -144,21 +144,9 @@ class ParametricNetwork(NetworkModel):
 
     def prepare_target(self, data: SurvivalData) -> SurvivalData:
         """Rows that have a likelihood under the family; each cause must have an event."""
-        if data.cause is not None and data.causes is not None:
-            counts = np.bincount(data.cause, weights=data.weights > 0, minlength=len(data.causes) + 1)[1:]
-            if not counts.all():
-                name = data.causes[int(np.argmin(counts))]
-                raise DataError(
-                    f"no event of cause {quoted(name)} was observed",
-                    argument="y",
-                    advice="Leave the cause out of its names, or give rows in which it occurs.",
-                )
-        if self.cure and not bool((data.right_censored & (data.weights > 0)).any()):
-            raise DataError(
-                "cure=True needs rows that were still without an event when they were last seen, but there are none",
-                argument="cure",
-                advice="Leave cure out: everyone had the event.",
-            )
+        require_each_cause(data)
+        if self.cure:
+            require_rows_without_event(data)
         if self.cure and self.causes == "hazards":
             raise ParameterError(
                 "causes must be 'mixture' or 'auto' with cure=True: hazards leave no share without an event.",

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint, Number, WholeNumber
+from aldsurv.checks import Choice, Constraint, Flag, Number, WholeNumber
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_groups
+from aldsurv.data.cause_checks import require_each_cause, require_rows_without_event
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
@@ -23,19 +25,18 @@ from aldsurv.models.fitted_state import fitted_state, set_columns, set_fitted_st
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
-from aldsurv.models.rows.time_units import even_weights, in_unit, time_unit
+from aldsurv.models.rows.time_units import in_unit, time_unit
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.fitted_trees import FittedTrees
+from aldsurv.models.trees.member_outputs import MemberOutputs
 from aldsurv.models.trees.tree_arrays import Trees
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from aldsurv.models.trees.boosted_rounds import Grown
 
 __all__ = ["BoostedALD"]
 
@@ -51,6 +52,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
 
     XGBoost grows the trees: each round one for every parameter, along the slopes of the censored log-likelihood, with
     the Fisher information as the second derivative. Rows of every kind of censoring, with delayed entry and weights.
+    With data made by `SurvivalData.competing`, `predict_incidence` answers cause by cause, and `predict_distribution`
+    with the time to the first event of any cause.
     Fitting needs xgboost (``pip install 'aldsurv[trees]'``), predicting and loading numpy alone.
 
     Parameters
@@ -79,6 +82,14 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         Rounds without a better likelihood of the validation rows after which it stops; 0: never.
     validation
         Share of the rows that decides when to stop; 0 for none. Under ten rows none are held out.
+    causes
+        With competing causes: ``"hazards"``, for each cause a distribution whose hazard is that of the cause, boosted
+        by itself; ``"mixture"``, a probability for each cause and the distribution of its time given that cause; or
+        ``"auto"``: both are grown, and the one under which validation rows are more likely is kept; mixture if too
+        little is held out.
+    cure
+        Whether a share of the individuals, which depends on their covariates, never has the event: one more weight of
+        the mixture, at infinity. Only follow-up well beyond the last events can tell it from late events.
     point
         Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
         ``"restricted_mean"``, or ``"follow_up"``: the median as the time, and rows ranked by the restricted mean up to
@@ -99,7 +110,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     start_, units_
         Of each member the outputs to which trees add, and what one unit of a tree is in each of them.
     rounds_
-        Rounds that each member kept.
+        Rounds that each member kept; with hazards of causes for each of them (members, causes).
     validation_loss_
         Mean negative log-likelihood of each member's validation rows, in the unit of the data.
     features_
@@ -131,6 +142,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     max_rounds: int = 1000
     patience: int = 30
     validation: float = 0.2
+    causes: str = "auto"
+    cure: bool = False
     point: str = "follow_up"
     categorical: Sequence[str | int] | None = None
     unit: str | None = None
@@ -138,7 +151,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     random_state: Any = None
 
     trees_: Trees = field(init=False)
-    outputs_: BoostedOutputs = field(init=False)
+    outputs_: MemberOutputs = field(init=False)
     start_: FloatArray = field(init=False)
     units_: FloatArray = field(init=False)
     gain_: FloatArray = field(init=False)
@@ -148,7 +161,10 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     time_scale_: float = field(init=False)
     features_: Features = field(init=False)
     trained_on_: TrainedOn = field(init=False)
+    cause_scores_: Mapping[str, float] = field(init=False)
 
+    TAKES_CAUSES: ClassVar[bool] = True
+    LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"causes", "cure"})
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         "support": Choice(tuple(SUPPORTS)),
         "components": WholeNumber(1, 100),
@@ -162,6 +178,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         "max_rounds": WholeNumber(1, _MOST),
         "patience": WholeNumber(0, _MOST, meaning="0: never stop early"),
         "validation": Number(0, 1, below=True, meaning="0: none"),
+        "causes": Choice(("mixture", "hazards", "auto")),
+        "cure": Flag(),
         "point": POINT,
         "categorical": CATEGORICAL,
         "unit": UNIT,
@@ -183,6 +201,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         from aldsurv.models.trees.boosted_rounds import require_xgboost
+        from aldsurv.models.trees.grown_members import alternatives, grow_members
 
         self.check_parameters()
         X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
@@ -191,31 +210,53 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
         x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight, groups)
         require_same_rows(len(x), data)
+        require_each_cause(data)
+        if self.cure:
+            require_rows_without_event(data)
         observed, data = data, SUPPORTS[self.support].training_rows(data)
         scale = time_unit(data, "median")
         scaled = in_unit(data, scale)
-        outputs = BoostedOutputs.of(self.support, int(self.components), scaled)
-        members, rows = self._grow_members(x, scaled, outputs, scale)
+        seeds = member_seeds(self.random_state, int(self.members))
+        folds = np.random.default_rng(seeds[0])
+        rows = split_for_members(scaled, float(self.validation), int(self.members), folds, find_groups(x, scaled))
+        settings = BoostingSettings(**{entry.name: getattr(self, entry.name) for entry in fields(BoostingSettings)})
+        part = BoostedOutputs.of(self.support, int(self.components), scaled)
+        kinds = [
+            grow_members(outputs, x, scaled, scale, rows=rows, seeds=seeds, settings=settings)
+            for outputs in alternatives(part, scaled, rows, causes=self.causes, cure=bool(self.cure))
+        ]
+        best = min(kinds, key=lambda grown: float(grown.losses.mean()))
+        scores = {grown.outputs.cause_kind: -float(grown.losses.mean()) for grown in kinds} if len(kinds) > 1 else {}
         times, xgboost = thinned(distinct_times(observed)), {"xgboost": str(require_xgboost().__version__)}
         fingerprint = data_fingerprint(x, observed)
         self._adopt(
             FittedTrees(
-                trees=Trees.joined([member.trees for member in members], outputs.boosted),
-                outputs=outputs,
-                start=np.stack([member.start for member in members]),
-                units=np.stack([member.units for member in members]),
-                gain=np.sum([member.gain for member in members], axis=0),
-                rounds=np.array([member.rounds for member in members], np.int64),
-                validation_loss=np.array([member.losses[member.rounds] for member in members]),
-                held_out=members[0].held_out,
+                trees=best.trees,
+                outputs=best.outputs,
+                start=best.start,
+                units=best.units,
+                gain=best.gain,
+                rounds=best.rounds,
+                validation_loss=best.losses,
+                held_out=best.held_out,
                 time_scale=scale,
                 features=features,
                 trained_on=TrainedOn.describe(observed, times=times, fingerprint=fingerprint, packages=xgboost),
                 unique_times=times,
+                cause_scores=scores,
             )
         )
         self._check_skill(X, observed, rows)
         return self
+
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
+        super().check_parameters()
+        if self.cure and self.causes == "hazards":
+            raise ParameterError(
+                "causes must be 'mixture' or 'auto' with cure=True: hazards leave no share without an event.",
+                argument="causes",
+            )
 
     def _adopt(self, fitted: FittedTrees) -> None:
         """Become fitted."""
@@ -239,39 +280,31 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
             parts.append(HeldPart(predicted, data[chosen], data))
         warn_without_skill(gain_over_kaplan_meier(parts, repeats=rows.repeats), type(self).__name__)
 
-    def _grow_members(
-        self, x: NDArray[np.float32], data: SurvivalData, outputs: BoostedOutputs, unit: float
-    ) -> tuple[list[Grown], Rows]:
-        """Each member after its last round, and which rows it had."""
-        from aldsurv.models.trees.boosted_rounds import Part, best_constant, grow
-
-        seeds = member_seeds(self.random_state, int(self.members))
-        folds = np.random.default_rng(seeds[0])
-        rows = split_for_members(data, float(self.validation), int(self.members), folds, find_groups(x, data))
-        even = even_weights(data)
-        weights = np.ones(len(data)) if even is None else even
-
-        def part(chosen: NDArray[np.int64]) -> Part:
-            return Part(x[chosen], outputs.likelihood(data[chosen], unit), weights[chosen])
-
-        start = best_constant(part(np.flatnonzero(weights > 0)))
-        settings = BoostingSettings(**{entry.name: getattr(self, entry.name) for entry in fields(BoostingSettings)})
-        held_out = [None] * len(seeds) if rows.validation is None else [part(held) for held in rows.validation]
-        members = zip(rows.train, held_out, seeds, strict=True)
-        return [grow(part(train), held, start, settings, seed) for train, held, seed in members], rows
-
     def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The distribution of the time to the event for each row of `X`, in the unit of the training times.
 
         With several members it is their mixture.
         """
         raw = self._raw(X)
-        return self.outputs_.mixed(raw).scaled(self.time_scale_)
+        return self.outputs_.distribution(raw).scaled(self.time_scale_)
+
+    @property
+    def causes_(self) -> tuple[str, ...] | None:
+        """Names of the causes; None if the data had none."""
+        self._require_fitted()
+        return self.outputs_.causes
+
+    def predict_incidence(self, X: object) -> CompetingDistribution:
+        """Which cause the first event has and when it comes, for each row of `X`, in the unit of the training times."""
+        raw = self._raw(X)
+        if self.outputs_.causes is None and not self.outputs_.cure:
+            return super().predict_incidence(X)
+        return self.outputs_.incidence(raw).scaled(self.time_scale_)
 
     def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member predicts for the rows of `X`, in the unit of the training times."""
         raw = self._raw(X)
-        return [self.outputs_.distribution(member).scaled(self.time_scale_) for member in raw]
+        return [self.outputs_.distribution(member[None]).scaled(self.time_scale_) for member in raw]
 
     def _raw(self, X: object) -> FloatArray:
         """Outputs (members, n, outputs)."""
@@ -285,7 +318,10 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of the parameters: ``theta``, ``sigma`` and ``kappa``; of several components with their numbers."""
+        """Names of the parameters: ``theta``, ``sigma`` and ``kappa``; of several components with their numbers.
+
+        None with causes or a cure, which have several distributions.
+        """
         self._require_fitted()
         return self.outputs_.names
 
@@ -293,7 +329,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     def of_log_time(self) -> bool:
         """Whether the parameters are those of the distribution of log time."""
         self._require_fitted()
-        return SUPPORTS[self.outputs_.support].of_log_time
+        return SUPPORTS[self.outputs_.part.support].of_log_time
 
     def predict_parameters(self, X: object) -> dict[str, FloatArray]:
         """Parameters (n,) of each row by name, in the unit of the training times; with support log, of its log.
@@ -301,6 +337,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         With several members it is the mean of theirs: the mixture has no such parameters, but this shows what
         moves them. Of several components, ``theta_1`` belongs to the one that began earliest.
         """
+        if not self.parameter_names:
+            return {}
         names = ("theta", "sigma", "kappa", *(("weights",) if self.components > 1 else ()))
         parts = self.predict_members(X)
         tables = [np.mean([np.asarray(getattr(part, name)) for part in parts], axis=0) for name in names]
@@ -319,10 +357,12 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
         share = 100 * facts.event_share
-        kind = SUPPORTS[self.outputs_.support].family_name.replace("_", " ")
-        if self.outputs_.components > 1:
-            kind = f"mixture of {self.outputs_.components} {kind} (tied shapes)"
-        kept = ", ".join(str(count) for count in self.rounds_[:10])
+        kind = self.outputs_.describe()
+        kept = ", ".join("/".join(map(str, np.atleast_1d(count))) for count in self.rounds_[:10])
+        choices = []
+        if self.cause_scores_:
+            scores = ", ".join(f"{name} {score:.4f}" for name, score in self.cause_scores_.items())
+            choices.append(f"  chosen          {self.outputs_.cause_kind}, by the log-likelihood: {scores}")
         return "\n".join(
             [
                 f"{type(self).__name__}, {kind}, {len(self.rounds_)} members, {len(self.trees_)} trees",
@@ -331,6 +371,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
                 f"  columns         {self.n_features_in_}, as {self.features_.width} numbers",
                 f"  rounds          {kept}",
                 f"  log-likelihood  {-self.validation_loss_.mean():.4f} per row on validation rows",
+                *choices,
             ]
         )
 
@@ -361,7 +402,12 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         others = {name: entry for name, entry in document.items() if name != "parameters"}
         model._adopt(
             FittedTrees.from_file(
-                others, arrays, support=model.support, components=model.components, members=model.members
+                others,
+                arrays,
+                support=model.support,
+                components=model.components,
+                members=model.members,
+                cure=bool(model.cure),
             )
         )
         return model

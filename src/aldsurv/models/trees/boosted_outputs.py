@@ -111,3 +111,8 @@ class BoostedOutputs:
             return ("theta", "sigma", "kappa")
         kinds, numbers = ("theta", "sigma", "kappa", "weight"), range(1, self.components + 1)
         return tuple(f"{kind}_{k}" for kind in kinds for k in numbers)
+
+    def describe(self) -> str:
+        """Name of the family."""
+        kind = SUPPORTS[self.support].family_name.replace("_", " ")
+        return kind if self.components == 1 else f"mixture of {self.components} {kind} (tied shapes)"

@@ -142,7 +142,7 @@ class _State:
         mean_information = (share * information).sum(0)
         # At the best constant the expected square of the slopes is the information.
         self._factor = np.ones(self._boosted)
-        if train.rows.outputs > self._boosted:
+        if train.rows.full_information:
             self._factor = np.clip((share * slopes**2).sum(0) / mean_information, 0.05, 1.0)
         self._factor = rounded(self._factor, _UNIT_DIGITS)
         self.units = rounded(1 / np.sqrt(mean_information * self._factor), _UNIT_DIGITS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -71,16 +71,18 @@ class Trees:
         empty: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in _KINDS.items()}
         return Trees(**{**empty, "first": np.zeros(1, np.int64)})
 
+    def with_outputs(self, places: NDArray[np.int64]) -> Trees:
+        """The same trees, those that add to sum k adding to sum ``places[k]``."""
+        return replace(self, output=places[self.output].astype(np.int32))
+
     @staticmethod
-    def joined(parts: Sequence[Trees], outputs: int) -> Trees:
-        """The trees of several models of so many outputs each: those of part k add to sums from ``k·outputs`` on."""
-        nodes = ("feature", "threshold", "left", "right", "default_left", "value")
+    def joined(parts: Sequence[Trees]) -> Trees:
+        """The trees of several models, one after the other."""
+        nodes = ("feature", "threshold", "left", "right", "default_left", "value", "output")
         arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in nodes}
         starts = np.cumsum([0, *(part.first[-1] for part in parts)])
         first = np.concatenate([part.first[:-1] + start for part, start in zip(parts, starts, strict=False)])
-        arrays["first"] = np.append(first, starts[-1]).astype(np.int64)
-        moved = [part.output + np.int32(k * outputs) for k, part in enumerate(parts)]
-        return Trees(**arrays, output=np.concatenate(moved).astype(np.int32))
+        return Trees(**arrays, first=np.append(first, starts[-1]).astype(np.int64))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name."""

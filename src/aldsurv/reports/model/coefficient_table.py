@@ -30,7 +30,8 @@ def coefficient_table(table: CoefficientTable) -> PageTable:
         ]
     shown = table.lines(range(min(len(table), _MOST_LINES)))
     more = f" The first {_MOST_LINES} of {len(table):,}." if len(table) > _MOST_LINES else ""
-    about = "Effects of the columns with all others held fixed." + more
+    robust = " Intervals and p are by robust standard errors." if table.model_error is not None else ""
+    about = "Effects of the columns with all others held fixed." + robust + more
     return PageTable("coefficients", "Coefficients", tuple(columns), tuple(_cells(k, certain) for k in shown), about)
 
 

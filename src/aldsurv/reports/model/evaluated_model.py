@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions import SurvivalDistribution
+from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
 from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import DataError
 from aldsurv.inspection.covariate_table import CovariateTable
@@ -44,6 +44,8 @@ class EvaluatedModel:
         Unit of time, if it is known.
     seed
         Of everything that is drawn at random.
+    incidence
+        Predicted incidence of each cause; None unless both the model and the rows have causes.
     """
 
     model: SurvivalEstimator
@@ -56,6 +58,7 @@ class EvaluatedModel:
     has_train: bool
     unit: str | None
     seed: int
+    incidence: CompetingDistribution | None = None
 
     @classmethod
     def on_rows(
@@ -90,6 +93,7 @@ class EvaluatedModel:
             rows = np.sort(np.random.default_rng(seed).choice(len(data), _MOST_ROWS, replace=False))
             data = data[rows]
         table = everything.rows(rows)
+        by_cause = model.causes_ is not None and data.causes is not None and path is None
         return cls(
             model,
             everything,
@@ -101,6 +105,7 @@ class EvaluatedModel:
             train is not None,
             unit if unit and unit.strip() else _unit_parameter(model),
             seed,
+            model.predict_incidence(table.given) if by_cause else None,
         )
 
     @property
@@ -124,6 +129,7 @@ class EvaluatedModel:
             table=self.table.rows(chosen),
             data=self.data[chosen],
             predicted=self.predicted[chosen],
+            incidence=None if self.incidence is None else self.incidence[chosen],
         )
 
 

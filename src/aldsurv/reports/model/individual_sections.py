@@ -18,7 +18,7 @@ from aldsurv.reports.page.page import Section, Text
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
-__all__ = ["MOST_PEOPLE", "chosen_people", "people_section"]
+__all__ = ["MOST_PEOPLE", "chosen_people", "describe_outcome", "people_section"]
 
 MOST_PEOPLE = 10
 # Level of the limits between the members of an ensemble.
@@ -109,7 +109,7 @@ def _people_table(
             PageCell(_within(medians[k], end), float(medians[k])),
             *(() if band is None else (PageCell(" to ".join(_within(limit, end) for limit in band[k])),)),
             PageCell(" to ".join(_within(limit, end) for limit in limits[k])),
-            PageCell(f"{'event at' if observed.event[k] else 'event-free until'} {number(float(observed.time[k]))}"),
+            PageCell(describe_outcome(observed[k])),
             *(PageCell(percent(float(share)), float(share)) for share in survival[k]),
             *(PageCell(value_text(table.columns[j][k])) for j in shown),
         )
@@ -117,6 +117,16 @@ def _people_table(
     )
     about = f"Rows are counted from 1. “over {number(end)}” is beyond the last time in training."
     return PageTable("people", "Predictions and outcomes of single subjects", columns, rows, about=about)
+
+
+def describe_outcome(one: SurvivalData) -> str:
+    """What was observed of one subject."""
+    time, event = number(float(one.time[0])), "event"
+    if not one.event[0]:
+        return f"event-free until {time}"
+    if one.cause is not None and one.causes is not None:
+        event = one.causes[int(one.cause[0]) - 1]
+    return f"{event} at {time}"
 
 
 def _within(time: float, end: float) -> str:

@@ -19,6 +19,13 @@ from aldsurv.files.writing import write_text
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.axes_text import collected_warnings
 from aldsurv.reports.model.about_sections import caution_section, citation_section, footer, model_section
+from aldsurv.reports.model.causes.cause_findings import CauseFindings, compute_cause_findings
+from aldsurv.reports.model.causes.cause_sections import (
+    cause_cautions,
+    cause_effect_section,
+    cause_people_section,
+    cause_section,
+)
 from aldsurv.reports.model.cautions import Caution, cautions
 from aldsurv.reports.model.effect_sections import column_importance, effect_sections
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
@@ -42,12 +49,13 @@ __all__ = ["ModelReport", "model_report", "write_model_report"]
 @final
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """A page, what it is about, the numbers on it, and its cautions."""
+    """A page, what it is about, the numbers on it, those of each cause, and its cautions."""
 
     page: Page
     subject: EvaluatedModel
     findings: Findings
     cautions: tuple[Caution, ...]
+    causes: tuple[CauseFindings, ...] = ()
 
 
 def write_model_report(
@@ -141,6 +149,8 @@ def model_report(
         training = None if train is None else SurvivalData.of(train)
         evaluated = EvaluatedModel.on_rows(model, X, episodes, train=training, unit=unit, seed=random_state)
         findings = compute_findings(evaluated)
+        # Rounded for reading; the median time is well within the follow-up.
+        causes = compute_cause_findings(evaluated, float(f"{findings.horizon:.2g}"))
     # Later warnings repeat these for shuffled or resampled rows.
     with collected_warnings():
         importance = column_importance(evaluated)
@@ -150,16 +160,19 @@ def model_report(
         parts = (
             data_section(evaluated, findings),
             average_section(evaluated, findings),
+            *([cause_section(evaluated, causes)] if causes else []),
             people_section(evaluated, chosen, outcome),
+            *([cause_people_section(evaluated, chosen, outcome)] if causes else []),
             calibration_section(evaluated, findings),
             discrimination_section(evaluated, findings),
             observed_section(evaluated, findings),
             *effect_sections(evaluated, importance),
+            *([cause_effect_section(evaluated, causes, importance)] if causes else []),
             *([group_section(evaluated, groups, horizon)] if groups else []),
             negative_section(findings),
             number_section(evaluated, findings),
         )
-    applying = tuple(cautions(evaluated, findings, groups, messages))
+    applying = (*cautions(evaluated, findings, groups, messages), *cause_cautions(evaluated, causes))
     sections = (
         glance_section(evaluated, findings),
         caution_section(applying),
@@ -175,7 +188,7 @@ def model_report(
             "along the path of their covariates, and their quality. Columns are as in each person's first episode."
         )
     page = Page(title or "How well does this model predict?", lead, sections, footer(evaluated))
-    return ModelReport(page, evaluated, findings, applying)
+    return ModelReport(page, evaluated, findings, applying, causes)
 
 
 def _check_rows(outcome: SurvivalData, people: int | Sequence[int]) -> None:

@@ -17,7 +17,7 @@ from aldsurv.reports.model.model_verdicts import (
     gain_verdict,
     ranking_verdict,
 )
-from aldsurv.reports.page.number_format import counted, interval, number, percent, time_with_unit, value_text
+from aldsurv.reports.page.number_format import counted, either_of, interval, number, percent, time_with_unit, value_text
 from aldsurv.reports.page.page import Section, Text, Tile, Tiles, Verdicts
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
@@ -59,8 +59,19 @@ def glance_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
     lead = Text(
         "For each subject the model predicts the distribution of the time to the event. This report compares the "
         "predictions with the observed outcomes. A subject is censored if no event was observed during its follow-up."
+        f"{_describe_causes(evaluated)}"
     )
     return Section("glance", "At a glance", (lead, Tiles(tiles), Verdicts(verdicts)))
+
+
+def _describe_causes(evaluated: EvaluatedModel) -> str:
+    """Which event the page is about, where there are several causes."""
+    causes = evaluated.data.causes
+    if causes is None:
+        return ""
+    if evaluated.incidence is None:
+        return f" The event is {either_of(causes)}, which this model does not tell apart."
+    return f" The event is {either_of(causes)}, whichever comes first; “Several causes” is about each of them."
 
 
 def data_section(evaluated: EvaluatedModel, findings: Findings) -> Section:

@@ -9,6 +9,7 @@ import numpy as np
 
 __all__ = [
     "counted",
+    "either_of",
     "fixed",
     "interval",
     "name_list",
@@ -99,3 +100,8 @@ def name_list(names: Sequence[str], most: int = 5) -> str:
     """The first names, and how many more there are."""
     text = ", ".join(names[:most])
     return f"{text} and {len(names) - most} more" if len(names) > most else text
+
+
+def either_of(names: Sequence[str]) -> str:
+    """Names in a sentence, of which one applies: "a, b or c"."""
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

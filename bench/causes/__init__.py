@@ -1,0 +1,1 @@
+"""Models with competing causes on drawn tables whose incidences are known, beside peers."""

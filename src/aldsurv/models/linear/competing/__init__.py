@@ -1,0 +1,1 @@
+"""Regressions for competing causes: of the hazard of each cause, and of its incidence."""

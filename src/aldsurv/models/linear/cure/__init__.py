@@ -1,0 +1,1 @@
+"""Failure times with a share that never has the event."""

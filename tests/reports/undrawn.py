@@ -1,0 +1,21 @@
+"""Pages without pictures, which would take most of the time and are tried in tests of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from aldsurv.reports.page.page_figures import Picture
+
+__all__ = ["leave_pictures_undrawn"]
+
+
+def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every figure of a page is made and gets its place and words, but is not drawn."""
+
+    def undrawn(*given: object, caption: str, alt: str, **size: object) -> Picture:
+        return Picture(str(given[-1]), caption, alt, "", 1, 1)
+
+    for sections in ("overview", "individual", "quality", "effect"):
+        monkeypatch.setattr(f"aldsurv.reports.model.{sections}_sections.embedded_picture", undrawn)
+    for module in ("network_figures", "calibration_figures", "ledger_section", "benchmark_figures"):
+        monkeypatch.setattr(f"aldsurv.reports.benchmark.{module}.picture_of", undrawn)
