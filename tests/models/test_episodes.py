@@ -50,7 +50,8 @@ def test_cox_is_that_of_r(by_r):
     ):
         table = model.fit(covariates, data).coefficients_
         assert_allclose(table.coefficient, expected["coefficients"], rtol=1e-6)
-        assert_allclose(table.standard_error, expected["errors"], rtol=1e-5)
+        assert_allclose(table.standard_error, expected["robust"], rtol=1e-5)
+        assert_allclose(table.model_error, expected["errors"], rtol=1e-5)
         assert model.log_likelihood_ == pytest.approx(expected["log_likelihood"][1], rel=1e-9)
     path = by_r["path"]
     model = CoxRegression().fit(plain, data)
@@ -70,7 +71,8 @@ def test_heart_transplants_are_those_of_r_and_lifelines(by_r):
     assert (data.n_persons, data.n_events) == (103, 75)
     model = CoxRegression().fit(heart[names], data)
     assert_allclose(model.coefficients_.coefficient, by_r["heart"]["coefficients"], rtol=1e-5)
-    assert_allclose(model.coefficients_.standard_error, by_r["heart"]["errors"], rtol=1e-5)
+    assert_allclose(model.coefficients_.standard_error, by_r["heart"]["robust"], rtol=1e-4)
+    assert_allclose(model.coefficients_.model_error, by_r["heart"]["errors"], rtol=1e-5)
     assert model.log_likelihood_ == pytest.approx(by_r["heart"]["log_likelihood"][1], rel=1e-8)
     theirs = CoxTimeVaryingFitter().fit(heart, id_col="id", start_col="start", stop_col="stop", event_col="event")
     assert_allclose(model.coefficients_.coefficient, theirs.params_[names].to_numpy(), rtol=1e-3)
@@ -201,11 +203,16 @@ def test_choices_by_rows_held_out_count_persons():
     data = SurvivalData.episodes(*rows[:4])
     model = ALDSurvival(members=2, max_epochs=3, point="auto", random_state=0, progress=False)
     assert model.fit(rows[4], data).point_scores_["ranking"]
-    tuned = tune(ALDSurvival, rows[4], data, trials=2, settings={"members": 1, "max_epochs": 2}, random_state=0)
-    # The mean over persons: a score per episode would be much nearer to 0 than that of a person's whole path.
+    # The mean over persons: that over episodes, which are cut again and again, would be near 0.
+    parts = rows
+    for seed in range(4):
+        parts = cut(*parts, seed=seed)
+    many = SurvivalData.episodes(*parts[:4])
+    assert len(many) > 5 * many.n_persons
+    tuned = tune(ALDSurvival, parts[4], many, trials=2, settings={"members": 1, "max_epochs": 2}, random_state=0)
     own = ALDSurvival(members=1, max_epochs=2, random_state=0, progress=False).fit(rows[4], data)
     predicted = own.predict_path(rows[4], *rows[:3])
-    assert tuned.score == pytest.approx(metrics.bounded_log_likelihood(predicted, data.persons()), abs=0.3)
+    assert tuned.score == pytest.approx(metrics.bounded_log_likelihood(predicted, data.persons()), abs=0.4)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
