@@ -11,21 +11,22 @@ from bench.causes.drawn_tables import LAWS
 from bench.pages.markdown import number, table
 from bench.pages.results import origins, read_section
 
-__all__ = ["FILE", "SECTION", "values"]
+__all__ = ["DRAWN", "FILE", "REAL_TABLE", "values"]
 
-FILE, SECTION = "causes.json", "drawn"
+FILE, DRAWN, REAL_TABLE = "causes.json", "drawn", "rotterdam"
 # By table and model: what was measured.
 Measured = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def values() -> dict[str, str]:
     """By name."""
-    measured: Measured = read_section(FILE, SECTION)
+    measured: Measured = read_section(FILE, DRAWN)
     return {
         "tables": _tables(measured),
         "excess": _excess(measured),
         "seconds": _seconds(measured),
-        "date": origins(FILE)[SECTION].date,
+        "rotterdam": _real(read_section(FILE, REAL_TABLE)),
+        "date": origins(FILE)[DRAWN].date,
     }
 
 
@@ -57,6 +58,16 @@ def _seconds(measured: Measured) -> str:
         found = [models[model]["seconds"] if model in models else None for models in measured.values()]
         rows.append([model, *("" if each is None else number(each) for each in found)])
     return table(["model", *(LAWS[name].title for name in measured)], rows)
+
+
+def _real(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """A row per model: means over the splits."""
+    rows = []
+    for model, splits in measured.items():
+        first, second = np.mean([split["ibs"] for split in splits], axis=0)
+        seconds = float(np.mean([split["seconds"] for split in splits]))
+        rows.append([model, f"{first:.4f}", f"{second:.4f}", number(seconds), str(len(splits))])
+    return table(["model", "IBS, recurrence", "IBS, death", "s", "splits"], rows)
 
 
 def _models(measured: Measured) -> list[str]:

@@ -34,6 +34,7 @@ from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.fitted_trees import FittedTrees
 from aldsurv.models.trees.member_outputs import MemberOutputs
 from aldsurv.models.trees.tree_arrays import Trees
+from aldsurv.nonparametric.plateau import warn_of_short_follow_up
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -213,6 +214,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         require_each_cause(data)
         if self.cure:
             require_rows_without_event(data)
+            warn_of_short_follow_up(data, owner, stacklevel=3)
         observed, data = data, SUPPORTS[self.support].training_rows(data)
         scale = time_unit(data, "median")
         scaled = in_unit(data, scale)

@@ -146,4 +146,4 @@ class MemberOutputs:
         require(names is None or (texts and len(set(names)) == len(names)), "causes must be different names")
         require(isinstance(mixture, bool) and isinstance(cure, bool), "causes must say whether they are a mixture")
         require(mixture or not cure, "hazards of causes leave no share without an event")
-        return cls(part, None if names is None else tuple(names), mixture, cure)
+        return cls(part, None if names is None else tuple(names), bool(mixture), bool(cure))
