@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 import aldsurv
 from aldsurv import BoostedALD, SurvivalData
-from aldsurv.errors import DataError, ModelFileError, ParameterError
+from aldsurv.errors import CureWarning, DataError, ModelFileError, ParameterError
 from aldsurv.files.model_file import read_model_file, write_model_file
 
 TIMES = np.array([0.5, 1.0, 2.0, 4.0])
@@ -45,6 +45,11 @@ def truth(x):
     share, first, second = chances(x)
     shares = np.stack([share, 1 - share])[:, :, None]
     return shares * np.stack([norm.cdf((np.log(TIMES) - m[:, None]) / s) for m, s in ((first, 0.5), (second, 0.7))])
+
+
+def followed_on(y):
+    """Rows without an event, seen long after the last event of the others."""
+    return SurvivalData.competing(np.where(y.cause == 0, 90.0, y.time), y.cause, names=list(y.causes))
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +145,8 @@ def test_validation_loss_is_the_likelihood_with_causes(kind, small):
 def test_saved_models_predict_the_same_on_numpy_alone(kind, small, tmp_path):
     x, y = small
     settings = {"cure": True} if kind == "cure" else {"causes": kind}
-    model = BoostedALD(**settings, **QUICK).fit(x, y)
+    rows = followed_on(y) if kind == "cure" else y
+    model = BoostedALD(**settings, **QUICK).fit(x, rows)
     path = model.save(tmp_path / "model.aldsurv")
     np.save(tmp_path / "x.npy", x[:20])
     again = aldsurv.load(path)
@@ -223,7 +229,7 @@ def with_cure(n, seed=0, *, covariates=True):
     cure = np.where(covariates & (x[:, 0] > 0), 0.7, 0.3 if covariates else 0.4)
     place = 0.3 + np.where(covariates & (x[:, 1] > 0), 0.8, 0.0)
     time = np.where(rng.random(n) < cure, np.inf, np.exp(place + 0.4 * rng.normal(size=n)))
-    end = rng.uniform(6, 14, n)
+    end = rng.uniform(12, 30, n)
     return x, SurvivalData.right(np.minimum(time, end), time <= end), cure, np.exp(place)
 
 
@@ -249,6 +255,23 @@ def test_without_covariates_the_share_is_that_of_a_mixture_cure_model():
 
 def test_causes_and_a_cure_share_add_up_to_one(small):
     x, y = small
-    predicted = BoostedALD(cure=True, **QUICK).fit(x, y).predict_incidence(x[:9])
+    predicted = BoostedALD(cure=True, **QUICK).fit(x, followed_on(y)).predict_incidence(x[:9])
     assert_allclose(predicted.cause_probability().sum(axis=0) + predicted.survival(np.inf), 1.0, atol=1e-12)
     assert (predicted.survival(np.inf) > 0).all()
+
+
+def test_follow_up_that_is_too_short_is_named(small):
+    x, y = small
+    with pytest.warns(CureWarning, match="follow-up may be too short for BoostedALD to tell a share without event"):
+        BoostedALD(cure=True, **{**QUICK, "max_rounds": 2}).fit(x, y)
+
+
+def test_a_cure_share_is_learned_from_intervals(small):
+    x, y = small
+    rows = followed_on(y)
+    lower = np.where(rows.event, np.floor(rows.time), rows.time)
+    between = SurvivalData.interval(lower, np.where(rows.event, lower + 1, np.inf))
+    predicted = BoostedALD(cure=True, **QUICK).fit(x, between).predict_distribution(x)
+    assert np.isfinite(predicted.log_likelihood(between)).all()
+    # Those who were seen to the end without an event, as many as there are.
+    assert abs(predicted.cure_probability().mean() - (~rows.event).mean()) < 0.1
