@@ -13,7 +13,7 @@ import numpy as np
 from aldsurv.data.persons import episode_order, starts_of
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.formulas import residual_anywhere
-from aldsurv.distributions.numerics.backend import Array, namespace
+from aldsurv.distributions.numerics.backend import Array, as_like, namespace
 from aldsurv.distributions.numerics.log_space import log1mexp
 from aldsurv.errors import ParameterError
 
@@ -26,6 +26,8 @@ __all__ = ["CovariatePath", "along_paths", "path_of_rows"]
 
 # Share of the values up to which it pays to gather the rows and arguments of those that are needed.
 _FEW = 0.25
+
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 @final
@@ -151,6 +153,12 @@ class CovariatePath(SurvivalDistribution):
             if bool(xp.all(settled)):
                 break
         return times
+
+    def approximate_restricted_mean(self, horizon: float) -> Array:
+        """Survival times Gauss's weights: the areas of all episodes would take a quadrature of each."""
+        xp = namespace(self._column)
+        survival = self.survival(horizon * as_like((_NODES + 1) / 2, self._column))
+        return horizon / 2 * xp.sum(survival * as_like(_NODE_WEIGHTS, self._column), axis=-1)
 
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(start)
