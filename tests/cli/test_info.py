@@ -87,11 +87,11 @@ def test_json(capsys: pytest.CaptureFixture[str], name: str) -> None:
         expected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
         assert {key: found["settings"][key] for key in expected} == expected
     elif name == "recalibrated":
-        inner = {"model": "weibull_aft", "ridge": 0.0, "point": "median"}
+        inner = {"model": "weibull_aft", "ridge": 0.0, "cure": False, "robust": "auto", "point": "median"}
         assert found["settings"]["estimator"] == inner
         assert not [key for key in found["settings"] if "__" in key]
     else:
-        assert found["settings"] == {"ties": "efron", "ridge": 0.0, "strata": None, "point": "median"}
+        assert found["settings"] == {"ties": "efron", "ridge": 0.0, "robust": "auto", "strata": None, "point": "median"}
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

@@ -16,7 +16,7 @@ from contracts.test_models import NAMES, make
 
 TIMES = np.array([0.5, 1.5, 3.0])
 # They have no likelihood, or no library, for rows that enter late.
-WITHOUT_ENTRY = {"cqrnn"}
+WITHOUT_ENTRY = {"cqrnn", "fine_gray"}
 
 
 # So few rows and rounds have no skill, and no need of any.

@@ -142,6 +142,14 @@ def test_bad_episodes_are_named_by_person_and_row(case):
     assert "\n" not in str(caught.value)
 
 
+def test_ends_that_differ_by_rounding_are_one():
+    start = 0.2 * np.arange(20)
+    stop = start + 0.2
+    assert (start[1:] != stop[:-1]).any()
+    data = SurvivalData.episodes(np.ones(20), start, stop, np.arange(20) == 19)
+    assert_array_equal(data.entry[1:], stop[:-1])
+
+
 def test_gaps_can_be_allowed():
     data = SurvivalData.episodes([1, 1], [0, 4], [3, 6], [0, 1], gaps="allow")
     assert_array_equal(data.persons().time, [6])

@@ -127,3 +127,26 @@ def test_bad_parts():
         CovariatePath([], [])
     with pytest.raises(ParameterError, match="same rows"):
         CovariatePath([Exponential([1.0]), Exponential([1.0, 2.0])], [0.0, 1.0])
+
+
+def test_many_episodes_against_the_sum_over_them():
+    rng = np.random.default_rng(0)
+    parts = [Weibull(rng.uniform(2, 9, 30), rng.uniform(0.7, 2, 30)) for _ in range(12)]
+    starts = np.sort(rng.uniform(0.1, 6, (30, 12)), axis=1)
+    starts[:, 0], starts[::3, 7:] = -np.inf, np.inf
+    path, times = CovariatePath(parts, starts), np.linspace(0.05, 8, 40)
+    ends = np.concatenate([starts[:, 1:], np.full((30, 1), np.inf)], axis=1)
+    hazard = np.zeros((30, 40))
+    for k, part in enumerate(parts):
+        begin = np.where(np.isfinite(starts[:, [k]]), starts[:, [k]], 0.0)
+        until = np.clip(times, begin, np.maximum(ends[:, [k]], begin))
+        passed = part.cumulative_hazard(until) - part.cumulative_hazard(begin)
+        hazard += np.where(starts[:, [k]] < np.inf, passed, 0.0)
+    assert_allclose(path.cumulative_hazard(times), hazard, rtol=1e-10)
+    # Between two times whose episodes are far apart, and back from a level to its time.
+    assert_allclose(-path.log_conditional_survival(times[30], times[5]), (hazard[:, 30] - hazard[:, 5]), rtol=1e-9)
+    levels = np.array([0.05, 0.3, 0.7, 0.99])
+    assert_allclose(path.cdf(path.quantile(levels)), np.broadcast_to(levels, (30, 4)), rtol=1e-10)
+    grid = np.linspace(0, 5, 200_001)
+    area = np.trapezoid(path[:2].survival(grid), grid, axis=1)
+    assert_allclose(path[:2].restricted_mean(5.0), area, rtol=1e-6)

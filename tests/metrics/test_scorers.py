@@ -117,7 +117,7 @@ def test_options_of_the_metric(rows):
 
 def test_options_that_do_not_exist():
     with pytest.raises(
-        ParameterError, match=r"^scorer 'auc' has no option 'time'; its options are times, train, ties.$"
+        ParameterError, match=r"^scorer 'auc' has no option 'time'; its options are times, train, ties, cause.$"
     ):
         get_scorer("auc", time=3)
     with pytest.raises(ParameterError, match=r"^scorer 'log_likelihood' has no option 'times'; it has none.$"):
@@ -191,7 +191,7 @@ def test_every_metric_has_one():
     scored = {record.load() for record in METRICS.records()}
     parts = {metrics.calibration_counts, metrics.brier_score, metrics.calibration_by_group}
     parts |= {metrics.worst_group_calibration, metrics.individual_calibration}
-    parts |= {metrics.censored_d_calibration_by_chance}
+    parts |= {metrics.censored_d_calibration_by_chance, metrics.calibration_curve}
     functions = {
         function
         for name, function in vars(metrics).items()
@@ -199,7 +199,11 @@ def test_every_metric_has_one():
         and inspect.isfunction(function)
         and "predicted" in inspect.signature(function).parameters
     }
-    others = {f for f in functions if f.__name__.endswith(("_points", "estimate", "levels", "evaluate", "bootstrap"))}
+    others = {
+        f
+        for f in functions
+        if f.__name__.endswith(("_points", "estimate", "levels", "evaluate", "_causes", "bootstrap"))
+    }
     assert functions - others - parts <= scored
     assert [scorer.metric.metric for scorer in map(get_scorer, scorer_names())] == list(METRICS)
 

@@ -31,4 +31,4 @@ def cut(who, start, stop, event, x, *, seed: int = 1):
     second = np.append(np.zeros(len(who), bool), np.ones(halved.sum(), bool))
     starts = np.where(second, middle[both], start[both])
     stops = np.where(first, middle[both], stop[both])
-    return who[both], starts, stops, event[both] & ~first, x[both]
+    return who[both], starts, stops, event[both] * ~first, x[both]

@@ -73,10 +73,10 @@ def test_a_fingerprint_is_of_all_settings(monkeypatch, another_recipe):
 def test_a_setting_that_is_added_and_off_changes_nothing(monkeypatch):
     before = recipe_fingerprint("ald", "paper")
     kind = type(ALDSurvival.RECIPES["paper"])
-    plain = kind.to_dict
+    plain, added = kind.to_dict, kind.ADDED_LATER
     for value, same in ((0, True), (1, False)):
         monkeypatch.setattr(kind, "to_dict", lambda self, value=value: {**plain(self), "added": value})
-        monkeypatch.setattr(kind, "ADDED_LATER", (*kind.ADDED_LATER[:3], {"added": 0}))
+        monkeypatch.setattr(kind, "ADDED_LATER", (*added, {"added": 0}))
         assert (recipe_fingerprint("ald", "paper") == before) is same
 
 

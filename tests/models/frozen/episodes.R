@@ -30,14 +30,15 @@ for (k in 1:people) {
 drawn <- do.call(rbind, rows)
 
 result <- function(fit) list(
-  coefficients = unname(coef(fit)), errors = unname(sqrt(diag(vcov(fit)))), log_likelihood = fit$loglik)
+  coefficients = unname(coef(fit)), errors = unname(sqrt(diag(fit$naive.var))), robust = unname(sqrt(diag(vcov(fit)))),
+  log_likelihood = fit$loglik)
 
-fit <- coxph(Surv(start, stop, event) ~ age + dose, drawn)
-by_sex <- coxph(Surv(start, stop, event) ~ age + dose + strata(sex), drawn)
+fit <- coxph(Surv(start, stop, event) ~ age + dose, drawn, cluster = id)
+by_sex <- coxph(Surv(start, stop, event) ~ age + dose + strata(sex), drawn, cluster = id)
 path <- data.frame(start = c(0, 1.5, 3), stop = c(1.5, 3, 8), event = 0, age = 0.4, dose = c(0, 0.8, 1.9), id = 1)
 curve <- survfit(fit, newdata = path, id = id)
 times <- c(0.7, 1.6, 2.9, 3.3, 4.4)
-heart_fit <- coxph(Surv(start, stop, event) ~ age + year + surgery + transplant, heart)
+heart_fit <- coxph(Surv(start, stop, event) ~ age + year + surgery + transplant, heart, cluster = id)
 write_json(
   list(
     versions = list(R = R.version.string, survival = as.character(packageVersion("survival"))),

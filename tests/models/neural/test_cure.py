@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import aldsurv
 from aldsurv import ALDSurvival, LogNormalSurvival, SurvivalData
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import CureWarning, DataError, ParameterError
 
 QUICK = {"members": 2, "max_epochs": 3, "random_state": 0}
 
@@ -19,7 +19,8 @@ def drawn(n=1500, seed=0, *, covariates=True):
     x = rng.normal(size=(n, 2))
     cure = 1 / (1 + np.exp(0.5 - 1.2 * x[:, 0] * covariates))
     time = np.where(rng.random(n) < cure, np.inf, np.exp(0.3 + 0.7 * x[:, 1] * covariates + 0.4 * rng.normal(size=n)))
-    end = rng.uniform(6, 14, n)
+    # Covariates spread the times widely: follow-up well beyond the last event takes long.
+    end = rng.uniform(30, 60, n)
     return x, SurvivalData.right(np.minimum(time, end), time <= end), cure
 
 
@@ -66,6 +67,13 @@ def test_causes_and_a_cure_share_add_up_to_one():
     assert_allclose(total, 1.0, atol=1e-12)
     assert (predicted.survival(np.inf) > 0).all()
     assert_allclose(predicted.survival(np.inf), predicted.cure_probability())
+
+
+def test_short_follow_up_is_warned_of():
+    x, y, _ = drawn(200)
+    early = SurvivalData.right(np.minimum(y.time, 1.0), y.event & (y.time <= 1.0))
+    with pytest.warns(CureWarning, match="follow-up may be too short for ALDSurvival to tell a share without event"):
+        ALDSurvival(cure=True, **QUICK).fit(x, early)
 
 
 def test_a_cure_needs_rows_without_an_event():

@@ -21,6 +21,9 @@ TIMES = np.array([0.5, 1.0, 2.0, 4.0])
 QUICK = {"components": 1, "members": 2, "max_rounds": 12, "random_state": 0}
 KINDS = ["mixture", "hazards"]
 
+# Whether follow-up is long enough is not what is tried here.
+pytestmark = pytest.mark.filterwarnings("ignore::aldsurv.errors.CureWarning")
+
 
 def chances(x):
     """P(relapse), and means of log time of relapse and of death, which share no covariate."""

@@ -104,8 +104,10 @@ def integrate_panels(parts: Sequence[SurvivalDistribution], edges: FloatArray, l
             values = _values(chosen, nodes, start[:, None], stop[:, None])
         density, survival, first, last = values
         coefficients = (density * (stop - start)[:, None]) @ _TO_COEFFICIENTS.T
-        lost = coefficients.sum(axis=0) @ _UP_TO_NODES.T
-        error = np.abs(lost - (first - survival)).max(axis=1)
+        together = coefficients.sum(axis=0)
+        error = np.abs(together @ _UP_TO_NODES.T - (first - survival)).max(axis=1)
+        # And up to the end: a spike may lie between it and the last node.
+        error = np.maximum(error, np.abs(together[:, 0] - (first - last)[:, 0]))
         middle = _middle(start, stop, lower[row, 0])
         split = (error > _TOLERANCE) & (start < middle) & (middle < stop) & (halving < _MOST_HALVINGS)
         kept = ~split & (stop > start)

@@ -13,7 +13,7 @@ import numpy as np
 from aldsurv.data.persons import episode_order, starts_of
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.formulas import residual_anywhere
-from aldsurv.distributions.numerics.backend import Array, namespace
+from aldsurv.distributions.numerics.backend import Array, as_like, namespace
 from aldsurv.distributions.numerics.log_space import log1mexp
 from aldsurv.errors import ParameterError
 
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
 
 __all__ = ["CovariatePath", "along_paths", "path_of_rows"]
+
+# Share of the values up to which it pays to gather the rows and arguments of those that are needed.
+_FEW = 0.25
+
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 @final
@@ -98,15 +103,20 @@ class CovariatePath(SurvivalDistribution):
             yield part, self.starts[:, k : k + 1], stop
 
     def _log_survival(self, t: Array) -> Array:
-        return self._log_survival_ratio(t, namespace(t).full_like(t, -math.inf))
+        return self._log_survival_ratio(t, namespace(t).full_like(self.starts[:, :1], -math.inf))
 
     def _log_survival_ratio(self, t: Array, since: Array) -> Array:
         xp = namespace(t)
-        total = xp.zeros_like(t + self.starts[:, :1])
-        for k, (part, start, stop) in enumerate(self._episodes()):
-            if k and not bool(xp.any(t > start)):
+        t, since = xp.broadcast_arrays(t + xp.zeros_like(self.starts[:, :1]), since)
+        total = xp.zeros_like(t)
+        for part, start, stop in self._episodes():
+            if not bool(xp.any(t > start)):
                 break
-            total = total + _log_ratio(part, xp.minimum(t, stop), xp.maximum(since, start))
+            # Episodes that are passed from beginning to end cost one value per row, whatever the number of times.
+            whole = (since <= start) & (t >= stop) & (stop < math.inf)
+            passed = xp.where(whole, _log_passed(part, start, stop), xp.zeros_like(total))
+            some = (t > start) & (since < stop) & (t > since) & ~whole
+            total = total + passed + _where(some, _log_ratio, part, xp.minimum(t, stop), xp.maximum(since, start))
         return total
 
     def _log_cdf(self, t: Array) -> Array:
@@ -118,8 +128,8 @@ class CovariatePath(SurvivalDistribution):
         for k, (part, start, stop) in enumerate(self._episodes()):
             inside = (t <= stop) & ((t >= start) if k == 0 else (t > start))
             safe = xp.where(inside, t, _finite(start))
-            here = before + part._log_density(safe) - _log_survival_at(part, start)
-            density = xp.where(inside, here, density)
+            here = _where(inside, lambda rows, t: rows._log_density(t), part, safe) - _log_survival_at(part, start)
+            density = xp.where(inside, before + here, density)
             before = before + _log_passed(part, start, stop)
         return density
 
@@ -135,22 +145,35 @@ class CovariatePath(SurvivalDistribution):
             left = _log_survival_at(part, start)
             gone = left == -math.inf
             since = xp.where(here & ~gone, log_survival - before + xp.where(gone, xp.zeros_like(left), left), -1.0)
-            found = xp.maximum(part._inverse_log_survival(xp.clip(since, None, 0.0)), start)
-            times = xp.where(here, xp.where(gone, start, xp.minimum(found, stop)), times)
+            found = _where(here, lambda rows, level: rows._inverse_log_survival(level), part, xp.clip(since, None, 0.0))
+            found = xp.where(gone, start, xp.minimum(xp.maximum(found, start), stop))
+            times = xp.where(here, found, times)
             settled = settled | here
             before = after
+            if bool(xp.all(settled)):
+                break
         return times
+
+    def approximate_restricted_mean(self, horizon: float) -> Array:
+        """Survival times Gauss's weights: the areas of all episodes would take a quadrature of each."""
+        xp = namespace(self._column)
+        survival = self.survival(horizon * as_like((_NODES + 1) / 2, self._column))
+        return horizon / 2 * xp.sum(survival * as_like(_NODE_WEIGHTS, self._column), axis=-1)
 
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(start)
         total = xp.zeros_like(start + stop + self.starts[:, :1])
+        # Log survival from the start, or from the beginning of the path, to the beginning of the episode.
+        passed = xp.zeros_like(total)
         for part, begin, end in self._episodes():
             low, high = xp.maximum(start, begin), xp.minimum(stop, end)
-            some = (low < high) & xp.isfinite(low)
+            some = (low < high) & xp.isfinite(low) & (passed > -math.inf)
             low, high = xp.where(some, low, xp.zeros_like(low)), xp.where(some, high, xp.zeros_like(high))
-            share = xp.exp(self._log_survival_ratio(low, xp.minimum(start, low)))
-            some = some & (share > 0)
-            total = total + xp.where(some, share * residual_anywhere(part, low, high), xp.zeros_like(total))
+            if bool(xp.any(some)):
+                area = _where(some, residual_anywhere, part, low, high)
+                total = total + xp.where(some, xp.exp(passed) * area, xp.zeros_like(total))
+            ends = xp.where(end == math.inf, begin, end)
+            passed = passed + _log_ratio(part, xp.maximum(ends, start), xp.maximum(start, begin))
         return total
 
     def _mean(self) -> Array:
@@ -228,18 +251,38 @@ def along_paths(predicted: SurvivalDistribution, data: SurvivalData) -> tuple[Su
     return path_of_rows(predicted, order.rows, order.first, order.last, starts_of(data)), data.persons()
 
 
+def _where(some: Array, formula: Callable[..., Array], part: SurvivalDistribution, *arguments: Array) -> Array:
+    """A formula of a distribution at arguments (n, m) where `some` is True, else 0; few of them are gathered first.
+
+    Every time lies in one episode, so that many episodes cost little more than one.
+    """
+    xp = namespace(some)
+    full = xp.broadcast_arrays(some, *arguments)
+    some, given = full[0], full[1:]
+    rows, columns = xp.nonzero(some)
+    count, size = int(rows.shape[0]), math.prod(some.shape)
+    if count > _FEW * size:
+        return xp.where(some, formula(part, *given), xp.zeros_like(given[0]))
+    values = xp.zeros_like(given[0])
+    if count:
+        chosen = part._map_rows(lambda array: array[rows])
+        values[rows, columns] = formula(chosen, *(one[rows, columns][:, None] for one in given))[:, 0]
+    return values
+
+
 def _log_ratio(part: SurvivalDistribution, t: Array, since: Array) -> Array:
     """``log S(t)/S(since)``, 0 where `t` is not after `since`; -inf where nobody is left at `since`."""
     xp = namespace(t)
     since, t = xp.broadcast_arrays(since, t)
     after = t > since
     begin = xp.where(xp.isfinite(since), since, xp.where(xp.isfinite(t), t, xp.zeros_like(t)))
-    whole = since == -math.inf
-    end = xp.where(after, t, begin)
-    left = part._log_survival(xp.where(whole, xp.full_like(begin, -math.inf), begin))
-    gone = left == -math.inf
+    end, whole = xp.where(after, t, begin), since == -math.inf
+    if bool(xp.all(whole)):
+        return xp.where(after, part._log_survival(end), xp.zeros_like(end))
+    gone = (part._log_survival(begin) == -math.inf) & ~whole
     ratio = part._log_survival_ratio(end, xp.where(whole | gone, end, begin))
-    ratio = xp.where(whole, part._log_survival(end), ratio)
+    if bool(xp.any(whole)):
+        ratio = xp.where(whole, part._log_survival(end), ratio)
     ratio = xp.where(gone, xp.full_like(ratio, -math.inf), ratio)
     return xp.where(after, ratio, xp.zeros_like(ratio))
 

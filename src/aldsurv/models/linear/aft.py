@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Constraint, Flag
+from aldsurv.data.cause_checks import require_rows_without_event
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.log_normal import LogNormal
@@ -173,12 +174,7 @@ class AcceleratedFailureTime(RidgeSurvival):
 
     def _plateau(self, rows: SurvivalData) -> float:
         """The share without event at the end of follow-up, with a warning if that is too early to tell."""
-        if not rows.right_censored.any():
-            raise DataError(
-                "cure=True needs rows that were still without an event when they were last seen, but there are none",
-                argument="cure",
-                advice="Leave cure out: everyone had the event.",
-            )
+        require_rows_without_event(rows)
         return warn_of_short_follow_up(rows, type(self).__name__, stacklevel=6).plateau
 
     def _to_users_unit(self, design: Design) -> UserUnit:

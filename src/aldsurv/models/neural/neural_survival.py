@@ -145,7 +145,7 @@ class NeuralSurvival(SurvivalEstimator):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.__doc__ = with_inherited_parameters(cls.__doc__, NeuralSurvival.__doc__)
+        cls.__doc__ = with_inherited_parameters(cls.__doc__, cls.__bases__[0].__doc__)
 
     # ---- settings
 

@@ -26,6 +26,7 @@ from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import NetworkModel, Output
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.networks import Architecture
+from aldsurv.nonparametric.plateau import warn_of_short_follow_up
 from aldsurv.registry import FAMILIES
 
 if TYPE_CHECKING:
@@ -145,8 +146,6 @@ class ParametricNetwork(NetworkModel):
     def prepare_target(self, data: SurvivalData) -> SurvivalData:
         """Rows that have a likelihood under the family; each cause must have an event."""
         require_each_cause(data)
-        if self.cure:
-            require_rows_without_event(data)
         if self.cure and self.causes == "hazards":
             raise ParameterError(
                 "causes must be 'mixture' or 'auto' with cure=True: hazards leave no share without an event.",
@@ -264,6 +263,14 @@ class ParametricSurvival(NeuralSurvival):
     cure: bool | None = None
 
     TAKES_CAUSES: ClassVar[bool] = True
+
+    def _read_training_target(self, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
+        """The target, with a warning if follow-up is too short to tell a cure share."""
+        data = super()._read_training_target(y, sample_weight, groups)
+        if self.cure:
+            require_rows_without_event(data)
+            warn_of_short_follow_up(data, type(self).__name__, stacklevel=8)
+        return data
 
     @property
     def causes_(self) -> tuple[str, ...] | None:

@@ -36,6 +36,7 @@ from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.strata import Stratum
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
+from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 from aldsurv.quoting import quoted
 
@@ -134,6 +135,7 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates, times and causes, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
+        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         owner = type(self).__name__
         design = Design.learn(X, categorical=self.categorical, strata=self._strata_columns(), owner=owner)
         x, codes = design.numbers(X, owner), design.codes(X)
