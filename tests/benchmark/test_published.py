@@ -25,16 +25,15 @@ from aldsurv.datasets import names
 from aldsurv.errors import ParameterError
 
 OTHERS = [model for model in PAPER_MODELS if model != "ald"]
+PAPER_DATASETS = names(paper=True)
 
 
 def test_every_number_is_there():
-    assert set(published_results()) == set(itertools.product(names(paper=True), PAPER_MODELS, PAPER_METRICS))
+    assert set(published_results()) == set(itertools.product(PAPER_DATASETS, PAPER_MODELS, PAPER_METRICS))
     assert set(published_counts()) == set(itertools.product(PAPER_METRICS, OTHERS))
-    assert set(published_at_zero()) == set(itertools.product(names(paper=True), ("f0_p50", "f0_p75", "f0_p95")))
-    by_summary = {(d, s, m) for d in names(paper=True) for s in ("mean", "mode") for m in ("mae", "harrell_c", "uno_c")}
-    assert set(published_by_summary()) == by_summary | {
-        (d, "median", m) for d in names(paper=True) for m in PAPER_METRICS
-    }
+    assert set(published_at_zero()) == set(itertools.product(PAPER_DATASETS, ("f0_p50", "f0_p75", "f0_p95")))
+    by_summary = {(d, s, m) for d in PAPER_DATASETS for s in ("mean", "mode") for m in ("mae", "harrell_c", "uno_c")}
+    assert set(published_by_summary()) == by_summary | {(d, "median", m) for d in PAPER_DATASETS for m in PAPER_METRICS}
     assert all(sd > 0 for _, sd in published_results().values())
 
 
@@ -63,8 +62,7 @@ def test_counts_add_up_to_the_totals_that_the_paper_prints():
 def test_the_two_large_tables_have_the_calibration_columns_exchanged():
     def gap(metric, other):
         pairs = [
-            (published_by_summary()[d, "median", metric], published_results()[d, "ald", other])
-            for d in names(paper=True)
+            (published_by_summary()[d, "median", metric], published_results()[d, "ald", other]) for d in PAPER_DATASETS
         ]
         return np.median([abs(one.mean - two.mean) for one, two in pairs])
 
