@@ -131,6 +131,6 @@ def test_bad_input_gets_one_line(data):
         ALDSurvival(causes="both", **QUICK).fit(x, y)
     with pytest.raises(ParameterError, match="calibration and crps must be 0 with competing causes"):
         ALDSurvival(crps=0.5, **QUICK).fit(x, y)
-    with pytest.warns(CompetingCausesWarning, match="use ALDSurvival"):
+    with pytest.warns(CompetingCausesWarning, match="such as ALDSurvival, CauseSpecificCox or FineGray"):
         model = CoxRegression().fit(x, y)
     assert model.causes_ is None

@@ -255,6 +255,7 @@ def test_the_default_recipe_differs_where_it_says():
         assert (each["support"], each["components"], each["start"]) == ("log", 5, "marginal")
         assert (each["bins"], each["head_hidden"]) == ("auto", ())
     added = {"patience", "time_scale", "components", "shapes", "bins", "calibration", "crps", "varied"}
+    added |= {"causes", "cure"}
     assert set(settings) == {*PAPER, *added}
 
 
