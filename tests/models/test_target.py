@@ -211,6 +211,8 @@ BAD = {
     "progress": ["x", 5, None],
     "callbacks": [5, [3], "ab"],
     "checkpoint": [5, object()],
+    "causes": ["both", 2, True],
+    "cure": ["yes", 2, 0.5],
 }
 
 

@@ -323,8 +323,8 @@ def test_a_file_without_a_header(write) -> None:
     [
         ({"time": "days"}, "needs the columns time and event"),
         ({"time": "days", "upper": "dead"}, "but got time and upper"),
-        ({"weight": "days"}, "but got neither"),
-        ({"event_value": 1}, "but got neither"),
+        ({"weight": "days"}, "but got none of them"),
+        ({"event_value": 1}, "but got none of them"),
         ({"time": 3, "event": "dead"}, "time must be the name of a column"),
         ({"drop": "age"}, "drop must be a list"),
         ({"categorical": [1]}, "categorical must be a list"),

@@ -200,7 +200,7 @@ def _gray_score(counts: _Counts, rho: float) -> tuple[FloatArray, FloatArray]:
     before = np.concatenate([np.ones((len(survival), 1)), survival[:, :-1]], axis=1)
     incidence = np.cumsum(np.where(present, before * events / size, 0.0), axis=1)
     free_before = 1 - np.concatenate([np.zeros((len(survival), 1)), incidence[:, :-1]], axis=1)
-    # Those at risk had nobody been censored: of them none has left without the event.
+    # Those at risk if there were no censoring: of them none has left without the event.
     h = _quotient(at_risk, before)
     total, rise = h.sum(axis=0), events.sum(axis=0)
     common = np.cumsum(_quotient(rise, total))

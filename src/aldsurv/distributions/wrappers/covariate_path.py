@@ -271,7 +271,7 @@ def _where(some: Array, formula: Callable[..., Array], part: SurvivalDistributio
 
 
 def _log_ratio(part: SurvivalDistribution, t: Array, since: Array) -> Array:
-    """``log S(t)/S(since)``, 0 where `t` is not after `since`; -inf where nobody is left at `since`."""
+    """``log S(t)/S(since)``, 0 where `t` is not after `since`; -inf where no one is left at `since`."""
     xp = namespace(t)
     since, t = xp.broadcast_arrays(since, t)
     after = t > since
