@@ -350,7 +350,7 @@ def test_likelihood_of_each_kind_of_row(name, data, weight):
     d = data.draw(members(name, rows=3))[[0, 1, 2, 0, 1]]
     early = d.quantile(0.05)
     d = d.shifted(max(0.0, 1.0 - float(early.min())))  # observed times are not negative
-    q = {level: np.nan_to_num(d.quantile(level), posinf=99.0) for level in (0.1, 0.2, 0.3, 0.5, 0.7)}
+    q = {level: np.nan_to_num(d.quantile(level), posinf=1e4) for level in (0.1, 0.2, 0.3, 0.5, 0.7)}
     lower = np.array([q[0.3][0], q[0.5][1], -np.inf, q[0.2][3], q[0.2][4]])
     upper = np.array([q[0.3][0], np.inf, q[0.5][2], q[0.7][3] + 0.1, q[0.7][4] + 0.1])
     entry = np.array([-np.inf, 0.9 * q[0.1][1], -np.inf, -np.inf, 0.9 * q[0.1][4]])

@@ -163,10 +163,12 @@ def test_rows_units_and_conditions(kind, data):
     d = data.draw(predictions(kind, rows=3))
     times = times_of(d)
     whole = d.incidence(times)
-    assert_array_equal(d[1].incidence(times[1:2]), whole[:, 1:2])
-    assert_array_equal(d[[2, 0]].incidence(times[[2, 0]]), whole[:, [2, 0]])
+    # Products of matrices of another size may round otherwise.
+    close = {"rtol": 1e-9, "atol": 1e-13}
+    assert_allclose(d[1].incidence(times[1:2]), whole[:, 1:2], **close)
+    assert_allclose(d[[2, 0]].incidence(times[[2, 0]]), whole[:, [2, 0]], **close)
     joined = CompetingDistribution.concatenate([d[:1], d[1:]])
-    assert_allclose(joined.incidence(times), whole, rtol=1e-13)
+    assert_allclose(joined.incidence(times), whole, **close)
     assert_allclose(d.scaled(7.0).incidence(times * 7.0), whole, rtol=1e-7, atol=1e-9)
     since = d.overall().quantile(0.2)
     assume(np.isfinite(since).all() and (d.survival(since[:, None]) > 1e-6).all())

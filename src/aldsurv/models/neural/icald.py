@@ -87,7 +87,7 @@ class ICALDNetwork(NetworkModel):
             device=device,
         )
 
-    def architecture(self, inputs: int, outputs: int, extras: Extras, *, encoded: bool) -> Architecture:
+    def architecture(self, inputs: int, outputs: int, extras: Extras | None = None, *, encoded: bool) -> Architecture:
         """A network that takes a level."""
         return replace(super().architecture(inputs, outputs, extras, encoded=encoded), level_units=self.level_units)
 

@@ -235,7 +235,7 @@ class NetworkModel(ABC):
         `units` has for each row how many of the user's units of time one unit of `data` is.
         """
 
-    def architecture(self, inputs: int, outputs: int, extras: Extras, *, encoded: bool) -> Architecture:
+    def architecture(self, inputs: int, outputs: int, extras: Extras | None = None, *, encoded: bool) -> Architecture:
         """The network; with an encoder it has no shared layers of its own."""
         return Architecture(
             inputs=inputs,

@@ -158,9 +158,9 @@ class ParametricNetwork(NetworkModel):
         """The names of the causes."""
         return CauseExtras(data.causes)
 
-    def architecture(self, inputs: int, outputs: int, extras: Extras, *, encoded: bool) -> Architecture:
+    def architecture(self, inputs: int, outputs: int, extras: Extras | None = None, *, encoded: bool) -> Architecture:
         """Constants of the parts are outputs that do not depend on the inputs."""
-        layout = self.cause_outputs(extras)
+        layout = None if extras is None else self.cause_outputs(extras)
         constants = self.part_constants if layout is None else layout.constants
         return replace(super().architecture(inputs, outputs, extras, encoded=encoded), constants=constants)
 

@@ -57,7 +57,7 @@ def paper_network(model: str, dataset: str) -> tuple[Architecture, tuple[Output,
     kind: type[NeuralSurvival] = MODELS.load(model)
     settings = kind(recipe=_RECIPE, **paper_settings(model, dataset)).settings()
     outputs = settings.describe_outputs()
-    return settings.architecture(describe(dataset).n_features, len(outputs), settings.EXTRAS(), encoded=False), outputs
+    return settings.architecture(describe(dataset).n_features, len(outputs), encoded=False), outputs
 
 
 def _describe(title: str, network: Architecture, outputs: tuple[Output, ...]) -> str:
