@@ -1,0 +1,1 @@
+"""``aldsurv explain``: why predictions are what they are."""
