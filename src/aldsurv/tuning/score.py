@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.persons import episode_order
-from aldsurv.data.row_splitting import keep_together
+from aldsurv.data.rows.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.covariate_path import along_paths

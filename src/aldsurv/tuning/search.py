@@ -21,6 +21,7 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.rows.training_rows import data_fingerprint
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.training_target import read_target
+from aldsurv.notices import muted
 from aldsurv.tuning.confirmation import FINALISTS, REPEATS, confirm, none_if_nan
 from aldsurv.tuning.paired import paired_gain
 from aldsurv.tuning.record import Draw, TrialRecord, scores_from_json, scores_to_json
@@ -145,7 +146,7 @@ def search_fingerprint(
 ) -> str:
     """SHA-256 of what a search depends on, except the number of its trials: rows, model, space, settings, seed."""
     fixed = dict(settings or {})
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), muted():
         # The fits give the same warnings.
         warnings.simplefilter("ignore")
         numbers = Features.learn(X, categorical=fixed.get("categorical")).transform_exactly(X)
