@@ -1,0 +1,1 @@
+"""What acting on predictions is worth."""
