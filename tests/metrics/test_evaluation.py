@@ -10,7 +10,7 @@ import pytest
 from aldsurv import metrics
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, Exponential, Step, Weibull
-from aldsurv.errors import CensoringError, ParameterError
+from aldsurv.errors import CensoringError, ImpossibleRowsWarning, ParameterError
 from aldsurv.nonparametric import kaplan_meier
 from metrics.definitions import simulated
 
@@ -204,9 +204,12 @@ def late_events() -> tuple[Step, SurvivalData, SurvivalData]:
 
 def test_an_impossible_row_has_a_warning_and_a_finite_companion():
     predicted, data, train = late_events()
-    message = r"^log_likelihood is -inf: 3 of 5 rows have no probability .*\(first: row 2, event at 30\)"
-    with pytest.warns(UserWarning, match=message):
+    with pytest.warns(ImpossibleRowsWarning, match=r"^log_likelihood is -inf: 3 of 5 rows have no") as caught:
         found = metrics.evaluate(predicted, data, train=train)
+    late = "row 2 (event at 30, after the last step of its curve), row 3 (event at 12, between two steps of its curve)"
+    assert late in str(caught[0].message)
+    assert f"mixed in, is {found['bounded_log_likelihood']:.4g}." in str(caught[0].message)
+    assert caught[0].message.rows == (2, 3, 4)
     assert found["log_likelihood"] == -np.inf
     # By its definition: one part in a hundred of an exponential distribution with the event rate of training.
     rate = 15 / train.time.sum()

@@ -192,6 +192,8 @@ def test_every_metric_has_one():
     parts = {metrics.calibration_counts, metrics.brier_score, metrics.calibration_by_group}
     parts |= {metrics.worst_group_calibration, metrics.individual_calibration}
     parts |= {metrics.censored_d_calibration_by_chance, metrics.calibration_curve}
+    # Of thresholds.
+    parts |= {metrics.decision_curve, metrics.net_benefit}
     functions = {
         function
         for name, function in vars(metrics).items()

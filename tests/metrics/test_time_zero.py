@@ -74,6 +74,39 @@ def test_levels_of_early_events_are_uniform():
         assert metrics.average_calibration(truth, data) < 0.2
 
 
+@pytest.mark.parametrize("first", [0.7, 2.0, 30.0])
+def test_an_early_event_before_the_first_step_of_a_curve(first):
+    """By a Riemann sum of the density that events after 0 are judged by."""
+    data = right([0.0, 0.5, 3.0, 4.0], [True, True, False, True])
+    curve = Step([first, 40.0], np.array([[0.6, 0.1]] * 4))
+    assert (curve.cdf(0.5) == 0).all()
+    middles = (np.arange(1000) + 0.5) * 0.5 / 1000
+    early = np.log(curve.density(middles)[0].sum() * 0.5 / 1000)
+    density, survival = curve.log_density(data.time[:, None])[:, 0], curve.log_survival(data.time[:, None])[:, 0]
+    expected = np.mean([early, density[1], survival[2], density[3]])
+    assert np.isfinite(expected)
+    assert metrics.log_likelihood(curve, data) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_row_censored_at_0_says_nothing(rows):
+    counted = rows.event | (rows.time > 0)
+    kinds = {name: one for name, one in predictions(len(rows)).items() if name != "real"}
+    for predicted in kinds.values():
+        total = metrics.log_likelihood(predicted, rows) * len(rows)
+        some = metrics.log_likelihood(predicted[counted], rows[counted]) * counted.sum()
+        assert total == pytest.approx(some, rel=1e-12)
+
+
+@pytest.mark.parametrize("family", predictions(1))
+@pytest.mark.parametrize("name", ["log_likelihood", "bounded_log_likelihood"])
+def test_where_all_times_are_0_there_is_no_likelihood(family, name):
+    predicted, metric = predictions(2)[family], find_metric(name)
+    with pytest.warns(UserWarning, match="all times are 0, and an event at 0 is one at or before the smallest time"):
+        assert np.isnan(metric(predicted, right([0.0, 0.0], [True, False])))
+    if family != "real":
+        assert metric(predicted, right([0.0, 0.0], [False, False])) == pytest.approx(0.0, abs=1e-12)
+
+
 def test_what_has_no_later_time_stays_as_it_is():
     data = right([0.0, 0.0], [True, True])
     assert with_zero_as_early(data) is data

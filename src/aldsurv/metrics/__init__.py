@@ -18,16 +18,22 @@ from aldsurv.metrics.calibration.level_calibration import (
     survival_calibration,
     survival_calibration_points,
 )
+from aldsurv.metrics.calibration.mean_calibration import (
+    CalibrationInTheLarge,
+    ObservedExpected,
+    calibration_in_the_large,
+    observed_expected_ratio,
+)
 from aldsurv.metrics.calibration.prediction_intervals import IntervalCoverage, interval_coverage
+from aldsurv.metrics.calibration.slope_calibration import CalibrationSlope, calibration_slope
 from aldsurv.metrics.calibration.time_calibration import (
     CalibrationIndex,
-    CalibrationInTheLarge,
     OneCalibration,
     calibration_curve,
-    calibration_in_the_large,
     integrated_calibration_index,
     one_calibration,
 )
+from aldsurv.metrics.decision.net_benefit import DecisionCurve, NetBenefit, decision_curve, net_benefit
 from aldsurv.metrics.discrimination.concordance import concordance_harrell, concordance_uno
 from aldsurv.metrics.discrimination.time_dependent import DynamicAuc, concordance_antolini, cumulative_dynamic_auc
 from aldsurv.metrics.error.absolute_error import mean_absolute_error
@@ -49,12 +55,16 @@ __all__ = [
     "CalibrationIndex",
     "CalibrationLine",
     "CalibrationPoints",
+    "CalibrationSlope",
     "Comparison",
     "DCalibration",
+    "DecisionCurve",
     "DynamicAuc",
     "EventLevels",
     "GroupCalibration",
     "IntervalCoverage",
+    "NetBenefit",
+    "ObservedExpected",
     "OneCalibration",
     "Scorer",
     "WorstGroup",
@@ -67,6 +77,7 @@ __all__ = [
     "calibration_counts",
     "calibration_curve",
     "calibration_in_the_large",
+    "calibration_slope",
     "censored_d_calibration",
     "censored_d_calibration_by_chance",
     "compare",
@@ -76,6 +87,7 @@ __all__ = [
     "crps",
     "cumulative_dynamic_auc",
     "d_calibration",
+    "decision_curve",
     "density_calibration",
     "density_calibration_points",
     "evaluate",
@@ -95,6 +107,8 @@ __all__ = [
     "mean_absolute_error_margin",
     "mean_absolute_error_pseudo",
     "mean_brier_score",
+    "net_benefit",
+    "observed_expected_ratio",
     "one_calibration",
     "point_estimate",
     "survival_calibration",

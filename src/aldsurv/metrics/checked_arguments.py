@@ -14,6 +14,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing import CompetingDistribution
 from aldsurv.distributions.numerics.backend import Array, without_gradient
 from aldsurv.errors import CensoringError, ParameterError, UndefinedMetricWarning
+from aldsurv.plain_numbers import plain_number
 
 __all__ = [
     "FloatArray",
@@ -101,7 +102,7 @@ def without_delayed_entry(data: SurvivalData, metric: str) -> SurvivalData:
         row = int(np.argmax(late))
         raise CensoringError(
             f"{metric} is not defined for delayed entry, but {late.sum()} of {len(data)} rows enter after 0, the "
-            f"first at {data.entry[row]:g}",
+            f"first at {plain_number(data.entry[row])}",
             argument="data",
             row=row,
             advice="log_likelihood and the metrics of calibration are defined for it.",

@@ -19,11 +19,14 @@ from aldsurv.errors import ImpossibleRowsWarning, ParameterError
 from aldsurv.metrics.catalogue import Metric, find_metric
 from aldsurv.metrics.cause_of_interest import Cause, cause_of_rows, event_of_interest
 from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, matched_data
-from aldsurv.metrics.error.log_likelihood import log_likelihood_rows
+from aldsurv.metrics.error.impossible_rows import find_impossible_rows
+from aldsurv.metrics.error.log_likelihood import bounded_log_likelihood, log_likelihood_rows
+from aldsurv.metrics.evaluation_table import CauseEvaluations, Evaluation
 from aldsurv.metrics.point_estimates import RANKING_POINTS, RankingPoint, error_point, point_estimate, ranking_time
 from aldsurv.metrics.resampling.bootstrap import BootstrapResult, RandomState, all_replicates, summary, warn_of_skipped
 from aldsurv.metrics.resampling.row_counts import by_counts, numbers
 from aldsurv.nonparametric.censoring_weights import Ties
+from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted
 from aldsurv.registry import METRICS, MetricRecord
 
@@ -61,7 +64,7 @@ def evaluate(
     bootstrap: None = ...,
     confidence: float = ...,
     random_state: RandomState = ...,
-) -> dict[str, float]: ...
+) -> Evaluation[float]: ...
 
 
 @overload
@@ -80,7 +83,7 @@ def evaluate(
     bootstrap: int,
     confidence: float = ...,
     random_state: RandomState = ...,
-) -> dict[str, BootstrapResult]: ...
+) -> Evaluation[BootstrapResult]: ...
 
 
 def evaluate(
@@ -98,11 +101,11 @@ def evaluate(
     bootstrap: int | None = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
-) -> dict[str, float] | dict[str, BootstrapResult]:
+) -> Evaluation[float] | Evaluation[BootstrapResult]:
     """Metrics of one prediction by name: by default the nine of the paper and the log-likelihood.
 
     A prediction may give a row no probability, as a curve that ends with the last event of training does to a later
-    event: then ``log_likelihood`` is -inf, a warning says for how many rows, and ``bounded_log_likelihood`` is the
+    event: then ``log_likelihood`` is -inf, a warning says of which rows and why, and ``bounded_log_likelihood`` is the
     number to compare by.
 
     Of a prediction with causes the metrics are those of one `cause`; `evaluate_causes` gives them for all.
@@ -142,8 +145,9 @@ def evaluate(
 
     Returns
     -------
-    dict
-        The value of each metric, by name, as its function gives it; with `bootstrap` as a `BootstrapResult`.
+    Evaluation
+        A dict of the value of each metric, by name, as its function gives it; with `bootstrap` as a `BootstrapResult`.
+        A notebook shows it as a table, and ``to_frame`` makes a pandas frame of it.
 
     Examples
     --------
@@ -178,9 +182,9 @@ def evaluate(
     places = [name for call in calls for name in call.names]
     values = dict(zip(places, np.concatenate(results).tolist(), strict=True))
     if values.get("log_likelihood") == -np.inf:
-        _warn_of_impossible_rows(predicted, rows)
+        _warn_of_impossible_rows(predicted, rows, train)
     if bootstrap is None:
-        return {name: values[name] for name in metrics}
+        return Evaluation({name: values[name] for name in metrics})
     forms = [by_counts(call.metric, call.predicted, rows, call.options) for call in calls]
     drawn = all_replicates(
         lambda counts: np.concatenate([form(counts) for form in forms], axis=1), rows, bootstrap, random_state
@@ -190,22 +194,23 @@ def evaluate(
         skipped = int(np.count_nonzero(np.isnan(columns[name])))
         if skipped:
             warn_of_skipped(name, skipped, bootstrap)
-    return {
+    results_by_name = {
         name: summary(
             values[name], columns[name][~np.isnan(columns[name]), None], confidence, bounds=METRICS[name].bounds
         )
         for name in metrics
     }
+    return Evaluation(results_by_name)
 
 
 @overload
 def evaluate_causes(
     predicted: CompetingDistribution, data: SurvivalData, *, train: SurvivalData, bootstrap: None = ..., **options: Any
-) -> dict[str, dict[str, float]]: ...
+) -> CauseEvaluations[float]: ...
 @overload
 def evaluate_causes(
     predicted: CompetingDistribution, data: SurvivalData, *, train: SurvivalData, bootstrap: int, **options: Any
-) -> dict[str, dict[str, BootstrapResult]]: ...
+) -> CauseEvaluations[BootstrapResult]: ...
 def evaluate_causes(
     predicted: CompetingDistribution,
     data: SurvivalData,
@@ -213,7 +218,7 @@ def evaluate_causes(
     train: SurvivalData,
     bootstrap: int | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> CauseEvaluations[Any]:
     """`evaluate` for each cause of a prediction, by the name of the cause.
 
     Parameters
@@ -236,10 +241,12 @@ def evaluate_causes(
             argument="predicted",
             advice="Give what predict_incidence predicts, or use evaluate.",
         )
-    return {
-        name: evaluate(predicted, data, train=train, cause=name, bootstrap=bootstrap, **options)
-        for name in predicted.causes
-    }
+    return CauseEvaluations(
+        {
+            name: evaluate(predicted, data, train=train, cause=name, bootstrap=bootstrap, **options)
+            for name in predicted.causes
+        }
+    )
 
 
 def _with_causes(rows: SurvivalData, cause: NDArray[np.int64], names: tuple[str, ...]) -> SurvivalData:
@@ -307,9 +314,11 @@ def _calls(
     records = [METRICS[name] for name in dict.fromkeys(names)]
     if shared["cause"] is not None:
         _require_causes(records)
-    by_function: dict[str, list[MetricRecord]] = {}
+    by_function: dict[tuple[str, str | None], list[MetricRecord]] = {}
     for record in records:
-        by_function.setdefault(record.name if record.part is None else record.location, []).append(record)
+        function = record.name if record.part is None else record.location
+        # The same function at a time and over all follow-up are two calls.
+        by_function.setdefault((function, record.time_argument), []).append(record)
     calls = []
     for group in by_function.values():
         metric = find_metric(group[0].name)
@@ -334,14 +343,14 @@ def _require_causes(records: Sequence[MetricRecord]) -> None:
             )
 
 
-def _warn_of_impossible_rows(predicted: PredictedDistribution, rows: SurvivalData) -> None:
-    impossible = np.flatnonzero(np.isneginf(log_likelihood_rows(predicted, rows)) & (rows.weights > 0))
-    first = int(impossible[0])
+def _warn_of_impossible_rows(predicted: PredictedDistribution, rows: SurvivalData, train: SurvivalData) -> None:
+    impossible = find_impossible_rows(predicted, rows)
+    bounded = bounded_log_likelihood(predicted, rows, train=train)
     warnings.warn(
-        f"log_likelihood is -inf: {impossible.size} of {len(rows)} rows have no probability under the prediction "
-        f"(first: row {first}, {'event' if rows.event[first] else 'censored'} at {rows.time[first]:g}), as after the "
-        "last step of a curve or between two steps. bounded_log_likelihood, with 1 % of an exponential distribution "
-        "mixed in, is finite.",
-        ImpossibleRowsWarning,
+        ImpossibleRowsWarning(
+            f"log_likelihood is -inf: {impossible.text()}. bounded_log_likelihood, with 1 % of an exponential "
+            f"distribution mixed in, is {plain_number(bounded, 4)}.",
+            rows=tuple(impossible.rows.tolist()),
+        ),
         stacklevel=3,
     )

@@ -150,9 +150,9 @@ def get_scorer(name: str, **options: object) -> Scorer:
         Name of the scorer.
     **options
         Options of the metric, such as ``point="mean"``, ``tau=730`` or ``train=rows``. ``"auc"`` and ``"neg_brier"``
-        look at `times`, by default the quartiles of the event times; ``"neg_ici"``, ``"neg_e50"``, ``"neg_e90"`` and
-        ``"one_calibration"`` at one `time`, by default the median. With ``cause="relapse"``, of metrics that have it,
-        the prediction is that of ``predict_incidence``.
+        look at `times`, by default the quartiles of the event times; ``"neg_ici"``, ``"neg_e50"``, ``"neg_e90"``,
+        ``"one_calibration"`` and names that end with ``_at`` at one `time`, by default the median. With
+        ``cause="relapse"``, of metrics that have it, the prediction is that of ``predict_incidence``.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from aldsurv.nonparametric.group_tests import GroupTest, gray_test, log_rank_tes
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier, kaplan_meier
 from aldsurv.nonparametric.observed_levels import level_curve, level_map
 from aldsurv.nonparametric.plateau import FollowUpTest, follow_up_test
+from aldsurv.nonparametric.survival_limits import survival_limits
 
 __all__ = [
     "AalenJohansen",
@@ -25,4 +26,5 @@ __all__ = [
     "level_curve",
     "level_map",
     "log_rank_test",
+    "survival_limits",
 ]

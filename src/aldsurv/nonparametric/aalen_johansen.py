@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from aldsurv.checks import Choice, Number, WholeNumber, check
 from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.display.frames import data_frame
+from aldsurv.display.html import html_block, html_curves
 from aldsurv.distributions.competing.cumulative_incidence import CumulativeIncidence
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
+from aldsurv.plain_numbers import plain_number
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["AalenJohansen", "BandMethod", "aalen_johansen"]
 
@@ -93,6 +99,24 @@ class AalenJohansen:
 
     def __repr__(self) -> str:
         return f"AalenJohansen({self.times.size} times, causes={list(self.causes)})"
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """A pandas frame with one row per time and columns by cause, which needs pandas.
+
+        Those of a cause are the ``incidence``, its standard error ``std``, and ``lower`` and ``upper`` log-log limits
+        at `level`.
+        """
+        lower, upper = self.band(level)
+        parts = {"incidence": self.incidence, "std": self.std, "lower": lower, "upper": upper}
+        columns = {(cause, name): values[k] for k, cause in enumerate(self.causes) for name, values in parts.items()}
+        made = data_frame(columns, index=self.times, length=self.times.size, labels=("cause", "part"))
+        return made.rename_axis("time")
+
+    def _repr_html_(self) -> str:
+        times = np.append(0.0, self.times)
+        curves = np.concatenate([np.zeros((len(self.causes), 1)), self.incidence], axis=1)
+        title = f"Aalen-Johansen, {self.times.size} times, causes {', '.join(self.causes)}"
+        return html_block(title, html_curves(times, curves, label="incidence over time", names=self.causes, steps=True))
 
     @property
     def distribution(self) -> CumulativeIncidence:
@@ -194,7 +218,8 @@ class AalenJohansen:
         inside = (self.times >= first) & (self.times <= last) & (std > 0) & (incidence < 1)
         if not inside.any():
             raise ParameterError(
-                f"from {first:g} to {last:g} the incidence of cause {self.causes[k]!r} has no standard error",
+                f"from {plain_number(first)} to {plain_number(last)} the incidence of cause {self.causes[k]!r} has no "
+                "standard error",
                 argument="start",
                 advice="Choose a range with events of the cause.",
             )

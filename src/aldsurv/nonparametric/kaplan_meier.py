@@ -5,16 +5,21 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.checks import Choice, Number, check
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.display.frames import data_frame
+from aldsurv.display.html import html_block, html_curves
 from aldsurv.distributions.families.step import Step
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import AldsurvWarning, DataError, ParameterError
 from aldsurv.quoting import quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Departures", "KaplanMeier", "departures", "kaplan_meier", "product_limit"]
 
@@ -68,6 +73,30 @@ class KaplanMeier:
 
     def __repr__(self) -> str:
         return f"KaplanMeier({self.times.size} times, {self.events.sum():g} events)"
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """A pandas frame with one row per time, which needs pandas; `level` is that of the log-log limits.
+
+        Examples
+        --------
+        >>> kaplan_meier(SurvivalData.right([1, 2, 2, 4], [1, 1, 0, 1])).to_frame().round(3)
+              at_risk  events  censored  survival    std  lower  upper
+        time
+        1.0       4.0     1.0       0.0      0.75  0.217  0.128  0.961
+        2.0       3.0     1.0       1.0      0.50  0.250  0.058  0.845
+        4.0       1.0     1.0       0.0      0.00  0.000  0.000  0.000
+        """
+        lower, upper = self.band(level)
+        columns = {name: getattr(self, name) for name in ("at_risk", "events", "censored", "survival", "std")}
+        made = data_frame({**columns, "lower": lower, "upper": upper}, index=self.times, length=self.times.size)
+        return made.rename_axis("time")
+
+    def _repr_html_(self) -> str:
+        times, survival = np.append(0.0, self.times), np.append(1.0, self.survival)
+        return html_block(
+            f"Kaplan-Meier, {self.times.size} times, {self.events.sum():g} events",
+            html_curves(times, survival[None, :], label="survival over time", steps=True),
+        )
 
     @property
     def variance(self) -> FloatArray:
@@ -206,6 +235,7 @@ def product_limit(leaving: Departures, events: FloatArray, censored: FloatArray,
         warnings.warn(
             f"survival falls to 0 at time {time!r}, where all at risk leave, and stays 0 although others "
             f"enter later. To begin the curve later, use data[data.time > {time!r}].",
+            AldsurvWarning,
             stacklevel=3,
         )
     return KaplanMeier(

@@ -10,6 +10,7 @@ import numpy as np
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import CureWarning, DataError
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
+from aldsurv.plain_numbers import plain_number
 
 __all__ = ["FollowUpTest", "follow_up_test", "warn_of_short_follow_up"]
 
@@ -103,8 +104,8 @@ def warn_of_short_follow_up(data: SurvivalData, owner: str, *, stacklevel: int) 
         tail = result.last_time - result.last_event
         warnings.warn(
             f"follow-up may be too short for {owner} to tell a share without event: the last event is at "
-            f"{result.last_event:g} and the last row ends at {result.last_time:g}, {_tail_text(tail, result)}. What is "
-            "beyond follow-up rests on the shape of the distribution.",
+            f"{plain_number(result.last_event)} and the last row ends at {plain_number(result.last_time)}, "
+            f"{_tail_text(tail, result)}. What is beyond follow-up rests on the shape of the distribution.",
             CureWarning,
             stacklevel=stacklevel,
         )

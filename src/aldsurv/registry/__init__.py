@@ -3,7 +3,7 @@
 from aldsurv.registry.family_records import FAMILIES, FamilyRecord
 from aldsurv.registry.metric_record import MetricRecord
 from aldsurv.registry.metric_records import METRICS
-from aldsurv.registry.model_records import MODELS, PEERS, ModelRecord
+from aldsurv.registry.model_records import MODELS, PEERS, ModelRecord, saved_model_class, saved_model_name
 from aldsurv.registry.records import Record, Registry
 
 __all__ = [
@@ -16,4 +16,6 @@ __all__ = [
     "ModelRecord",
     "Record",
     "Registry",
+    "saved_model_class",
+    "saved_model_name",
 ]

@@ -93,6 +93,12 @@ FAMILIES = Registry(
         "a distribution whose levels were corrected",
     ),
     FamilyRecord(
+        "scaled_hazard",
+        "aldsurv.distributions.wrappers.scaled_hazard:ScaledHazard",
+        "scaled hazard",
+        "a distribution whose hazard is multiplied by a number",
+    ),
+    FamilyRecord(
         "covariate_path",
         "aldsurv.distributions.wrappers.covariate_path:CovariatePath",
         "covariate path",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from aldsurv.registry.records import Record, Registry
 
-__all__ = ["MODELS", "PEERS", "ModelRecord"]
+__all__ = ["MODELS", "PEERS", "ModelRecord", "saved_model_class", "saved_model_name"]
 
 
 @dataclass(frozen=True)
@@ -151,3 +152,25 @@ PEERS = Registry(
         "xgb_aft", "aldsurv.models.adapters.xgboost_trees:XGBoostAFT", "XGBoost AFT", "XGBoost with failure times"
     ),
 )
+
+# Models that are made of a fitted one: files hold them, but there is nothing to fit to a table alone.
+_MADE_OF_MODELS = Registry(
+    "model",
+    ModelRecord(
+        "updated",
+        "aldsurv.models.updating.updated_survival:UpdatedSurvival",
+        "Updated",
+        "a fitted model updated on the rows of another place",
+    ),
+)
+
+
+def saved_model_name(kind: type) -> str:
+    """The name of a class of models in files."""
+    names = {record.location: record.name for record in _MADE_OF_MODELS.records()}
+    return names.get(f"{kind.__module__}:{kind.__qualname__}") or MODELS.name_of(kind)
+
+
+def saved_model_class(name: str) -> Any:
+    """The class of models that a name in a file stands for."""
+    return (_MADE_OF_MODELS if name in _MADE_OF_MODELS else MODELS).load(name)

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from aldsurv import metrics
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions import Exponential, Weibull
+from aldsurv.distributions import Exponential, Step, Weibull
 from aldsurv.errors import ParameterError
 from aldsurv.registry import METRICS
-from metrics.definitions import simulated
+from metrics.definitions import right_censored, simulated
 
 TRAIN = simulated(9)
 
@@ -30,6 +33,23 @@ def test_identical_predictions(rows, name):
     assert (found.difference, found.lower, found.upper, found.standard_error) == (0, 0, 0, 0)
     assert found.p_value == 1
     assert found.first == found.second
+
+
+@given(data=right_censored(), name=st.sampled_from(sorted(METRICS)), seed=st.integers(0, 99))
+def test_limits_hold_the_difference(data, name, seed):
+    rng = np.random.default_rng(seed)
+    curves = [
+        Step([2.0, 4.0, 8.0], np.sort(rng.choice([0.0, 0.2, 0.5, 0.9], (len(data), 3)), axis=1)[:, ::-1])
+        for _ in range(2)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = metrics.compare(*curves, data, metric=name, train=TRAIN, samples=6, random_state=seed)
+    if np.isinf([found.first, found.second]).any():
+        # Neither wins nor loses.
+        assert np.isnan([found.difference, found.lower, found.upper, found.p_value]).all()
+    elif found.samples and not np.isnan(found.difference):
+        assert found.lower <= found.difference <= found.upper
 
 
 @pytest.mark.parametrize(

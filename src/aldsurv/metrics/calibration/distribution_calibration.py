@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import AldsurvWarning
 from aldsurv.metrics.calibration.event_levels import event_levels
 from aldsurv.metrics.cause_of_interest import Cause, event_of_interest
 from aldsurv.metrics.checked_arguments import (
@@ -23,6 +24,7 @@ from aldsurv.metrics.checked_arguments import (
 from aldsurv.metrics.evaluation_times import checked_time, mean_survival
 from aldsurv.nonparametric.aalen_johansen import aalen_johansen
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
+from aldsurv.plain_numbers import plain_number
 
 __all__ = ["DCalibration", "d_calibration", "km_calibration"]
 
@@ -125,8 +127,9 @@ def km_calibration(
         return undefined("km_calibration", "all rows end at time 0")
     if horizon > last:
         warnings.warn(
-            f"km_calibration: the rows end at {last:g}, before the horizon {horizon:g}; the horizon used is {last:g}.",
-            UserWarning,
+            f"km_calibration: the rows end at {plain_number(last)}, before the horizon {plain_number(horizon)}; the "
+            f"horizon used is {plain_number(last)}.",
+            AldsurvWarning,
             stacklevel=2,
         )
     until = min(float(horizon), last)

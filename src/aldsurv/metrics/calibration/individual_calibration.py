@@ -18,6 +18,7 @@ from aldsurv.metrics.checked_arguments import FloatArray, as_numbers, matched_da
 from aldsurv.metrics.evaluation_times import checked_time, weighted_quantiles
 from aldsurv.metrics.row_blocks import row_blocks
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
+from aldsurv.plain_numbers import plain_number
 
 __all__ = ["WorstGroup", "average_calibration", "individual_calibration", "worst_group_calibration"]
 
@@ -197,7 +198,10 @@ def _groups(table: FloatArray, labels: list[str], weights: FloatArray) -> Iterat
         # Where more than half have the largest value, those below it are the other part.
         cut = float(values[-2]) if cut >= values[-1] and values.size > 1 else cut
         halves.append(
-            [(f"{label} ≤ {cut:g}", present & (column <= cut)), (f"{label} > {cut:g}", present & (column > cut))]
+            [
+                (f"{label} ≤ {plain_number(cut)}", present & (column <= cut)),
+                (f"{label} > {plain_number(cut)}", present & (column > cut)),
+            ]
         )
     for pair in halves:
         yield from pair

@@ -9,35 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, WholeNumber, check
-from aldsurv.data.event_columns import cause_number
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.errors import AldsurvWarning
 from aldsurv.metrics.calibration.calibration_curve import observed_incidence, observed_probability
 from aldsurv.metrics.calibration.event_levels import CalibrationPoints
-from aldsurv.metrics.cause_of_interest import Cause, event_of_interest
-from aldsurv.metrics.checked_arguments import (
-    FloatArray,
-    PredictedDistribution,
-    as_numbers,
-    matched_data,
-    undefined,
-    without_delayed_entry,
-)
-from aldsurv.metrics.evaluation_times import checked_time
+from aldsurv.metrics.calibration.expected_events import cumulative_hazard, no_estimate, risks_at
+from aldsurv.metrics.cause_of_interest import Cause
+from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, undefined
+from aldsurv.plain_numbers import plain_number
 
 __all__ = [
-    "CalibrationInTheLarge",
     "CalibrationIndex",
     "OneCalibration",
     "calibration_curve",
-    "calibration_in_the_large",
     "integrated_calibration_index",
     "one_calibration",
 ]
 
-
-# Parts of the time of a row within which causes share the hazard evenly.
-_STRETCHES = 32
 
 Variance: TypeAlias = Literal["effective", "greenwood", "binomial"]
 
@@ -59,49 +47,6 @@ class OneCalibration(NamedTuple):
     observed: FloatArray
 
 
-class CalibrationInTheLarge(NamedTuple):
-    """Mean predicted less observed probability, the two, and how many events were seen for one that was predicted."""
-
-    difference: float
-    predicted: float
-    observed: float
-    ratio: float
-
-
-def calibration_in_the_large(
-    predicted: PredictedDistribution, data: SurvivalData, time: float, *, cause: Cause = None
-) -> CalibrationInTheLarge:
-    """Whether the event comes by `time` as often as predicted, over all rows: a difference of 0 and a ratio of 1.
-
-    The observed probability is Kaplan-Meier's, that of a cause Aalen-Johansen's.
-
-    Parameters
-    ----------
-    predicted
-        Distribution of each row.
-    data
-        The same rows as observed, exact or right-censored. Weights count as numbers of rows.
-    time
-        When to look, not after the last row.
-    cause
-        Number or name of the cause, where prediction and data have causes; None: they are of one event.
-
-    Examples
-    --------
-    >>> from aldsurv.distributions import Exponential
-    >>> data = SurvivalData.right([1, 2, 3, 5], [True, False, True, True])
-    >>> calibration_in_the_large(Exponential([2.0] * 4), data, 3.0)
-    CalibrationInTheLarge(difference=0.1519, predicted=0.7769, observed=0.625, ratio=0.8045)
-    """
-    until, risk, rows, other = _risks(predicted, data, time, cause, "calibration_in_the_large")
-    reason = _no_estimate(rows, None, until)
-    if reason:
-        return CalibrationInTheLarge(*[undefined("calibration_in_the_large", reason)] + [float("nan")] * 3)
-    expected, observed = float(np.average(risk, weights=rows.weights)), observed_incidence(rows, other, until)[0]
-    ratio = observed / expected if expected > 0 else float("nan" if observed == 0 else "inf")
-    return CalibrationInTheLarge(expected - observed, expected, observed, ratio)
-
-
 def calibration_curve(
     predicted: PredictedDistribution, data: SurvivalData, time: float, *, cause: Cause = None
 ) -> CalibrationPoints:
@@ -120,7 +65,7 @@ def calibration_curve(
         ``predicted observed``, one per row of positive weight, in ascending order of the prediction. The observed are
         NaN, with a warning, where there is no estimate.
     """
-    until, risk, rows, other = _risks(predicted, data, time, cause, "calibration_curve")
+    until, risk, rows, other = risks_at(predicted, data, time, cause, "calibration_curve")
     observed, reason = _smooth_observed(risk, rows, other, until)
     if observed is None:
         observed = np.full(risk.shape, undefined("calibration_curve", reason))
@@ -165,7 +110,7 @@ def integrated_calibration_index(
     >>> integrated_calibration_index(truth.scaled(2.0), data, 4.0)
     CalibrationIndex(ici=0.2076, e50=0.2012, e90=0.2514)
     """
-    until, risk, rows, other = _risks(predicted, data, time, cause, "integrated_calibration_index")
+    until, risk, rows, other = risks_at(predicted, data, time, cause, "integrated_calibration_index")
     observed, reason = _smooth_observed(risk, rows, other, until)
     if observed is None:
         return CalibrationIndex(undefined("integrated_calibration_index", reason), float("nan"), float("nan"))
@@ -239,8 +184,8 @@ def one_calibration(
     check("bins", bins, WholeNumber(2))
     check("least", least, WholeNumber(0))
     check("variance", variance, Choice(("effective", "greenwood", "binomial")))
-    until, risk, rows, other = _risks(predicted, data, time, cause, "one_calibration")
-    reason = _no_estimate(rows, other, until)
+    until, risk, rows, other = risks_at(predicted, data, time, cause, "one_calibration")
+    reason = no_estimate(rows, other, until)
     if reason:
         return OneCalibration(undefined("one_calibration", reason), float("nan"), np.empty(0), np.empty(0))
     from scipy.special import chdtrc
@@ -249,15 +194,15 @@ def one_calibration(
     if least:
         counted = SurvivalData.of(data).weights > 0
         followed = np.minimum(rows.time, until)
-        group = _joined(group, _cumulative_hazard(predicted[counted], followed, cause), rows, until, int(least))
+        group = _joined(group, cumulative_hazard(predicted[counted], followed, cause), rows, until, int(least))
     groups = [_group(risk[group == g], rows[group == g], other[group == g], until, variance) for g in np.unique(group)]
     expected, observed, spread = (np.array(column) for column in zip(*groups, strict=True))
     followed = ~np.isnan(observed)
     if not followed.all():
         warnings.warn(
             f"one_calibration: {np.count_nonzero(~followed)} of {followed.size} groups have no row left at time "
-            f"{until:g} and are left out of the test.",
-            UserWarning,
+            f"{plain_number(until)} and are left out of the test.",
+            AldsurvWarning,
             stacklevel=2,
         )
     distance = (observed - expected)[followed] ** 2
@@ -268,37 +213,15 @@ def one_calibration(
     return OneCalibration(statistic, float(chdtrc(part.size, statistic)), expected, observed)
 
 
-def _risks(
-    predicted: PredictedDistribution, data: SurvivalData, time: float, cause: Cause, metric: str
-) -> tuple[float, FloatArray, SurvivalData, NDArray[np.bool_]]:
-    """The time, checked; of the rows of positive weight the predictions, the data, and who had another event."""
-    until = checked_time(time)
-    prediction, other = event_of_interest(predicted, SurvivalData.of(data), cause)
-    rows = without_delayed_entry(matched_data(prediction, data), metric)
-    _ = rows.time
-    counted = rows.weights > 0
-    return until, as_numbers(prediction[counted].cdf(until)), rows[counted], other[counted]
-
-
 def _smooth_observed(
     risk: FloatArray, rows: SurvivalData, other: NDArray[np.bool_], time: float
 ) -> tuple[FloatArray | None, str]:
     """The observed probability of each row, or why there is none."""
-    reason = _no_estimate(rows, other, time)
+    reason = no_estimate(rows, other, time)
     if reason:
         return None, reason
     observed = observed_probability(risk, rows, time, other)
     return observed, "the regression of the events on the predictions has no finite solution"
-
-
-def _no_estimate(rows: SurvivalData, other: NDArray[np.bool_] | None, time: float) -> str:
-    """Why there is no estimate at `time`; empty if there is one. Without `other` events are not needed."""
-    if len(rows) == 0:
-        return "no row has a positive weight"
-    if other is not None and not (rows.event & ~other).any():
-        return "no row has an event" + (" of the cause" if other.any() else "")
-    last = float(rows.time.max())
-    return f"the rows end at {last:g}, before the time {time:g}" if time > last else ""
 
 
 def _groups(risk: FloatArray, weights: FloatArray, bins: int) -> NDArray[np.intp]:
@@ -307,23 +230,6 @@ def _groups(risk: FloatArray, weights: FloatArray, bins: int) -> NDArray[np.intp
     tied = np.bincount(rank, weights)
     middle = (np.cumsum(tied) - tied / 2) / tied.sum()
     return np.asarray(np.minimum((bins * middle).astype(np.intp), bins - 1)[rank])
-
-
-def _cumulative_hazard(predicted: PredictedDistribution, time: FloatArray, cause: Cause) -> FloatArray:
-    """Cumulative hazard of the event of interest at one time per row (n,).
-
-    Up to the end of observation: events less this have mean 0, however rows are censored. With causes, the hazard of
-    all in a short stretch of time is shared as their incidence there is.
-    """
-    if isinstance(predicted, SurvivalDistribution):
-        return -as_numbers(predicted.log_survival(time[:, None]))[:, 0]
-    places = time[:, None] * np.linspace(0.0, 1.0, _STRETCHES + 1)
-    rise = np.diff(predicted.incidence(places), axis=2)
-    total = rise.sum(axis=0)
-    own = rise[cause_number(cause, predicted.causes) - 1]
-    with np.errstate(invalid="ignore"):
-        hazard = np.diff(-as_numbers(predicted.overall().log_survival(places)), axis=1)
-    return np.asarray(np.divide(hazard * own, total, out=np.zeros(total.shape), where=total > 0).sum(axis=1))
 
 
 def _joined(

@@ -15,6 +15,7 @@ from aldsurv.metrics.discrimination.pair_order import PairOrder, share_in_order
 from aldsurv.metrics.point_estimates import RankingPoint, ranking_time
 from aldsurv.nonparametric.censoring_weights import Ties, inverse_censoring_weights, uncensored_share
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
+from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted
 
 __all__ = [
@@ -123,11 +124,15 @@ def concordance_uno(
         return undefined("concordance_uno", "no event can come before tau = 0")
     if other.any():
         share = uno_with_others(estimate, rows, other, censoring, end, ties)(rows.weights)
-        reason = f"no row is known to outlive one with an event of the cause before tau = {end:g}"
+        reason = f"no row is known to outlive one with an event of the cause before tau = {plain_number(end)}"
         return undefined("concordance_uno", reason) if np.isnan(share) else share
     pairs = PairOrder.of(estimate, rows)
     return _concordance(
-        pairs, rows, uno_importance(pairs, rows, censoring, end, ties), "concordance_uno", f" before tau = {end:g}"
+        pairs,
+        rows,
+        uno_importance(pairs, rows, censoring, end, ties),
+        "concordance_uno",
+        f" before tau = {plain_number(end)}",
     )
 
 

@@ -29,6 +29,7 @@ from aldsurv.metrics.point_estimates import point_estimate
 from aldsurv.nonparametric.aalen_johansen import aalen_johansen
 from aldsurv.nonparametric.censoring_weights import Ties, has_estimate
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
+from aldsurv.plain_numbers import plain_number
 
 __all__ = ["DynamicAuc", "concordance_antolini", "cumulative_dynamic_auc"]
 
@@ -124,12 +125,16 @@ def _warn_of_gaps(times: FloatArray, auc: FloatArray) -> None:
     gaps = np.isnan(auc)
     if not gaps.any():
         return
-    used = f"the horizon used is {times[~gaps].max():g}" if not gaps.all() else "no time is left, the mean is NaN"
+    used = (
+        f"the horizon used is {plain_number(times[~gaps].max())}"
+        if not gaps.all()
+        else "no time is left, the mean is NaN"
+    )
     undefined(
         "cumulative_dynamic_auc",
         "before the first event, after the last row, or where the training rows give no estimate of the censoring; "
         f"{used}",
-        where=f"at {gaps.sum()} of {times.size} times (first: {times[gaps][0]:g})",
+        where=f"at {gaps.sum()} of {times.size} times (first: {plain_number(times[gaps][0])})",
         stacklevel=4,
     )
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.errors import ParameterError
+from aldsurv.errors import AldsurvWarning, ParameterError
 from aldsurv.metrics.cause_of_interest import Cause, censoring_of_causes, event_of_interest
 from aldsurv.metrics.checked_arguments import (
     FloatArray,
@@ -23,6 +23,7 @@ from aldsurv.metrics.evaluation_times import checked_times, training_range
 from aldsurv.metrics.row_blocks import row_blocks
 from aldsurv.nonparametric.censoring_weights import Ties, has_estimate, uncensored_share
 from aldsurv.nonparametric.kaplan_meier import KaplanMeier
+from aldsurv.plain_numbers import plain_number
 
 __all__ = [
     "brier_score",
@@ -142,7 +143,9 @@ def integrated_brier_score(
     if times is None:
         times = default_times(training)
         if times[0] == times[-1]:
-            return undefined("integrated_brier_score", f"most training times are {times[0]:g}, which leaves no range")
+            return undefined(
+                "integrated_brier_score", f"most training times are {plain_number(times[0])}, which leaves no range"
+            )
     grid = checked_times(times)
     if grid.size < 2 or not (np.diff(grid) > 0).all():
         raise ParameterError(
@@ -233,12 +236,12 @@ def _defined_times(censoring: KaplanMeier, times: FloatArray) -> NDArray[np.bool
     """Times at which the censoring has an estimate; a warning if not all have one."""
     defined = has_estimate(censoring, times)
     if not defined.all():
-        horizon = f"the horizon used is {times[defined].max():g}" if defined.any() else "no time is left"
+        horizon = f"the horizon used is {plain_number(times[defined].max())}" if defined.any() else "no time is left"
         warnings.warn(
             f"{np.count_nonzero(~defined)} of {times.size} times have no estimate of the censoring: the training "
-            f"rows end at {censoring.times[-1]:g}, and once the censoring curve is 0 no row is left uncensored. "
-            f"These times are left out; {horizon}.",
-            UserWarning,
+            f"rows end at {plain_number(censoring.times[-1])}, and once the censoring curve is 0 no row is left "
+            f"uncensored. These times are left out; {horizon}.",
+            AldsurvWarning,
             stacklevel=3,
         )
     return defined

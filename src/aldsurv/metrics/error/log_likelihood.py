@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv.checks import Number, check
 from aldsurv.data.survival_data import SurvivalData
@@ -19,10 +20,11 @@ def log_likelihood(predicted: PredictedDistribution, data: SurvivalData) -> floa
     """Weighted mean over the rows of the censored log-likelihood; higher is better.
 
     Every kind of censoring, delayed entry and weights count as in `SurvivalDistribution.log_likelihood`; an event at 0
-    is one at or before the smallest time above 0 of all rows given, as in training; resamples of a bootstrap keep that
-    time. The value depends on the unit of time: in a unit `a` times as long each exact row gains ``log a``. One row
-    that the prediction holds impossible, such as an event after the last step of a curve, makes it -inf: see
-    `bounded_log_likelihood`.
+    is one at or before τ, the smallest time above 0 of all rows given, as in training; resamples of a bootstrap keep
+    that time. Its likelihood is ``F(τ)``, or ``τ·f(τ)`` where a curve has its first step only later. Where all times
+    are 0 there is no value; a row censored at 0 says nothing. The value depends on the unit of time: in a unit `a`
+    times as long each exact row gains ``log a``. One row that the prediction holds impossible, such as an event after
+    the last step of a curve, makes it -inf: see `bounded_log_likelihood`.
 
     Of a prediction with causes it is that of time and cause together: the density of the cause that was seen, or the
     survival of all.
@@ -41,8 +43,9 @@ def log_likelihood(predicted: PredictedDistribution, data: SurvivalData) -> floa
     -1.3466
     """
     rows = _matched(predicted, data)
-    if rows.total_weight == 0:
-        return undefined("log_likelihood", "no row has a positive weight")
+    reason = _no_value(rows)
+    if reason:
+        return undefined("log_likelihood", reason)
     return _weighted_mean(log_likelihood_rows(predicted, rows), rows.weights)
 
 
@@ -76,8 +79,9 @@ def bounded_log_likelihood(
     """
     check("share", share, Number(0, 1, above=True, below=True))
     rows = _matched(predicted, data)
-    if rows.total_weight == 0:
-        return undefined("bounded_log_likelihood", "no row has a positive weight")
+    reason = _no_value(rows)
+    if reason:
+        return undefined("bounded_log_likelihood", reason)
     return _weighted_mean(bounded_rows(predicted, rows, train, share), rows.weights)
 
 
@@ -89,13 +93,42 @@ def _matched(predicted: PredictedDistribution, data: SurvivalData) -> SurvivalDa
     return matched_data(predicted, data)
 
 
+def _no_value(rows: SurvivalData) -> str:
+    """Why there is no log-likelihood; empty if there is one."""
+    if rows.total_weight == 0:
+        return "no row has a positive weight"
+    if (_at_zero(with_zero_as_early(rows)) & (rows.weights > 0)).any():
+        return "all times are 0, and an event at 0 is one at or before the smallest time above 0"
+    return ""
+
+
+def _at_zero(early: SurvivalData) -> NDArray[np.bool_]:
+    """Events at 0 (n,) of which nothing is known that is above 0: they have no likelihood."""
+    return early.exact & (early.lower <= 0)
+
+
 def log_likelihood_rows(predicted: PredictedDistribution, data: SurvivalData) -> FloatArray:
-    """Log-likelihood of each row (n,), whatever its weight; an event at 0 counts as an early one."""
+    """Log-likelihood of each row (n,), whatever its weight; an event at 0 counts as an early one.
+
+    NaN where all times are 0, so that no time is early.
+    """
     rows = with_zero_as_early(data)
+    at_zero = _at_zero(rows)
+    if at_zero.any():
+        result = np.full(len(rows), np.nan)
+        result[~at_zero] = log_likelihood_rows(predicted[~at_zero], data[~at_zero])
+        return result
     if isinstance(predicted, CompetingDistribution):
         return _rows_with_causes(predicted, data, rows)
     unweighted = SurvivalData.interval(rows.lower, rows.upper, entry=rows.entry)
-    return as_numbers(predicted.log_likelihood(unweighted))
+    result = as_numbers(predicted.log_likelihood(unweighted))
+    before_steps = np.flatnonzero(np.isneginf(result) & rows.left_censored & data.exact)
+    if before_steps.size:
+        # A density spreads the mass of a step over the time before it: so much of that lies before this time.
+        time = rows.upper[before_steps]
+        result = result.copy()
+        result[before_steps] = as_numbers(predicted[before_steps].log_density(time[:, None]))[:, 0] + np.log(time)
+    return result
 
 
 def _rows_with_causes(predicted: CompetingDistribution, data: SurvivalData, early: SurvivalData) -> FloatArray:

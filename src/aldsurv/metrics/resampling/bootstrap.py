@@ -13,6 +13,7 @@ import numpy as np
 from aldsurv.checks import Choice, Number, WholeNumber, check
 from aldsurv.data.group_column import group_numbers
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.display.html import fields_html
 from aldsurv.errors import ParameterError, SkippedResamplesWarning
 from aldsurv.metrics.catalogue import MetricFunction, find_metric
 from aldsurv.metrics.checked_arguments import FloatArray, Prediction, person_rows
@@ -27,10 +28,10 @@ __all__ = [
     "check_settings",
     "interval",
     "jackknife",
+    "reflected",
     "replicates",
     "spread",
     "summary",
-    "unbiased",
     "warn_of_skipped",
 ]
 
@@ -65,6 +66,9 @@ class BootstrapResult:
     standard_error: float | FloatArray
     samples: int
 
+    def _repr_html_(self) -> str:
+        return fields_html("Bootstrap", vars(self))
+
 
 def bootstrap(
     metric: str | MetricFunction,
@@ -89,11 +93,12 @@ def bootstrap(
     Rows of one group, such as those of one person, are drawn together: as many groups as there are, with replacement
     (the cluster bootstrap). Single rows would be drawn as if they were independent, and limits would be too narrow.
 
-    A resample is further from any ideal than the rows are: replicates of a distance that cannot be negative, like
-    CensDcal, lie mostly above the value. For the distances of calibration among the named metrics (and for p-values,
-    which move down) the replicates are therefore shifted by their bias, their mean less the value, and limits
-    beyond the possible values are cut. For any other metric this is done where the limits would leave the value out: an
-    interval always holds its value.
+    A resample is further from any ideal than the rows are, and these are further from it than the population is:
+    replicates of a distance that cannot be negative, like CensDcal, lie mostly above the value, and the value above
+    the truth. For the distances of calibration among the named metrics (and for p-values, which move down) the
+    replicates are therefore reflected at the value (the basic bootstrap), and limits beyond the possible values are
+    cut. For any other metric this is done where the limits would leave the value out. An interval always holds its
+    value: a limit that is still on its other side is moved to it.
 
     Parameters
     ----------
@@ -112,7 +117,8 @@ def bootstrap(
         Confidence of the interval.
     method
         ``"percentile"``: quantiles of the replicates. ``"bca"``: the same, corrected for bias and skewness
-        (Efron 1987), for which the metric is computed once more without each of the rows.
+        (Efron 1987), for which the metric is computed once more without each of the rows. Distances and p-values of
+        calibration have the same limits by both.
     random_state
         Seed or generator. The same seed draws the same rows for every metric.
     **options
@@ -136,7 +142,7 @@ def bootstrap(
     value = called(predicted, rows, **all_options)
     form = by_counts(called, predicted, rows, all_options)
     drawn = replicates(form, rows, samples, random_state)
-    without_each = jackknife(form, rows) if method == "bca" else None
+    without_each = jackknife(form, rows) if method == "bca" and called.bounds is None else None
     return summary(value, drawn, level, without_each, bounds=called.bounds)
 
 
@@ -240,27 +246,26 @@ def interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Confidence limits (k,) each from replicates (b, k); bias-corrected and accelerated with a jackknife.
 
-    With the `bounds` of a metric that is biased on resamples, replicates are shifted by their bias and limits cut to
-    the bounds. Without, they are shifted only where the limits would leave a finite value out.
+    With the `bounds` of a metric that is biased on resamples, replicates are reflected at the value and limits cut to
+    the bounds. Without, they are reflected only where the limits would leave the value out. NaN for a value of NaN.
     """
     limits = np.full((2, value.size), np.nan)
-    for k in range(value.size if len(drawn) else 0):
+    for k in np.flatnonzero(~np.isnan(value)) if len(drawn) else ():
         column, point = drawn[:, k], float(value[k])
-        left_out = None if without_each is None else without_each[:, k]
-        ends = _quantiles(column if bounds is None else unbiased(column, point), point, level, left_out)
-        if np.isfinite(point) and not ends[0] <= point <= ends[1]:
-            ends = _quantiles(unbiased(column, point), point, level, left_out)
-            # The value is now the mean of the replicates; if they are very skew, that may be outside.
-            ends = np.array([min(ends[0], point), max(ends[1], point)])
-        limits[:, k] = ends if bounds is None else np.clip(ends, *bounds)
-    return limits[0], limits[1]
+        ends = None
+        if bounds is None:
+            ends = _quantiles(column, point, level, None if without_each is None else without_each[:, k])
+        if ends is None or not ends[0] <= point <= ends[1]:
+            ends = _quantiles(reflected(column, point), point, level, None)
+        limits[:, k] = min(ends[0], point), max(ends[1], point)
+    return (limits[0], limits[1]) if bounds is None else (np.clip(limits[0], *bounds), np.clip(limits[1], *bounds))
 
 
-def unbiased(column: FloatArray, value: float) -> FloatArray:
-    """Replicates (b,) less their bias: with the value as their mean, if all of it is finite."""
+def reflected(column: FloatArray, value: float) -> FloatArray:
+    """Replicates (b,) on the other side of the value, as far from it as they are; unchanged if any is infinite."""
     if not (np.isfinite(column).all() and np.isfinite(value)):
         return column
-    return np.asarray(column - (column.mean() - value))
+    return np.asarray(2 * value - column)
 
 
 def _quantiles(column: FloatArray, value: float, level: float, without_each: FloatArray | None) -> FloatArray:

@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import ParameterError
+from aldsurv.display.html import fields_html
+from aldsurv.errors import AldsurvWarning, ParameterError
 from aldsurv.metrics.catalogue import MetricFunction, find_metric
 from aldsurv.metrics.checked_arguments import FloatArray, Prediction, person_rows
 from aldsurv.metrics.resampling.bootstrap import (
@@ -19,9 +20,9 @@ from aldsurv.metrics.resampling.bootstrap import (
     check_settings,
     interval,
     jackknife,
+    reflected,
     replicates,
     spread,
-    unbiased,
 )
 from aldsurv.metrics.resampling.row_counts import Counts, by_counts, numbers
 
@@ -59,6 +60,9 @@ class Comparison:
     standard_error: float | FloatArray
     p_value: float | FloatArray
     samples: int
+
+    def _repr_html_(self) -> str:
+        return fields_html("Comparison", vars(self))
 
 
 def compare(
@@ -127,7 +131,7 @@ def compare(
         warnings.warn(
             f"{name} of the {whose} prediction is infinite: it neither wins nor loses, and the comparison "
             "has no result.",
-            UserWarning,
+            AldsurvWarning,
             stacklevel=2,
         )
     if infinite.all():
@@ -137,10 +141,12 @@ def compare(
     drawn = replicates(difference_by_counts, rows, samples, random_state)
     with np.errstate(invalid="ignore"):
         difference = np.where(infinite, np.nan, one - other)
-    if called.bounds is not None:
-        drawn = np.stack([unbiased(drawn[:, k], float(difference[k])) for k in range(difference.size)], axis=1)
-    without_each = jackknife(difference_by_counts, rows) if method == "bca" else None
-    lower, upper = interval(drawn, difference, level, without_each)
+    # Differences of distances are biased on resamples as these are, but not bounded.
+    bounds = None if called.bounds is None else (-np.inf, np.inf)
+    without_each = jackknife(difference_by_counts, rows) if method == "bca" and bounds is None else None
+    lower, upper = interval(drawn, difference, level, without_each, bounds=bounds)
+    if bounds is not None:
+        drawn = np.stack([reflected(drawn[:, k], float(difference[k])) for k in range(difference.size)], axis=1)
     return Comparison(
         as_given(one, shape),
         as_given(other, shape),

@@ -21,6 +21,15 @@ from aldsurv.metrics.calibration.level_calibration import (
     density_calibration,
     survival_calibration,
 )
+from aldsurv.metrics.calibration.mean_calibration import (
+    MeanEvents,
+    calibration_in_the_large,
+    in_the_large,
+    mean_by_weights,
+    observed_expected,
+    observed_expected_ratio,
+)
+from aldsurv.metrics.calibration.slope_calibration import calibration_slope, slope_by_weights, slope_limits
 from aldsurv.metrics.catalogue import Metric, MetricFunction
 from aldsurv.metrics.cause_of_interest import Cause, event_of_interest, others_never
 from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, Prediction, number_column
@@ -257,6 +266,35 @@ def _by_pairs(pairs: PairOrder, importance: FloatArray, weight: FloatArray) -> B
     return lambda counts: pairs.shares(importance, (counts * weight)[:, pairs.rows])[:, None]
 
 
+def _by_slope(
+    predicted: PredictedDistribution,
+    data: SurvivalData,
+    time: float | None = None,
+    *,
+    cause: Cause = None,
+    confidence: float = 0.95,
+) -> ByCounts:
+    estimate, weight = slope_by_weights(predicted, data, time, cause)
+    return lambda counts: np.array([slope_limits(estimate(row * weight), confidence) for row in counts])
+
+
+def _by_mean(measure: Callable[[MeanEvents, float], tuple[float, ...]], metric: str) -> Callable[..., ByCounts]:
+    """A measure of observed and expected events."""
+
+    def build(
+        predicted: PredictedDistribution,
+        data: SurvivalData,
+        time: float | None = None,
+        *,
+        cause: Cause = None,
+        confidence: float = 0.95,
+    ) -> ByCounts:
+        estimate, weight = mean_by_weights(predicted, data, time, cause, metric)
+        return lambda counts: np.array([measure(estimate(row * weight), confidence) for row in counts])
+
+    return build
+
+
 _BUILDERS: list[tuple[MetricFunction, Callable[..., ByCounts]]] = [
     (mean_absolute_error, _by_error),
     (integrated_brier_score, _by_brier),
@@ -267,4 +305,7 @@ _BUILDERS: list[tuple[MetricFunction, Callable[..., ByCounts]]] = [
     (density_calibration, _by_levels(_in_central_intervals, _density_line)),
     (log_likelihood, _by_likelihood),
     (bounded_log_likelihood, _by_bounded_likelihood),
+    (calibration_slope, _by_slope),
+    (calibration_in_the_large, _by_mean(in_the_large, "calibration_in_the_large")),
+    (observed_expected_ratio, _by_mean(observed_expected, "observed_expected_ratio")),
 ]
