@@ -26,7 +26,7 @@ from sklearn.utils import estimator_checks
 
 from aldsurv.columns.column_plans import LeftOut, Levels, Number
 from aldsurv.columns.features import Features
-from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.errors import DataError, LeftOutWarning, ParameterError, UnknownNameError
 
 RNG = np.random.default_rng(20)
 LEVELS = ["I", "II", "III", "IV"]
@@ -429,12 +429,58 @@ def test_columns_left_out_are_told_once_a_kind():
     assert [str(warning.message) for warning in caught] == [
         "Model leaves out columns that hold one value only: column 'a', column 'b'.",
         "Model leaves out columns that hold no values: column 'c', column 'd'.",
-        "Model leaves out columns that hold text that differs in every row, as identifiers do: column 'e'.",
+        "Model leaves out columns that hold text that differs in every row, as identifiers do: column 'e'. "
+        "To keep one, list it in categorical.",
     ]
     assert [type(plan) for plan in features.columns[-5:]] == [LeftOut] * 5
     expected = Features.learn(table()).transform(table())
     np.testing.assert_array_equal(features.transform(frame.assign(a=2, e=datetime.date(2020, 1, 1))), expected)
     assert caught[0].filename == __file__
+
+
+NAMES = [f"Person {row}" for row in range(95)]
+NEARLY_UNIQUE = {
+    "names, some twice": [*NAMES, *NAMES[:5]],
+    "names with gaps": [*NAMES[:60], *NAMES[:10], *[None] * 30],
+    "notes, mostly empty": [*["none"] * 60, *(f"note of visit {row}" for row in range(40))],
+}
+CATEGORIES = {
+    "hospitals of ten rows": [f"hospital {row % 10}" for row in range(100)],
+    "forty hospitals of ten rows": [f"hospital {row % 40}" for row in range(400)],
+    "a long tail of rare codes": [*(f"code {row % 30}" for row in range(240)), *(f"rare {row}" for row in range(60))],
+    "twenty rare levels": [*(f"level {row % 19}" for row in range(19)), "level 19", "level 19"],
+}
+
+
+@pytest.mark.parametrize("case", NEARLY_UNIQUE)
+def test_nearly_unique_text_is_left_out_and_can_be_kept(case):
+    frame = {"text": NEARLY_UNIQUE[case], "age": np.arange(100.0) % 7}
+    with pytest.warns(LeftOutWarning, match="as names and notes do: column 'text'. To keep one, list it in cat") as w:
+        features = Features.learn(frame, owner="Model")
+    assert [warning.message.columns for warning in w] == [("text",)]
+    assert features.names_out == ["age"]
+    assert features.summary()[0].use == "left out: nearly unique"
+    assert Features.from_dict(json.loads(json.dumps(features.to_dict()))) == features
+    kept = Features.learn(frame, categorical=["text"])
+    assert kept.width > 20
+
+
+@pytest.mark.parametrize("case", CATEGORIES)
+def test_categories_with_rare_levels_stay(case):
+    text = CATEGORIES[case]
+    features = Features.learn({"text": text})
+    assert features.width == min(len(set(text)), 51)
+
+
+def test_a_column_that_is_left_out_need_not_be_there_later():
+    frame = {"name": NEARLY_UNIQUE["names, some twice"], "age": np.arange(100.0) % 7, "same": np.ones(100)}
+    features = quietly(Features.learn, frame)
+    expected = features.transform(frame)
+    np.testing.assert_array_equal(features.transform({"age": frame["age"]}), expected)
+    np.testing.assert_array_equal(features.outside({"age": frame["age"]}), np.zeros((100, 3), bool))
+    with pytest.raises(DataError, match="missing:\n- age\n") as refused:
+        features.transform({"name": frame["name"]})
+    assert "- same" not in str(refused.value)
 
 
 def test_numbers_that_look_like_identifiers_are_kept_and_told():
@@ -449,7 +495,7 @@ def test_few_rows_or_repeats_are_no_identifiers():
     Features.learn({"id": [*range(30), 3]})
     Features.learn({"x": np.arange(30) * 2.0})
     Features.learn({"name": [f"n{row}" for row in range(19)]})
-    Features.learn({"name": [*(f"n{row}" for row in range(30)), "n3"]})
+    Features.learn({"name": [f"n{row % 30}" for row in range(60)]})
     assert Features.learn({"name": [f"n{row}" for row in range(30)]}, categorical=["name"]).width == 30
 
 

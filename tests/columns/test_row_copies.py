@@ -12,7 +12,7 @@ import pytest
 from aldsurv import SurvivalData
 from aldsurv.cli.main import main
 from aldsurv.columns.row_copies import count_extra, find_copies
-from aldsurv.data.row_splitting import keep_together, split_rows
+from aldsurv.data.rows.row_splitting import keep_together, split_rows
 from aldsurv.datasets import load, read_table
 
 N = 60

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from aldsurv import CoxRegression, SurvivalData, WeibullAFT
 from aldsurv.columns.row_copies import find_copies, find_groups
-from aldsurv.data.row_splitting import keep_together
+from aldsurv.data.rows.row_splitting import keep_together
 from aldsurv.datasets import read_table
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.rows.member_rows import split_for_members

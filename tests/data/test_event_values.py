@@ -58,7 +58,12 @@ def test_causes_are_numbered_in_the_order_of_the_names():
             DataError,
             r"does not name 3, .* but only 1 \(relapse\)",
         ),
-        ([0, 3, 4], VALUES, DataError, "names 1, 2, and none of them occurs in event, which holds 0, 3, 4"),
+        (
+            [0, 3, 4],
+            VALUES,
+            DataError,
+            r"names 1, 2, and none of them occurs in event, which holds 0 \(1 row\), 3 \(1 row\), 4",
+        ),
         ([1, np.nan], VALUES, DataError, "must be known in every row, but 1 of 2 values are not"),
         (["a", None], {"a": "x", "b": "y"}, DataError, "must be known in every row"),
         ([1, 2], {1: "a", 2: "a"}, ParameterError, "must name different causes, but has 'a', 'a'"),
@@ -85,6 +90,19 @@ def test_values_that_look_like_a_cause_are_mentioned():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         from_values(["death", "Death"], {"death": "death", "Death": "relapse"})
+
+
+def test_values_are_matched_without_regard_to_case_only_if_none_is_exact():
+    values = ["dead ", "DEAD", "relapse", "alive", "Alive"]
+    with pytest.warns(EventValueWarning, match=r"'dead ' \(1 row\), 'DEAD' \(1 row\) count as 'Dead'"):
+        data = from_values(values, {"Dead": "death", "relapse": "relapse"})
+    assert data.cause.tolist() == [1, 1, 2, 0, 0]
+    with pytest.warns(EventValueWarning, match="count as 'ALIVE'"):
+        kept = from_values([*values[1:4], "Alive"], {"DEAD": "death", "relapse": "relapse", "ALIVE": "censored"})
+    assert kept.cause.tolist() == [1, 2, 0, 0]
+    # Two names that differ in capital letters only are meant to the letter.
+    with pytest.raises(DataError, match="none of them occurs"):
+        from_values(["DEAD", "x"], {"dead": "a", "Dead": "b"})
 
 
 def test_arguments_that_do_not_go_together():

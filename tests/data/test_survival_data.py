@@ -5,6 +5,7 @@ import dataclasses
 import datetime
 import pickle
 import re
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -310,14 +311,16 @@ def test_no_rows(empty):
 @pytest.mark.parametrize(
     ("event", "found", "guess"),
     [
-        ([1, 2, 1], "1, 2", "2"),
-        ([1.0, 2.0, 1.0], "1, 2", "2"),
-        ([0, 1, 2], "0, 1, 2", "1"),
-        ([2, 2, 2], "2", "2"),
-        (["lost", "dead", "alive"], "'lost', 'dead', 'alive'", "'dead'"),
-        (["0:LIVING", "1:DECEASED", "0:LIVING"], "'0:LIVING', '1:DECEASED'", "'1:DECEASED'"),
-        (["a", "b", "b"], "'a', 'b'", "'b'"),
-        (["0", "1", "1"], "'0', '1'", "'1'"),
+        ([1, 2, 1], "1 (2 rows), 2 (1 row)", "2"),
+        ([1.0, 2.0, 1.0], "1 (2 rows), 2 (1 row)", "2"),
+        ([0, 1, 2], "0 (1 row), 1 (1 row), 2 (1 row)", "1"),
+        ([2, 2, 2], "2 (3 rows)", "2"),
+        (["lost", "dead", "alive"], "'lost' (1 row), 'dead' (1 row), 'alive' (1 row)", "'dead'"),
+        (["0:LIVING", "1:DECEASED", "0:LIVING"], "'0:LIVING' (2 rows), '1:DECEASED' (1 row)", "'1:DECEASED'"),
+        (["a", "b", "b"], "'a' (1 row), 'b' (2 rows)", "'b'"),
+        (["0", "1", "1"], "'0' (1 row), '1' (2 rows)", "'1'"),
+        (["yes", "no", "lost"], "'yes' (1 row), 'no' (1 row), 'lost' (1 row)", "'yes'"),
+        (["no", "no", "no"], "'no' (3 rows)", "'no'"),
     ],
 )
 def test_events_must_be_two_valued(event, found, guess):
@@ -348,11 +351,17 @@ def test_exchanged_columns(time, event, found):
 @pytest.mark.parametrize(
     ("event", "event_value", "found"),
     [
-        (["dead", "alive", "dead"], "Dead", "'dead', 'alive'"),
-        ([0, 1, 1], "1", "0, 1"),
-        ([0, 1, 1], 2, "0, 1"),
-        ([False, True, True], "dead", "False, True"),
-        (list("abcdefg"), "z", "'a', 'b', 'c', 'd', 'e' and 2 more"),
+        (["dead", "alive", "dead"], "died", "'dead' (2 rows), 'alive' (1 row)"),
+        ([0, 1, 1], "1", "0 (1 row), 1 (2 rows)"),
+        ([0, 1, 1], 2, "0 (1 row), 1 (2 rows)"),
+        ([False, True, True], "dead", "False (1 row), True (2 rows)"),
+        (list("aabcdefgh"), "z", ", ".join(["'a' (2 rows)", *(f"'{letter}' (1 row)" for letter in "bcdefgh")])),
+        (
+            list("abbcdefghij"),
+            "z",
+            "'b' (2 rows), 'a' (1 row), 'c' (1 row), 'd' (1 row), 'e' (1 row), 'f' (1 row), "
+            "'g' (1 row), 'h' (1 row) and 2 more",
+        ),
     ],
 )
 def test_event_value_must_occur(event, event_value, found):
@@ -514,8 +523,8 @@ DEAD = {"event": "status", "event_value": "dead"}
         ),
         (
             {"time": "w", "event": "status"},
-            "event must be True/False or 0/1, but it holds 'dead', 'alive' (column 'status'). Say which value is the "
-            "event, such as event_value='dead'; every other value then counts as censored.",
+            "event must be True/False or 0/1, but it holds 'dead' (1 row), 'alive' (1 row) (column 'status'). Say "
+            "which value is the event, such as event_value='dead'; every other value then counts as censored.",
         ),
         (
             {"lower": "w", "upper": "os_months"},
@@ -849,7 +858,7 @@ def test_summary():
     assert repr(data) == "SurvivalData(n=1904)"
     data = interval([1, -INF, 2.25, 0.5], [1, 3, 12.5, INF], entry=[0, 1, 2, -INF], weight=[0.5, 1, 3, 1195.5])
     assert (
-        str(data) == "n=4, 1 event (25 %), time 0.5–12.5, 1 left-censored, 1 interval-censored, entry 0–2, "
+        str(data) == "n=4, 1 exact event (25 %), time 0.5–12.5, 1 left-censored, 1 interval-censored, entry 0–2, "
         "weights 0.5–1196 (total 1200)"
     )
     assert str(right([1e-4, 1e12], [0, 0], entry=[-INF, -INF])) == "n=2, 0 events (0 %), time 0.0001–1e+12"
@@ -997,3 +1006,47 @@ def test_other_values_than_the_event_need_no_warning():
     # Warnings are errors here.
     assert SurvivalData.right([1, 2, 3], ["dead", "alive", "deadly"], event_value="dead").n_events == 1
     assert SurvivalData.right([1, 2, 3], [2, 1, 1], event_value=2).n_events == 1
+
+
+SPELLINGS = st.sampled_from(["dead", "Dead", " dead", "DEAD ", "dEad"])
+
+
+@given(st.lists(SPELLINGS | st.sampled_from(["alive", "lost", "deadly"]), min_size=1, max_size=12), SPELLINGS)
+def test_events_are_matched_without_regard_to_case_only_if_none_is_exact(values, event_value):
+    def data():
+        return SurvivalData.right(range(1, 1 + len(values)), values, event_value=event_value)
+
+    alike = [value.strip().lower() == "dead" for value in values]
+    if event_value in values:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventValueWarning)
+            assert data().event.tolist() == [value == event_value for value in values]
+    elif any(alike):
+        with pytest.warns(
+            EventValueWarning, match="which does not occur itself: only capital letters and spaces differ"
+        ):
+            assert data().event.tolist() == alike
+    else:
+        with pytest.raises(DataError, match="does not occur in event, which holds"):
+            data()
+
+
+@pytest.mark.parametrize("name", ["alive", "is_censored", "EventFree", "survived"])
+def test_yes_is_not_the_event_in_a_column_of_survivors(name):
+    frame = {"t": [1.0, 2.0, 3.0], name: ["yes", "no", "no"]}
+    with pytest.raises(DataError, match=r"'yes'.*1 row.*'no'.*2 rows"):
+        SurvivalData.from_frame(frame, time="t", event=name)
+    data = SurvivalData.from_frame(frame, time="t", event=name, event_value="no")
+    assert data.event.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("Yes", "NO "), ("TRUE", "false"), ("y", "N")])
+def test_words_for_yes_and_no(words):
+    yes, no = words
+    with pytest.warns(EventValueWarning) as caught:
+        data = SurvivalData.right([1, 2, 3], [yes, no, yes])
+    assert data.event.tolist() == [True, False, True]
+    assert str(caught[0].message) == f"event: {yes!r} (2 rows) counts as the event, for no value was named."
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert SurvivalData.right([1, 2, 3], [yes, no, yes], event_value=yes).n_events == 2

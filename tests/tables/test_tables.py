@@ -201,7 +201,8 @@ def test_named_columns_are_no_features(write) -> None:
     table = read_table(path, lower="low", upper="high", entry="start", weight="w", drop=["b"])
     assert table.feature_names == ["a", "c"]
     assert table.y is not None
-    assert table.y.summary().startswith("n=3, 1 event (33 %), time 1–6, 1 interval-censored, entry 0–2, weights 1–2")
+    start = "n=3, 1 exact event (33 %), time 1–6, 1 interval-censored, entry 0–2, weights 1–2"
+    assert table.y.summary().startswith(start)
     uses = ["feature", "lower", "upper", "entry", "weight", "left out", "feature"]
     assert table.columns == tuple(map(TableColumn, ["a", "low", "high", "start", "w", "b", "c"], uses))
 

@@ -231,6 +231,9 @@ def format_value(value: object) -> str:
     """A value as messages and names show it: short, and whole numbers without a decimal point."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
+    if isinstance(value, np.datetime64):
+        # Without the digits of a time of day that is midnight.
+        value = str(np.datetime_as_string(value, unit="auto"))
     if isinstance(value, str):
         return value if len(value) <= 60 else value[:59] + "…"
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +23,13 @@ from aldsurv.columns.column_plans import ColumnPlan, LeftOut, Levels, Number, as
 from aldsurv.data.frame_columns import FloatArray, is_numeric_text
 from aldsurv.errors import DataError
 
-__all__ = ["LearnedColumn", "learn_column"]
+__all__ = ["LearnedColumn", "learn_column", "looks_like_identifier"]
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 # With fewer rows, values that all differ are no sign of an identifier.
 _IDENTIFIER_ROWS = 20
+# Text of at most so many levels is a category, however rare they are.
+_FEW_LEVELS = 20
 _IDENTIFIER_WORDS = {"id", "ids", "pid", "uid", "uuid", "guid", "mrn", "identifier"}
 _IDENTIFIER_NAMES = {"index", "row", "rownames", "patient", "subject", "unnamed: 0"}
 
@@ -69,7 +72,7 @@ def learn_column(
     if low == high:
         # One value or none, as in a box that was ticked or left blank: only the gaps carry information.
         return LearnedColumn(Levels(name, (low,), gaps=True, other=False) if has_gaps else LeftOut(name, "constant"))
-    identifier = _looks_like_identifier(present, name, low, high)
+    identifier = looks_like_identifier(present, name, low, high)
     if not exact:
         present = as_single(present, low, high)
     with np.errstate(over="ignore"):
@@ -114,11 +117,25 @@ def _learn_levels(
         return LeftOut(name, "constant")
     if not listed and len(counts) >= _IDENTIFIER_ROWS and max(counts.values()) == 1 and str in map(type, counts):
         return LeftOut(name, "identifier")
+    if not listed and _is_nearly_unique(counts):
+        return LeftOut(name, "nearly unique")
     kept = sorted(counts, key=level_order)
     if len(kept) > max_levels:
         # The sort is stable: of equally frequent levels the first in order stay.
         kept = sorted(sorted(kept, key=lambda level: -counts[level])[:max_levels], key=level_order)
     return Levels(name, tuple(kept), gaps=gaps, other=len(kept) < len(counts))
+
+
+def _is_nearly_unique(counts: Mapping[Level, int]) -> bool:
+    """Whether text is like names or notes: most of its values are in one row only, over a quarter of all rows.
+
+    Indicators of such values fit their rows and say nothing about others. A long tail of rare levels in few of the rows
+    is not enough: the frequent ones may well be of use.
+    """
+    if len(counts) <= _FEW_LEVELS or str not in map(type, counts):
+        return False
+    once = sum(count == 1 for count in counts.values())
+    return 2 * once > len(counts) and 4 * once > sum(counts.values())
 
 
 def _mean_and_deviation(values: FloatArray, low: float, high: float) -> tuple[float, float]:
@@ -133,7 +150,8 @@ def _mean_and_deviation(values: FloatArray, low: float, high: float) -> tuple[fl
     return middle + half * mean, max(half * math.sqrt(float(values.mean())), _SMALLEST)
 
 
-def _looks_like_identifier(values: FloatArray, name: str, low: float, high: float) -> bool:
+def looks_like_identifier(values: FloatArray, name: str, low: float, high: float) -> bool:
+    """Whether numbers without gaps count the rows, or all differ in a column that is named like an identifier."""
     if values.size < _IDENTIFIER_ROWS or not (values[:_IDENTIFIER_ROWS] % 1 == 0).all():
         return False
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}

@@ -22,6 +22,7 @@ from aldsurv.columns.column_entries import (
     quoted_value,
     read_numbers,
 )
+from aldsurv.plain_numbers import plain_number
 
 __all__ = ["LEVEL_KINDS", "MOST_BINS", "ColumnPlan", "LeftOut", "Levels", "Number", "UnseenValues", "as_single"]
 
@@ -133,7 +134,7 @@ class Number(ColumnPlan):
     @property
     def gap_rule(self) -> str:
         """What gaps are filled with."""
-        return f"filled with {self.median:g}" + (", with an indicator" if self.gaps else "")
+        return f"filled with {plain_number(self.median)}" + (", with an indicator" if self.gaps else "")
 
     def fill(self, raw: NDArray[Any], column: ColumnKey, out: Float32Array, clip: float | None) -> UnseenValues:
         """Write the scaled values and, if training had gaps, whether there is one."""
@@ -250,7 +251,7 @@ class LeftOut(ColumnPlan):
     """A column that is not used, whatever it holds."""
 
     kind: ClassVar[str] = "left out"
-    REASONS: ClassVar[tuple[str, ...]] = ("constant", "no values", "identifier")
+    REASONS: ClassVar[tuple[str, ...]] = ("constant", "no values", "identifier", "nearly unique")
     name: str
     reason: str
 

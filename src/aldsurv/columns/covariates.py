@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.column_entries import ColumnKey, NotPlainError
-from aldsurv.data.frame_columns import Column, column_array
+from aldsurv.data.frame_columns import Column, column_array, table_names
 from aldsurv.errors import DataError
 from aldsurv.quoting import quoted
 
 __all__ = ["Covariates", "covariate_arrays", "read_covariates", "table_size", "take_rows"]
 
-_CATEGORICAL_TYPES = {"CategoricalDtype", "Categorical", "Enum"}
+_CATEGORICAL_TYPES = {"CategoricalDtype", "Categorical", "Enum", "DictionaryType"}
 
 
 class Covariates(NamedTuple):
@@ -60,11 +60,12 @@ class Covariates(NamedTuple):
     def is_categorical(self, j: int) -> bool:
         """Whether the type of column j says that it holds categories."""
         column = self.column(j)
-        return type(getattr(column, "dtype", None)).__name__ in _CATEGORICAL_TYPES
+        kinds = (getattr(column, name, None) for name in ("dtype", "type"))
+        return any(type(kind).__name__ in _CATEGORICAL_TYPES for kind in kinds)
 
 
 def read_covariates(X: Any) -> Covariates:
-    """A pandas or polars frame, a dict of columns, a 2-D array or a list of rows; anything else is refused."""
+    """A pandas or polars frame, a table of Arrow, a dict of columns, a 2-D array or a list of rows; nothing else."""
     if any("sparse" in base.__module__.split(".") for base in type(X).__mro__):
         raise DataError(
             "X must be dense, but is a sparse matrix",
@@ -74,13 +75,13 @@ def read_covariates(X: Any) -> Covariates:
     if not isinstance(X, Sized) and "collect" in dir(type(X)):
         problem = f"X must hold rows, but is a {type(X).__name__}, which has not read them yet"
         raise DataError(problem, argument="X", advice="Collect it first, by X.collect().")
-    if isinstance(X, Mapping):
-        keys = list(X)
-        n_rows = column_array(Column(X[keys[0]], "X", _column_key(keys[0]))).size if keys else 0
-    elif isinstance(X, (np.ndarray, list, tuple)) or getattr(X, "columns", None) is None:
+    keys = table_names(X)
+    if keys is None:
         return _array_covariates(X)
+    if isinstance(X, Mapping):
+        n_rows = column_array(Column(X[keys[0]], "X", _column_key(keys[0]))).size if keys else 0
     else:
-        keys, n_rows = list(X.columns), len(X)
+        n_rows = len(X)
     _require_shape(n_rows, len(keys))
     return Covariates(_text_names(keys), tuple(map(_column_key, keys)), n_rows, lambda j: X[keys[j]])
 
@@ -114,6 +115,8 @@ def take_rows(X: Any, rows: NDArray[np.int64]) -> object:
     try:
         return X.iloc[rows]
     except AttributeError:
+        if table_names(X) is not None and "take" in dir(X):
+            return X.take(rows)
         return (X if isinstance(X, np.ndarray) or "columns" in dir(X) else np.asarray(X))[rows]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import logging
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,7 +16,16 @@ from aldsurv.columns.column_learning import LearnedColumn, learn_column
 from aldsurv.columns.column_plans import MOST_BINS, ColumnPlan, LeftOut, UnseenValues
 from aldsurv.columns.covariates import Covariates, read_covariates
 from aldsurv.columns.plan_reading import plan_from_dict, require_bool, require_keys, require_number
-from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.errors import (
+    ColumnWarning,
+    DataError,
+    IgnoredColumnsWarning,
+    LeftOutWarning,
+    ParameterError,
+    UnknownNameError,
+    UnseenValuesWarning,
+)
+from aldsurv.notices import warn
 from aldsurv.quoting import printable, quoted, shortened
 
 __all__ = ["ColumnUse", "Features"]
@@ -77,7 +86,7 @@ class Features:
         Parameters
         ----------
         X
-            A pandas or polars frame, a dict of columns, a 2-D array or a list of rows.
+            A pandas or polars frame, a table of Arrow, a dict of columns, a 2-D array or a list of rows.
         categorical
             Columns to read as categories whatever they hold, by name or by position. Text and categorical types
             are read so without being listed.
@@ -114,7 +123,7 @@ class Features:
             )
             for j, name in enumerate(table.names or [f"x{j}" for j in range(len(table.keys))])
         ]
-        _warn_of_learned(learned, table.labels, owner)
+        _warn_of_learned(learned, table, owner)
         plans = tuple(column.plan for column in learned)
         return cls(plans, table.names is not None, None if clip is None else float(clip))
 
@@ -211,12 +220,14 @@ class Features:
         """X as a table with the columns of training; named ones are found by their names, in any order."""
         table, expected = read_covariates(X), self.names_in
         if expected is not None and table.names is not None and table.names != expected:
-            table = _by_name(table, table.names, expected, owner)
+            # What is not used need not be there: those whose rows are predicted for may have no names or notes.
+            unused = {plan.name for plan in self.columns if isinstance(plan, LeftOut)}
+            table = _by_name(table, table.names, expected, owner, unused)
         if expected is None and table.names is not None:
-            warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=3)
+            warn(f"X has feature names, but {owner} was fitted without feature names", ColumnWarning)
         if expected is not None and table.names is None:
             message = f"X does not have valid feature names, but {owner} was fitted with feature names"
-            warnings.warn(message, stacklevel=3)
+            warn(message, ColumnWarning)
         if len(table.keys) != self.n_features_in:
             raise DataError(
                 f"X has {len(table.keys)} features, but {owner} is expecting {self.n_features_in} features as input",
@@ -233,24 +244,33 @@ class Features:
             if values.unknown:
                 unknown.append(f"{label} in {values.unknown} of {table.n_rows} rows ({values.examples})")
         if gaps:
-            warnings.warn(f"gaps where training had none: {_first_labels(gaps, '; ')}.", stacklevel=4)
+            warn(f"gaps where training had none: {_first_labels(gaps, '; ')}.", UnseenValuesWarning)
         if unknown:
             message = f"levels that training had not shown, read as none of the levels: {_first_labels(unknown, '; ')}."
-            warnings.warn(message, stacklevel=4)
+            warn(message, UnseenValuesWarning)
 
 
-def _by_name(table: Covariates, names: tuple[str, ...], expected: tuple[str, ...], owner: str) -> Covariates:
-    """The columns of training out of a table that has them in another order, or others beside them."""
+def _by_name(
+    table: Covariates, names: tuple[str, ...], expected: tuple[str, ...], owner: str, optional: Set[str]
+) -> Covariates:
+    """The columns of training out of a table that has them in another order, or others beside them.
+
+    Those that are `optional` hold gaps where the table has no such column.
+    """
     place = {name: j for j, name in enumerate(names)}
-    if not set(expected) <= set(place):
-        raise _name_error(expected, names)
+    if not set(expected) - optional <= set(place):
+        raise _name_error(tuple(name for name in expected if name in place or name not in optional), names)
     needed = set(expected)
     unused = [f"column {quoted(name)}" for name in place if name not in needed]
     if unused:
         message = f"X has columns that {owner} was not fitted to, which are not used: {_first_labels(unused)}."
-        warnings.warn(message, stacklevel=4)
-    chosen = [place[name] for name in expected]
-    return Covariates(expected, tuple(table.keys[j] for j in chosen), table.n_rows, lambda j: table.column(chosen[j]))
+        warn(message, IgnoredColumnsWarning, level=logging.INFO)
+
+    def column(j: int) -> Any:
+        position = place.get(expected[j])
+        return np.full(table.n_rows, np.nan) if position is None else table.column(position)
+
+    return Covariates(expected, expected, table.n_rows, column)
 
 
 def _name_error(expected: tuple[str, ...], given: tuple[str, ...]) -> DataError:
@@ -263,10 +283,16 @@ def _name_error(expected: tuple[str, ...], given: tuple[str, ...]) -> DataError:
             message += f"Feature names {what}:\n{''.join(lines)}"
     hints = ""
     for name in missing[:5]:
-        near = get_close_matches(name, unseen, n=1, cutoff=0.6)
+        # Capitals and spaces are what most often differs between two exports of one table.
+        folded = {_folded(other): other for other in reversed(unseen)}
+        near = get_close_matches(_folded(name), folded, n=1, cutoff=0.6)
         if near:
-            hints += f"Is {quoted(near[0])} what was {quoted(name)} in training? "
+            hints += f"Is {quoted(folded[near[0]])} what was {quoted(name)} in training? "
     return DataError(f"{message}{hints}Give the columns of training: {listed(expected)}.", argument="X")
+
+
+def _folded(name: str) -> str:
+    return "".join(name.split()).casefold()
 
 
 def _first_labels(labels: Sequence[str], between: str = ", ", most: int = 12) -> str:
@@ -307,21 +333,26 @@ def _positions(categorical: Sequence[str | int] | None, table: Covariates) -> se
     return positions
 
 
-def _warn_of_learned(learned: list[LearnedColumn], labels: list[str], owner: str) -> None:
+def _warn_of_learned(learned: list[LearnedColumn], table: Covariates, owner: str) -> None:
     """One warning for each sort of column that is left out or looks wrong."""
     reasons = {
         "constant": "hold one value only",
         "no values": "hold no values",
         "identifier": "hold text that differs in every row, as identifiers do",
+        "nearly unique": "hold text that differs in most rows, as names and notes do",
     }
+    plans, labels = [plan for plan, _ in learned], table.labels
     for reason, description in reasons.items():
-        pairs = zip(learned, labels, strict=True)
-        left_out = [label for (plan, _), label in pairs if isinstance(plan, LeftOut) and plan.reason == reason]
-        if left_out:
-            warnings.warn(f"{owner} leaves out columns that {description}: {_first_labels(left_out)}.", stacklevel=3)
+        chosen = [j for j, plan in enumerate(plans) if isinstance(plan, LeftOut) and plan.reason == reason]
+        if chosen:
+            left_out = _first_labels([labels[j] for j in chosen])
+            problem = f"{owner} leaves out columns that {description}: {left_out}."
+            could_stay = reason in ("identifier", "nearly unique")
+            keys = tuple(table.keys[j] for j in chosen)
+            warn(LeftOutWarning(problem, keys) if could_stay else ColumnWarning(problem))
     suspects = [label for (_, suspect), label in zip(learned, labels, strict=True) if suspect]
     if suspects:
         message = (
             f"{owner} uses columns of numbers that look like identifiers: {_first_labels(suspects)}. Drop them if so."
         )
-        warnings.warn(message, stacklevel=3)
+        warn(message, ColumnWarning)

@@ -1,7 +1,7 @@
 """Rows that belong together: those of one group, and rows that a table holds more than once.
 
 A copy on the other side of a split makes scores too good, and so does another row of the same person. Both are found
-here, for everything that holds rows out; `aldsurv.data.row_splitting.keep_together` then keeps them on one side.
+here, for everything that holds rows out; `aldsurv.data.rows.row_splitting.keep_together` then keeps them on one side.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from aldsurv.data.event_columns import CauseNames
 from aldsurv.data.frame_columns import BoolArray, Column, FloatArray, IntArray, column_array, number_column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.outcome_columns import Outcome, competing_outcome, right_outcome
-from aldsurv.data.row_checks import require_equal_length, require_rows
+from aldsurv.data.rows.row_checks import require_equal_length, require_rows
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 

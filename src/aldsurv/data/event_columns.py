@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
@@ -12,7 +13,7 @@ import numpy as np
 
 from aldsurv.checks import is_whole_number, listed
 from aldsurv.data.frame_columns import BoolArray, Column, IntArray, column_array, is_missing
-from aldsurv.data.row_checks import require_rows
+from aldsurv.data.rows.row_checks import require_rows
 from aldsurv.errors import DataError, EventValueWarning, ParameterError
 from aldsurv.quoting import quoted
 
@@ -24,6 +25,7 @@ __all__ = [
     "column_values",
     "event_column",
     "event_values_column",
+    "fold_text",
 ]
 
 # Names of the causes 1, 2, …, or names by value.
@@ -33,14 +35,20 @@ EventValues: TypeAlias = Mapping[Any, str]
 
 _EVENT_VALUES = ("dead", "deceased", "died", "death", "event", "relapse", "fail", "yes", "true", "1")
 _MOST_CAUSES = 100
+_MOST_SHOWN = 8
+# Words that say whether, without saying what: the event where they say yes.
+_YES_OR_NO = ({"yes", "no"}, {"true", "false"}, {"y", "n"})
+# In a column of such a name yes says that there was no event.
+_NO_EVENT_NAME = re.compile(r"alive|living|censor|surviv|free", re.IGNORECASE)
 _CENSORED = "censored"
 
 
 def event_column(column: Column, event_value: object = None) -> BoolArray:
     """A fresh bool column of shape (n,), True = the event was observed.
 
-    Without `event_value` the column must hold True/False or 0/1. With it, rows equal to it are events and all
-    others are censored.
+    Without `event_value` the column must hold True/False or 0/1, or the words yes and no. With it, rows equal to it are
+    events and all others are censored; if none is equal, those that differ in capital letters and spaces only, with a
+    warning.
     """
     raw = column_array(column)
     rule, advice = "known in every row", "Drop those rows, or say whether the event was observed."
@@ -50,7 +58,7 @@ def event_column(column: Column, event_value: object = None) -> BoolArray:
             return raw.astype(np.bool_)
         if isinstance(event_value, (Number, np.bool_)) and bool((raw == event_value).any()):
             return np.asarray(raw == event_value)
-        raise _event_error([_integer_if_whole(value) for value in np.unique(raw).tolist()], column, event_value)
+        raise _event_error(Counter(map(_integer_if_whole, np.sort(raw).tolist())), column, event_value)
     items = raw.tolist()
     present = np.array([not is_missing(item) for item in items], np.bool_)
     require_rows(present, column, rule, {"": raw}, advice)
@@ -63,18 +71,62 @@ def event_column(column: Column, event_value: object = None) -> BoolArray:
         ) from None
     if event_value is None and all(value in (0, 1) for value in distinct):
         return np.array([bool(item) for item in items], np.bool_)
+    counts = Counter(items)
     if event_value is not None and event_value in distinct:
         _warn_of_lookalikes(items, event_value, column)
         return np.array([item == event_value for item in items], np.bool_)
-    raise _event_error(distinct, column, event_value)
+    alike = _lookalikes(distinct, event_value) if event_value is not None else _words_for_yes(distinct, column.name)
+    if alike:
+        _warn_of_match({value: n for value, n in counts.items() if value in alike}, event_value, column)
+        return np.array([item in alike for item in items], np.bool_)
+    raise _event_error(counts, column, event_value)
+
+
+def _words_for_yes(distinct: list[Any], name: str | int | None) -> set[str]:
+    """Values of a column of yes and no that mean yes; empty if it holds others, or its name says the opposite."""
+    if _NO_EVENT_NAME.search(str(name)):
+        return set()
+    words = {fold_text(value) for value in distinct if isinstance(value, str)}
+    if not all(isinstance(value, str) for value in distinct) or not any(words <= pair for pair in _YES_OR_NO):
+        return set()
+    return {value for value in distinct if fold_text(value) in ("yes", "true", "y")}
+
+
+def _lookalikes(distinct: Iterable[Any], event_value: object) -> set[str]:
+    """Text that differs from a value in capital letters and spaces only."""
+    if not isinstance(event_value, str):
+        return set()
+    event = fold_text(event_value)
+    return {value for value in distinct if isinstance(value, str) and fold_text(value) == event}
+
+
+def _warn_of_match(counts: Mapping[Any, int], event_value: object, column: Column) -> None:
+    """Say which values count as the event although they were not named as they are written."""
+    subject = column.argument if column.name is None else f"column {quoted(column.name)}"
+    what = (
+        "the event, for no value was named"
+        if event_value is None
+        else f"{quoted(event_value)}, which does not occur itself: only capital letters and spaces differ"
+    )
+    message = f"{subject}: {_counted(counts)} count{'s' * (len(counts) == 1)} as {what}."
+    warnings.warn(message, EventValueWarning, stacklevel=6)
+
+
+def _counted(counts: Mapping[Any, int]) -> str:
+    """Values and how many rows have each; of many the most frequent."""
+    shown = list(counts.items())
+    if len(shown) > _MOST_SHOWN:
+        shown = Counter(counts).most_common(_MOST_SHOWN)
+    more = f" and {len(counts) - len(shown)} more" if len(counts) > len(shown) else ""
+    return ", ".join(f"{quoted(value)} ({count} row{'s' * (count != 1)})" for value, count in shown) + more
 
 
 def _warn_of_lookalikes(items: list[Any], event_value: object, column: Column) -> None:
     """Say which values differ from the event by capital letters and spaces only, and count as censored."""
     if not isinstance(event_value, str):
         return
-    event = _folded(event_value)
-    alike = Counter(item for item in items if isinstance(item, str) and item != event_value and _folded(item) == event)
+    others = _lookalikes(set(items), event_value) - {event_value}
+    alike = Counter(item for item in items if item in others)
     if alike:
         counts = ", ".join(
             f"{quoted(value)} in {count} row{'s' * (count != 1)}" for value, count in alike.most_common(5)
@@ -89,12 +141,13 @@ def _warn_of_lookalikes(items: list[Any], event_value: object, column: Column) -
         )
 
 
-def _folded(text: str) -> str:
+def fold_text(text: str) -> str:
+    """The text without regard to capital letters, and to spaces around it and their number within."""
     return " ".join(text.split()).casefold()
 
 
-def _event_error(distinct: list[Any], column: Column, event_value: object) -> DataError:
-    values = listed(distinct, 5)
+def _event_error(counts: Mapping[Any, int], column: Column, event_value: object) -> DataError:
+    distinct, values = list(counts), _counted(counts)
     if event_value is not None:
         problem = f"event_value={quoted(event_value)} does not occur in {column.argument}, which holds {values}"
         return DataError(problem, argument="event_value", column=column.name, advice="Give one of these.")
@@ -104,7 +157,7 @@ def _event_error(distinct: list[Any], column: Column, event_value: object) -> Da
         guess = next(likely, distinct[-1])
     elif len(distinct) > 5 or any(isinstance(value, float) for value in distinct):
         return DataError(
-            f"{problem} {len(distinct)} different numbers: {values}",
+            f"{problem} {len(distinct)} different numbers: {listed(distinct, 5)}",
             argument="event_value",
             column=column.name,
             advice="Were time and event exchanged? If not, say by event_value which of them is the event.",
@@ -176,8 +229,11 @@ def event_values_column(column: Column, event_values: EventValues) -> tuple[IntA
         problem = f"event_values must name different causes, but has {listed(causes.values()) or 'none'}."
         raise ParameterError(problem, argument="event_values")
     values = column_values(column)
+    counts = Counter(values)
+    same = _named_as(counts, event_values, column)
+    values = [same.get(value, value) for value in values]
     distinct = list(dict.fromkeys(values))
-    shown = listed(sorted((value for value in distinct if value is not None), key=_sort_key), 8)
+    shown = _counted(dict(sorted(((value, n) for value, n in counts.items() if value is not None), key=_sort_key)))
     if None in distinct and None not in event_values:
         raise DataError(
             f"{column.argument} must be known in every row, but {values.count(None)} of {len(values)} values are not",
@@ -217,7 +273,22 @@ def column_values(column: Column) -> list[Any]:
     return values
 
 
-def _sort_key(value: object) -> tuple[str, Any]:
+def _named_as(counts: Mapping[Any, int], event_values: EventValues, column: Column) -> dict[Any, Any]:
+    """The named value that each value of a column stands for although it is not written so, with a warning.
+
+    Only capital letters and spaces may differ, the named value must not occur, and no other may be meant.
+    """
+    meant: dict[Any, Any] = {}
+    for named in event_values:
+        alike = _lookalikes(counts, named) - set(event_values)
+        if alike and named not in counts and len(_lookalikes(event_values, named)) == 1:
+            meant |= dict.fromkeys(alike, named)
+            _warn_of_match({value: n for value, n in counts.items() if value in alike}, named, column)
+    return meant
+
+
+def _sort_key(entry: tuple[Any, int]) -> tuple[str, Any]:
+    value = entry[0]
     return ("", value) if isinstance(value, (int, float)) else ("text", str(value))
 
 

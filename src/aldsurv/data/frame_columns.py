@@ -32,6 +32,7 @@ __all__ = [
     "is_numeric_text",
     "number_column",
     "require_column",
+    "table_names",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -82,16 +83,27 @@ class Column:
         return DataError(f"{subject} {problem}", argument=self.argument, column=self.name, row=row, advice=advice)
 
 
+def table_names(table: Any) -> list[Any] | None:
+    """Names of the columns of a mapping, a pandas or polars frame or a table of Arrow; None for what has none."""
+    if isinstance(table, Mapping):
+        return list(table)
+    if isinstance(table, (np.ndarray, list, tuple)):
+        return None
+    if type(table).__module__.split(".")[0] == "pyarrow":
+        # There, "columns" are their values.
+        return list(getattr(table, "column_names", ())) or None
+    names = getattr(table, "columns", None)
+    return None if names is None else list(names)
+
+
 def column_names(frame: object) -> list[Any]:
-    """Names of the columns of a pandas or polars frame, a mapping of arrays or a structured array."""
-    if isinstance(frame, Mapping):
-        return list(frame)
+    """Names of the columns of a frame or a table of Arrow, a mapping of arrays or a structured array."""
     names: Iterable[Any] | None
     if isinstance(frame, np.ndarray):
         names = frame.dtype.names
     else:
-        # "columns" is the one word on which data frame libraries agree; a lazy frame has no length yet.
-        names = getattr(frame, "columns", None) if isinstance(frame, Sized) else None
+        # A lazy frame has no length yet.
+        names = table_names(frame) if isinstance(frame, Sized) else None
     if names is None:
         raise DataError(
             f"a frame must have named columns and rows, but {type(frame).__name__} has not",

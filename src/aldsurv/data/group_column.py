@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aldsurv.data.frame_columns import Column, FloatArray, IntArray, column_array, is_missing
-from aldsurv.data.row_checks import require_equal_length, require_rows
+from aldsurv.data.rows.row_checks import require_equal_length, require_rows
 
 __all__ = ["count_groups", "group_column", "group_numbers", "joined_groups"]
 

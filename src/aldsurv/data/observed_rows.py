@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from aldsurv.data.frame_columns import BoolArray, FloatArray, IntArray
 from aldsurv.data.group_column import count_groups, joined_groups
-from aldsurv.data.row_splitting import split_rows
+from aldsurv.data.rows.row_splitting import split_rows
 from aldsurv.data.summary_line import summary_line
 from aldsurv.errors import CensoringError, ParameterError
 from aldsurv.quoting import quoted

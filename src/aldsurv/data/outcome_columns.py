@@ -8,7 +8,7 @@ import numpy as np
 
 from aldsurv.data.event_columns import CauseNames, cause_column, event_column
 from aldsurv.data.frame_columns import BoolArray, Column, FloatArray, IntArray, number_column
-from aldsurv.data.row_checks import require_equal_length, require_rows
+from aldsurv.data.rows.row_checks import require_equal_length, require_rows
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import listed
+from aldsurv.data.dates.date_columns import time_between
 from aldsurv.data.episode_columns import episode_outcome
 from aldsurv.data.event_columns import CauseNames, EventValues, event_values_column
 from aldsurv.data.frame_columns import Column, column_names, frame_column
@@ -39,10 +40,17 @@ def frame_outcome(
     censored: object = None,
     names: CauseNames | None = None,
     gaps: str = "refuse",
+    unit: str | None = None,
+    date_format: str | None = None,
 ) -> Outcome:
     """The outcome in columns of a frame; `roles` has the name of the column, or None, for each argument."""
     named = {role: name for role, name in roles.items() if name is not None}
-    if set(_EPISODES) & set(named):
+    dates = _date_columns(frame, named)
+    if dates is None and (unit is not None or date_format is not None):
+        argument = "unit" if date_format is None else "date_format"
+        problem = f"{argument} can only be combined with dates, the columns start and end."
+        raise ParameterError(problem, argument=argument)
+    if dates is None and set(_EPISODES) & set(named):
         if event_values is not None:
             raise ParameterError(
                 "event_values cannot be combined with the columns of episodes",
@@ -50,6 +58,8 @@ def frame_outcome(
                 advice="Name a column of causes by cause=, or one value by event_value=.",
             )
         return _frame_episodes(frame, named, event_value=event_value, censored=censored, names=names, gaps=gaps)
+    if dates is not None:
+        named = {"time": named["end"], **{role: name for role, name in named.items() if role not in ("start", "end")}}
     pair = [role for role in named if role not in ("entry", "weight", "group")]
     if pair not in _PAIRS:
         raise ParameterError(
@@ -59,6 +69,8 @@ def frame_outcome(
             advice="Name one pair, such as time='months', event='status'.",
         )
     columns = {role: frame_column(frame, name, role) for role, name in named.items()}
+    if dates is not None:
+        columns["time"] = Column(time_between(*dates, unit or "days", date_format), "time", dates[1].name)
     for argument, given in (("event_value", event_value), ("event_values", event_values)):
         if given is not None and pair[1] != "event":
             raise ParameterError(
@@ -92,6 +104,23 @@ def frame_outcome(
     if "group" in columns:
         outcome = outcome._replace(group=group_column(columns["group"], first, outcome.lower))
     return outcome
+
+
+def _date_columns(frame: object, named: Mapping[str, object]) -> tuple[Column, Column] | None:
+    """The columns of the dates of start and end; None if there are none."""
+    if "end" not in named:
+        return None
+    others = [role for role in ("time", "lower", "upper", "id", "stop") if role in named]
+    if "start" not in named or others:
+        raise ParameterError(
+            "end, a date, needs the date of the start, but start is missing"
+            if "start" not in named
+            else f"{others[0]} cannot be combined with the dates start and end",
+            argument="start" if "start" not in named else others[0],
+            advice="Name the columns of both dates and of the event, such as start='diagnosis', end='last_seen', "
+            "event='died'.",
+        )
+    return frame_column(frame, named["start"], "start"), frame_column(frame, named["end"], "end")
 
 
 def _frame_episodes(frame: object, named: Mapping[str, object], **options: Any) -> Outcome:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aldsurv.data.frame_columns import FloatArray
+from aldsurv.plain_numbers import percent, plain_number
 
 if TYPE_CHECKING:
     from aldsurv.data.observed_rows import ObservedRows
@@ -20,11 +21,13 @@ def summary_line(data: ObservedRows) -> str:
     if n == 0:
         return "n=0"
     bounds = np.concatenate([data.lower, data.upper])
-    events = f"{data.n_events} {'event' if data.n_events == 1 else 'events'}"
-    parts = [f"n={n}", f"{events} ({100 * data.n_events / data.n_persons:.0f} %)", f"time {_range(bounds)}"]
+    kinds = {"left-censored": data.left_censored, "interval-censored": data.interval_censored}
+    # The others are events, too, at times that are not known exactly.
+    exact = "exact " if any(rows.any() for rows in kinds.values()) else ""
+    events = f"{data.n_events} {exact}{'event' if data.n_events == 1 else 'events'}"
+    parts = [f"n={n}", f"{events} ({percent(data.n_events / data.n_persons)})", f"time {_range(bounds)}"]
     if data.person is not None:
         parts.insert(1, f"{data.n_persons} {'person' if data.n_persons == 1 else 'persons'}")
-    kinds = {"left-censored": data.left_censored, "interval-censored": data.interval_censored}
     parts += [f"{rows.sum()} {kind}" for kind, rows in kinds.items() if rows.any()]
     if data.cause is not None and data.causes is not None:
         counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
@@ -45,4 +48,4 @@ def _range(values: FloatArray) -> str:
 
 def _compact(value: float) -> str:
     """Three digits, but never fewer than those before the point."""
-    return f"{value:.0f}" if 100 <= abs(value) < 1e9 else f"{value:.3g}"
+    return plain_number(value, 3)

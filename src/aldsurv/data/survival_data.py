@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aldsurv.checks import Number, check
+from aldsurv.data.dates.date_columns import time_between
 from aldsurv.data.episode_columns import episode_outcome
 from aldsurv.data.event_columns import CauseNames, EventValues, cause_column, cause_number
 from aldsurv.data.frame_columns import Column, FloatArray, IntArray
@@ -28,7 +29,7 @@ from aldsurv.data.outcome_columns import (
 )
 from aldsurv.data.outcome_reading import frame_outcome, structured_outcome, target_outcome
 from aldsurv.data.persons import landmark_rows, person_outcome, require_whole_persons
-from aldsurv.data.row_selection import chosen_rows, concatenated_outcome
+from aldsurv.data.rows.row_selection import chosen_rows, concatenated_outcome
 from aldsurv.errors import DataError, ParameterError
 
 __all__ = ["SurvivalData"]
@@ -39,8 +40,8 @@ __all__ = ["SurvivalData"]
 class SurvivalData(ObservedRows):
     """Times of n subjects in one unit: the event of each lies in (lower, upper].
 
-    Usually made by `right`, `left`, `interval`, `competing`, `episodes`, `from_frame`, `from_structured` or `of`. The
-    data are checked once, when they are made, and copied; the arrays are read-only.
+    Usually made by `right`, `left`, `interval`, `competing`, `episodes`, `from_dates`, `from_frame`, `from_structured`
+    or `of`. The data are checked once, when they are made, and copied; the arrays are read-only.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ class SurvivalData(ObservedRows):
         --------
         >>> import numpy as np
         >>> print(SurvivalData.interval([1, 2, 4, -np.inf], [1, np.inf, 6, 3]))
-        n=4, 1 event (25 %), time 1–6, 1 left-censored, 1 interval-censored
+        n=4, 1 exact event (25 %), time 1–6, 1 left-censored, 1 interval-censored
         """
         bounds = Column(lower, "lower"), Column(upper, "upper")
         outcome = bounded_outcome(*bounds, *entry_and_weight(entry, weight))
@@ -262,6 +263,46 @@ class SurvivalData(ObservedRows):
         return cls.from_checked(*episode_outcome(*columns, *given, gaps=gaps, **codes))
 
     @classmethod
+    def from_dates(
+        cls,
+        start: ArrayLike,
+        end: ArrayLike,
+        event: ArrayLike,
+        *,
+        unit: str = "days",
+        date_format: str | None = None,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        event_value: object = None,
+    ) -> SurvivalData:
+        """Right-censored data of two dates.
+
+        Parameters
+        ----------
+        start, end
+            Dates of numpy, pandas, polars or Python, or text: ISO as 2020-12-31, day or month first as 31.12.2020 and
+            12/31/2020, the month by its English name, each with or without a clock. How a column is written is
+            inferred from all of it.
+        event
+            As in `right`: whether the event was observed at `end`.
+        unit
+            Of the times: days, weeks, months (of 30.4375 days) or years (of 365.25 days).
+        date_format
+            ``"day-first"`` or ``"month-first"`` where all dates allow both, or a format as of `datetime.strptime`, such
+            as ``"%d.%m.%y"``: years of two digits are read only with one.
+        weight, group, event_value
+            As in `right`.
+
+        Examples
+        --------
+        >>> data = SurvivalData.from_dates(["2020-01-31", "2020-03-01"], ["2021-01-31", "2020-03-31"], [1, 0])
+        >>> data.time
+        array([366.,  30.])
+        """
+        times = time_between(Column(start, "start"), Column(end, "end"), unit, date_format)
+        return cls.right(times, event, weight=weight, group=group, event_value=event_value)
+
+    @classmethod
     def from_frame(
         cls,
         frame: object,
@@ -282,6 +323,9 @@ class SurvivalData(ObservedRows):
         start: object = None,
         stop: object = None,
         gaps: str = "refuse",
+        end: object = None,
+        unit: str | None = None,
+        date_format: str | None = None,
     ) -> SurvivalData:
         """Data from named columns of a pandas or polars frame, a dict of arrays or a structured array.
 
@@ -303,11 +347,15 @@ class SurvivalData(ObservedRows):
             Further columns.
         id, start, stop, gaps
             Columns of episodes, in place of `time` and `entry`; read as by `episodes`.
+        end, unit, date_format
+            Column of the date of the end, with `start` that of the start, in place of `time`; read as by `from_dates`.
         """
         roles = {"time": time, "event": event, "cause": cause, "lower": lower, "upper": upper}
         roles |= {"entry": entry, "weight": weight, "group": group, "id": id, "start": start, "stop": stop}
+        roles |= {"end": end}
+        dates: dict[str, Any] = {"unit": unit, "date_format": date_format}
         codes: dict[str, Any] = {"event_value": event_value, "censored": censored, "names": names}
-        return cls.from_checked(*frame_outcome(frame, roles, event_values=event_values, gaps=gaps, **codes))
+        return cls.from_checked(*frame_outcome(frame, roles, event_values=event_values, gaps=gaps, **codes, **dates))
 
     @classmethod
     def from_structured(cls, array: object) -> SurvivalData:

@@ -1,4 +1,4 @@
-"""Tables from CSV and Parquet files, whole or in blocks."""
+"""Tables from CSV, Parquet and Excel files, whole or in blocks."""
 
 from aldsurv.tables.table import Table, TableColumn
 from aldsurv.tables.table_file import TableBlock, TableFile

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import IO, Any, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
 from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
+from aldsurv.tables.gap_markers import GapMarkers
 from aldsurv.tables.table_file import ArrowBatch, TableFile
 
 __all__ = ["ParquetFile"]
 
 _BUFFER = 1 << 20
-_ROWS = 1 << 16
+_ROWS, _COPIED_ROWS = 1 << 16, 1 << 19
 
 
 @final
 class ParquetFile(TableFile):
-    """A Parquet file; its size is the number of its rows."""
+    """A Parquet file; its size is the number of its rows.
 
-    def __init__(self, path: Path) -> None:
+    Parameters
+    ----------
+    path
+        The file.
+    missing
+        Values that stand for gaps.
+    """
+
+    def __init__(self, path: Path, missing: GapMarkers) -> None:
         arrow, parquet = import_arrow("pyarrow"), import_arrow("pyarrow.parquet")
-        self.path = path
+        self.path, self.missing = path, missing
         try:
             # With a buffer and without reading ahead, neither all columns nor a row group as long as the table is in
             # memory as it is in the file.
@@ -51,6 +61,23 @@ class ParquetFile(TableFile):
         """The column as it is: its type says what it was meant as."""
         return values
 
+    def copy_rows(self, parts: NDArray[np.intp], files: Sequence[IO[bytes]]) -> None:
+        """Write each row into one of several files with the same schema."""
+        arrow, parquet = import_arrow("pyarrow"), import_arrow("pyarrow.parquet")
+        writers = [parquet.ParquetWriter(file, self._schema) for file in files]
+        start = 0
+        try:
+            for batch in self._file.iter_batches(batch_size=_COPIED_ROWS):
+                here = parts[start : start + batch.num_rows]
+                for part, writer in enumerate(writers):
+                    writer.write_batch(batch.filter(arrow.array(here == part)))
+                start += batch.num_rows
+        except (arrow.ArrowException, OSError) as error:
+            raise self._damage(error) from None
+        finally:
+            for writer in writers:
+                writer.close()
+
     def line_of(self, row: int) -> int | None:
         """None: there are no lines."""
         return None
@@ -71,7 +98,7 @@ class ParquetFile(TableFile):
     def _values(self, piece: Any, name: str, *, number: bool) -> NDArray[Any]:
         builder = ColumnBuilder(piece.type, name)
         builder.add(piece)
-        return builder.finish()
+        return self.missing.without(builder.finish())
 
     def _damage(self, error: Exception) -> DataError:
         if isinstance(error, MemoryError):

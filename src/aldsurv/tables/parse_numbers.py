@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
 
-__all__ = ["parse_numbers"]
+__all__ = ["is_plain_number", "parse_numbers"]
 
 _PLAIN = re.compile(
     r"\s*[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)\s*"
@@ -47,9 +47,8 @@ def parse_numbers(values: NDArray[Any], column: str, decimal: str, *, mixed: boo
             continue
         if not isinstance(text, str):
             return values
-        written = text if decimal == "." else text.replace(".", "_").replace(decimal, ".")
-        if _PLAIN.fullmatch(written):
-            readings[text] = float(written)
+        if is_plain_number(text, decimal):
+            readings[text] = float(text.replace(decimal, "."))
         elif _MARKED.fullmatch(text):
             marked, readings[text] = marked or text, text
         elif mixed:
@@ -71,6 +70,12 @@ def parse_numbers(values: NDArray[Any], column: str, decimal: str, *, mixed: boo
         readings[None] = None
         return np.array([readings[text] for text in values.tolist()], object)
     return np.array([readings[text] for text in values.tolist()], np.float64)
+
+
+def is_plain_number(text: str, decimal: str) -> bool:
+    """Whether a text is a number with this decimal mark, and no mark of thousands."""
+    written = text if decimal == "." else text.replace(".", "_").replace(decimal, ".")
+    return _PLAIN.fullmatch(written) is not None
 
 
 def _is_word(value: object) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.row_copies import find_groups
-from aldsurv.data.row_splitting import split_rows
+from aldsurv.data.rows.row_splitting import split_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError
 
@@ -46,6 +46,8 @@ class Table:
         The file, and how it is written down.
     event_values
         Different values of the column of events, where these stand for causes; None is a gap.
+    places
+        Row of the file in which each row stands, counted from 0; None: it has all of them, in order.
     """
 
     x: dict[str, NDArray[Any]]
@@ -55,6 +57,12 @@ class Table:
     path: Path
     written: str
     event_values: tuple[object, ...] = ()
+    places: NDArray[np.intp] | None = None
+
+    @property
+    def row_numbers(self) -> NDArray[np.intp]:
+        """Number of each row in the file, counted from 1."""
+        return (np.arange(len(self)) if self.places is None else self.places) + 1
 
     @property
     def feature_names(self) -> list[str]:
@@ -70,7 +78,8 @@ class Table:
             rows = np.atleast_1d(rows)
             rows = rows if rows.size else rows.astype(np.intp)
         y = None if self.y is None else self.y[rows]
-        return replace(self, x={name: column[rows] for name, column in self.x.items()}, y=y)
+        x = {name: column[rows] for name, column in self.x.items()}
+        return replace(self, x=x, y=y, places=self.row_numbers[rows] - 1)
 
     def split(
         self,
@@ -84,6 +93,17 @@ class Table:
         Rows of one group stay on one side, and so do exact copies of a row: see
         `aldsurv.columns.row_copies.find_groups`.
         """
+        train_rows, test_rows = self.split_rows(test, random_state=random_state, stratify=stratify)
+        return self[train_rows], self[test_rows]
+
+    def split_rows(
+        self,
+        test: float = 0.2,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        stratify: bool = True,
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Numbers of the rows of the two parts of `split`, each in ascending order."""
         if self.y is None:
             raise DataError(
                 "only a table with times can be split",
@@ -92,8 +112,7 @@ class Table:
             )
         exact = self.y.exact if stratify else None
         groups, by_lot = find_groups(self.x, self.y), self.y.group is not None
-        train_rows, test_rows = split_rows(exact, len(self), test, random_state, groups, by_lot=by_lot)
-        return self[train_rows], self[test_rows]
+        return split_rows(exact, len(self), test, random_state, groups, by_lot=by_lot)
 
     def summary(self) -> str:
         """Rows, events, and how each column is used."""

@@ -7,15 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, ClassVar, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import WholeNumber, check
+from aldsurv.checks import WholeNumber, check, listed
 from aldsurv.data.frame_columns import require_column
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
 from aldsurv.quoting import quoted
 from aldsurv.tables.arrow_columns import ColumnBuilder
+from aldsurv.tables.gap_markers import GapMarkers
 
 __all__ = ["ArrowBatch", "TableBlock", "TableFile", "is_row_name"]
 
@@ -67,11 +69,16 @@ class TableFile(ABC):
         The file, and all its columns in order.
     size
         How long it is, in the unit of `TableBlock.position`.
+    missing
+        Values that stand for gaps.
     """
 
+    # Whether dates are text, so that how they are written may have to be said.
+    is_text: ClassVar[bool] = False
     path: Path
     names: list[str]
     size: int
+    missing: GapMarkers
 
     @property
     @abstractmethod
@@ -123,6 +130,21 @@ class TableFile(ABC):
         if not start:
             raise self.no_rows_error()
 
+    def copy_rows(self, parts: NDArray[np.intp], files: Sequence[IO[bytes]]) -> None:
+        """Write each row, as it is written here, into one of several files of the same format.
+
+        Parameters
+        ----------
+        parts
+            Position of the file of each row (n,).
+        files
+            What to write to; each gets the header, too.
+        """
+        raise DataError(
+            f"{str(self.path)!r} has rows that cannot be copied as they are written",
+            advice="Save the table as CSV or Parquet.",
+        )
+
     def require(self, name: str, argument: str = "columns") -> None:
         """Raise unless there is exactly one column of that name."""
         with self.located():
@@ -142,6 +164,13 @@ class TableFile(ABC):
     def no_rows_error(self) -> DataError:
         """An error about a table that is empty."""
         return DataError(f"{str(self.path)!r} has a header but no rows", advice="Give at least one.")
+
+    def describe_unseen_markers(self) -> str:
+        """Which values named as gaps none of the columns read so far holds, for they may be misspelt; else empty."""
+        if not self.missing.unseen:
+            return ""
+        values = listed(self.missing.unseen, 5)
+        return f"{str(self.path)!r} does not hold {values}, named as missing: check how gaps are written."
 
     @abstractmethod
     def as_numbers(self, values: NDArray[Any], name: str, *, mixed: bool) -> NDArray[Any]:

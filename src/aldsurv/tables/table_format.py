@@ -1,4 +1,4 @@
-"""How a table is written down: Parquet or text, and of text the encoding, the delimiter and the decimal mark."""
+"""How a table is written down: Parquet, Excel or text, and of text the encoding, the delimiter and the decimal mark."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast, final
 
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import AldsurvWarning, DataError, ParameterError
 from aldsurv.quoting import quoted
 
-__all__ = ["DELIMITERS", "TextFormat", "is_parquet", "text_format"]
+__all__ = ["DELIMITERS", "TextFormat", "check_format", "file_kind", "text_format"]
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+# Words for characters that are hard to type, or mean something to a shell.
+_DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
 _SAMPLE, _LONGEST_SAMPLE = 1 << 20, 1 << 26
 # Bytes that are looked at at once where all of a file is.
@@ -46,8 +48,7 @@ _NO_ENCODINGS = {
 }
 _GZIP = b"\x1f\x8b"
 _FOREIGN = {
-    b"PK\x03\x04": ("a zip or Excel file", "Save the table as CSV"),
-    b"\xd0\xcf\x11\xe0": ("an old Excel file", "Save the table as CSV"),
+    b"\xd0\xcf\x11\xe0": ("an old or encrypted Excel file", "Save the table as .xlsx or CSV, without a password"),
     b"\x89HDF\r\n\x1a\n": ("an HDF5 file", "Save the table as CSV or Parquet"),
     b"ARROW1": ("a Feather file", "Save the table as Parquet"),
     b"%PDF": ("a PDF file", "Give the table as CSV"),
@@ -89,6 +90,22 @@ class TextFormat:
         with io.TextIOWrapper(raw, self.encoding, errors="replace", newline="") as text:
             yield from _records(text, self.delimiter)
 
+    def records_as_written(self) -> Iterator[str]:
+        """The header and the rows, each with its quotation marks and ends of lines; empty lines are none."""
+        lines: list[str] = []
+
+        def taken(text: IO[str]) -> Iterator[str]:
+            for line in text:
+                lines.append(line)
+                yield line
+
+        with io.TextIOWrapper(_open(self.path, self.compressed), self.encoding, newline="") as text:
+            # The reader takes as many lines as a record needs, and no more.
+            for fields in csv.reader(taken(text), delimiter=self.delimiter):
+                if fields:
+                    yield "".join(lines)
+                lines.clear()
+
     def line_of(self, row: int) -> int | None:
         """Line of a row that is counted from 0; None if it cannot be found."""
         try:
@@ -117,8 +134,8 @@ class TextFormat:
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether the file is Parquet, by its first bytes; what is neither file nor table is refused."""
+def file_kind(path: Path) -> str:
+    """``"parquet"``, ``"zip"`` or ``"text"``, by the first bytes; what is neither file nor table is refused."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         raise DataError(f"{str(path)!r} is a folder", argument="path", advice="Give the path of one file.")
@@ -131,12 +148,15 @@ def is_parquet(path: Path) -> bool:
     for magic, (kind, advice) in _FOREIGN.items():
         if head.startswith(magic):
             raise DataError(f"{str(path)!r} is no table but {kind}", argument="path", advice=f"{advice}.")
-    return head.startswith(b"PAR1")
+    if head.startswith(b"PK\x03\x04"):
+        return "zip"
+    return "parquet" if head.startswith(b"PAR1") else "text"
 
 
 def text_format(path: Path, *, delimiter: str | None, decimal: str | None, encoding: str | None) -> TextFormat:
     """Find out what was not named."""
-    _check_named(delimiter, decimal, encoding)
+    check_format(delimiter, decimal, encoding)
+    delimiter = _DELIMITER_WORDS.get(delimiter.lower(), delimiter) if delimiter is not None else None
     with path.open("rb") as file:
         compressed = file.read(2) == _GZIP
     try:
@@ -170,22 +190,25 @@ def _empty_error(path: Path) -> DataError:
     return DataError(f"{str(path)!r} is empty", argument="path", advice="Give a table with a header and rows.")
 
 
-def _check_named(delimiter: str | None, decimal: str | None, encoding: str | None) -> None:
-    if delimiter is not None and not (
-        isinstance(delimiter, str) and re.fullmatch(r"[\t -~]", delimiter) and delimiter != '"'
-    ):
-        raise ParameterError(
-            f"delimiter must be None or one ASCII character such as ',' or ';', but is {quoted(delimiter)}.",
-            argument="delimiter",
-        )
+def check_format(delimiter: str | None, decimal: str | None, encoding: str | None) -> None:
+    """Raise `ParameterError` for what cannot be how a text is written down."""
+    character = delimiter
+    if delimiter is not None:
+        character = _DELIMITER_WORDS.get(delimiter.lower(), delimiter) if isinstance(delimiter, str) else None
+        if character is None or not re.fullmatch(r"[\t -~]", character) or character in '".' or character.isalnum():
+            raise ParameterError(
+                "delimiter must be one ASCII character such as ',' or ';' and no letter, digit, point or quotation "
+                f"mark, or one of tab, comma, semicolon, space and pipe, but is {quoted(delimiter)}.",
+                argument="delimiter",
+            )
     if decimal not in (None, ".", ","):
-        raise ParameterError(f"decimal must be None, '.' or ',', but is {quoted(decimal)}.", argument="decimal")
-    if decimal is not None and decimal == delimiter:
-        problem = f"delimiter and decimal must differ, but both are {quoted(decimal)}."
+        raise ParameterError(f"decimal must be '.' or ',', but is {quoted(decimal)}.", argument="decimal")
+    if decimal is not None and decimal == character:
+        problem = f"decimal must differ from the delimiter, but both are {quoted(decimal)}."
         raise ParameterError(problem, argument="decimal")
     if encoding is not None and not _is_encoding(encoding):
         raise ParameterError(
-            f"encoding must be None or the name of one, such as 'utf-8' or 'cp1252', but is {quoted(encoding)}.",
+            f"encoding must be the name of one, such as 'utf-8' or 'cp1252', but is {quoted(encoding)}.",
             argument="encoding",
         )
 
@@ -254,7 +277,7 @@ def _decoded(head: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
 
 def _warned(path: Path, encoding: str) -> str:
     message = f"{str(path)!r} is not UTF-8; it is read as {encoding}. If letters come out wrong, save it as UTF-8."
-    warnings.warn(message, stacklevel=6)
+    warnings.warn(message, AldsurvWarning, stacklevel=6)
     return encoding
 
 

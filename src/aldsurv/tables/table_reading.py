@@ -1,4 +1,4 @@
-"""Tables of CSV, TSV and Parquet files: as covariates and times, or block by block."""
+"""Tables of CSV, TSV, Parquet and Excel files: as covariates and times, or block by block."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from numpy.typing import NDArray
 from aldsurv.data.event_columns import EventValues, column_values
 from aldsurv.data.frame_columns import Column, require_column
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.errors import ColumnWarning, DataError, MissingValueWarning, ParameterError, UnknownNameError
 from aldsurv.quoting import quoted
 from aldsurv.tables.arrow_columns import import_arrow
+from aldsurv.tables.excel_archive import is_excel
+from aldsurv.tables.excel_file import ExcelFile
+from aldsurv.tables.gap_markers import GapMarkers
 from aldsurv.tables.parquet_file import ParquetFile
 from aldsurv.tables.table import Table, TableColumn
 from aldsurv.tables.table_file import TableFile, is_row_name
-from aldsurv.tables.table_format import is_parquet, text_format
+from aldsurv.tables.table_format import check_format, file_kind, text_format
 from aldsurv.tables.text_file import TextFile
 
 __all__ = ["read_blocks", "read_table"]
 
-_PAIRS = (["time", "event"], ["lower", "upper"], ["event", "id", "start", "stop"])
+_PAIRS = (["time", "event"], ["lower", "upper"], ["event", "id", "start", "stop"], ["event", "start", "end"])
 # Roles of columns that say of whom a row is: read as they stand.
 _LABELS = ("group", "id")
 _NUMBER = re.compile(r"\s*[+-]?[0-9]*[.,]?[0-9]+\s*")
@@ -47,14 +50,18 @@ def read_table(
     id: str | None = None,  # noqa: A002 - as in SurvivalData.from_frame
     start: str | None = None,
     stop: str | None = None,
+    end: str | None = None,
+    unit: str | None = None,
+    date_format: str | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     missing: Sequence[str] = (),
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
 ) -> Table:
-    """Read a table from a CSV, TSV or Parquet file; text may be gzipped.
+    """Read a table from a CSV, TSV, Parquet or Excel (.xlsx) file; text may be gzipped.
 
     What is not named is inferred from the file. Columns that are not named are covariates. Without any of `time`,
     `event`, `lower` and `upper` the table has no times: rows to predict for.
@@ -76,16 +83,22 @@ def read_table(
         Column that says which rows belong together, such as the number of a person; read as it stands, as codes are.
     id, start, stop
         Columns of episodes, in place of `time`; as in `SurvivalData.episodes`. `id` is read as it stands.
+    end, unit, date_format
+        Column of the date of the end, with `start` that of the start, in place of `time`; as in
+        `SurvivalData.from_dates`.
     drop
         Columns to leave out.
     categorical
         Columns whose values are codes, such as postcodes: of text they are read as they stand, with leading zeros.
         Give ``categorical=table.categorical`` to the model.
     missing
-        What stands for a gap in text, beside nothing at all, NA, N/A, NaN, null, a point and a question mark.
+        What stands for a gap, beside nothing at all, NA, N/A, NaN, null, a point and a question mark: by its text, and
+        ``"-9"`` in a column of numbers by the number.
     delimiter, decimal, encoding
-        How text is written down, where it cannot be inferred: the character between fields, ``"."`` or ``","`` in
-        numbers, and the name of the encoding.
+        How text is written down, where it cannot be inferred: the character between fields (or one of the words tab,
+        comma, semicolon, space and pipe), ``"."`` or ``","`` in numbers, and the name of the encoding.
+    sheet
+        Sheet of an Excel file, by name or by number from 1 on; by default the first that holds anything.
 
     Raises
     ------
@@ -97,14 +110,14 @@ def read_table(
         The file is not there or may not be read.
     """
     given = {"time": time, "event": event, "lower": lower, "upper": upper, "entry": entry, "weight": weight}
-    given |= {"group": group, "id": id, "start": start, "stop": stop}
+    given |= {"group": group, "id": id, "start": start, "stop": stop, "end": end}
     roles = {role: name for role, name in given.items() if name is not None}
     for argument, names in (("drop", drop), ("categorical", categorical)):
         _require_list_of_text(argument, names)
     _check_roles(roles, event_value if event_values is None else event_values, drop)
-    file = _open_table(path, missing, delimiter, decimal, encoding)
+    file = _open_table(path, missing, delimiter, decimal, encoding, sheet)
     uses = _ColumnUses.of(file, roles, drop, categorical)
-    return _read_whole(file, uses, event_value, event_values)
+    return _read_whole(file, uses, event_value, event_values, unit=unit, date_format=date_format)
 
 
 def read_blocks(
@@ -114,8 +127,9 @@ def read_blocks(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
 ) -> TableFile:
-    r"""Open a CSV, TSV or Parquet file to be read block by block; text may be gzipped.
+    r"""Open a CSV, TSV, Parquet or Excel (.xlsx) file to be read block by block; text may be gzipped.
 
     The parameters are those of `read_table`, which reads a table as a whole.
 
@@ -128,7 +142,7 @@ def read_blocks(
     [61. 48.] ['II', 'III']
     [55.] ['I']
     """
-    return _open_table(path, missing, delimiter, decimal, encoding)
+    return _open_table(path, missing, delimiter, decimal, encoding, sheet)
 
 
 def _open_table(
@@ -137,13 +151,18 @@ def _open_table(
     delimiter: str | None,
     decimal: str | None,
     encoding: str | None,
+    sheet: str | int | None,
 ) -> TableFile:
     _require_list_of_text("missing", missing)
-    source = Path(path)
-    if is_parquet(source):
-        return ParquetFile(source)
+    check_format(delimiter, decimal, encoding)
+    markers, source = GapMarkers(missing), Path(path)
+    kind = file_kind(source)
+    if kind == "parquet":
+        return ParquetFile(source, markers)
     import_arrow("pyarrow")
-    return TextFile(text_format(source, delimiter=delimiter, decimal=decimal, encoding=encoding), missing)
+    if kind == "zip" and is_excel(source):
+        return ExcelFile(source, markers, decimal=decimal, sheet=sheet)
+    return TextFile(text_format(source, delimiter=delimiter, decimal=decimal, encoding=encoding), markers)
 
 
 @final
@@ -184,7 +203,7 @@ class _ColumnUses:
                 left_out = True
                 if position and not name.strip():
                     message = f"{str(file.path)!r}: column {position + 1} has no name and is left out."
-                    warnings.warn(message, stacklevel=3)
+                    warnings.warn(message, ColumnWarning, stacklevel=3)
             columns.append(TableColumn(name, "left out" if left_out else role_of.get(name, "feature")))
         uses = cls(roles, tuple(categorical), tuple(columns))
         names = uses.names
@@ -228,8 +247,8 @@ def _check_roles(roles: dict[str, str], event_value: object, drop: Sequence[str]
     pair = [role for role in roles if role not in ("entry", "weight", "group")]
     if pair not in _PAIRS and (pair or roles or event_value is not None):
         raise ParameterError(
-            "read_table needs the columns time and event, lower and upper, or id, start, stop and event, but got "
-            f"{' and '.join(pair) or 'none of them'}",
+            "read_table needs the columns time and event, lower and upper, start, end and event, or id, start, stop "
+            f"and event, but got {' and '.join(pair) or 'none of them'}",
             argument=pair[0] if pair else "time",
             advice="Name one pair, such as time='months', event='status'.",
         )
@@ -246,28 +265,48 @@ def _check_roles(roles: dict[str, str], event_value: object, drop: Sequence[str]
         role_of[name] = role
 
 
-def _read_whole(file: TableFile, uses: _ColumnUses, event_value: object, event_values: EventValues | None) -> Table:
-    labels = {name for role, name in uses.roles.items() if role in ("event", *_LABELS)}
+def _read_whole(
+    file: TableFile,
+    uses: _ColumnUses,
+    event_value: object,
+    event_values: EventValues | None,
+    *,
+    unit: str | None,
+    date_format: str | None,
+) -> Table:
+    dates = ("start", "end") if "end" in uses.roles else ()
+    labels = {name for role, name in uses.roles.items() if role in ("event", *_LABELS, *dates)}
     numbers = set(uses.roles.values()) - labels
-    as_text = [*uses.categorical, *(name for role, name in uses.roles.items() if role in _LABELS)]
+    written = (*_LABELS, *dates) if file.is_text else _LABELS
+    as_text = [*uses.categorical, *(name for role, name in uses.roles.items() if role in written)]
     x: dict[str, NDArray[Any]] = {}
     codes = set(uses.categorical)
     for name, column in file.columns(uses.names, as_text=as_text):
         if column.is_codes:
             codes.add(name)
         with file.located():
-            values = column.finish()
-            if values.dtype == object and name not in codes | labels:
+            values = file.missing.without(column.finish())
+            if values.dtype == object and name not in labels and (name in numbers or name not in codes):
                 values = file.as_numbers(values, name, mixed=name in numbers)
         if values.size == 0:
             raise file.no_rows_error()
         x[name] = values
+    unseen = file.describe_unseen_markers()
+    if unseen:
+        warnings.warn(unseen, MissingValueWarning, stacklevel=3)
     outcome = {name: x.pop(name) for name in uses.roles.values()}
     y: SurvivalData | None = None
     seen: tuple[object, ...] = ()
     if outcome:
         with file.located():
-            y = SurvivalData.from_frame(outcome, event_value=event_value, event_values=event_values, **uses.roles)
+            y = SurvivalData.from_frame(
+                outcome,
+                event_value=event_value,
+                event_values=event_values,
+                unit=unit,
+                date_format=date_format,
+                **uses.roles,
+            )
         if event_values is not None:
             seen = tuple(dict.fromkeys(column_values(Column(outcome[uses.roles["event"]], "event"))))
     categorical = tuple(name for name in x if name in codes)

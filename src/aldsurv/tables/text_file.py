@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, final
+from typing import IO, Any, ClassVar, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
 from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
+from aldsurv.tables.gap_markers import GapMarkers
 from aldsurv.tables.parse_numbers import parse_numbers
 from aldsurv.tables.table_file import ArrowBatch, TableFile
 from aldsurv.tables.table_format import DELIMITERS, TextFormat
@@ -26,6 +29,7 @@ _PIECES = (1 << 20, 1 << 26)
 # The same where rows are handed out in blocks: for each column, some thousand rows, and the most of all columns. Arrow
 # reads several pieces ahead.
 _PIECE_PER_COLUMN, _LARGEST_PIECE = 1 << 15, 1 << 24
+_ROWS = 1 << 16
 # Reading once more in another type costs a pass; after so many passes Arrow finds the types by itself,
 # for which it keeps all of the text in memory until the end.
 _MOST_PASSES = 6
@@ -41,15 +45,17 @@ class TextFile(TableFile):
     text_format
         How it is written down.
     missing
-        What stands for a gap, beside `MISSING`.
+        Values that stand for gaps, beside `MISSING`.
     """
 
-    def __init__(self, text_format: TextFormat, missing: Sequence[str]) -> None:
+    is_text: ClassVar[bool] = True
+
+    def __init__(self, text_format: TextFormat, missing: GapMarkers) -> None:
         # Half of the rows cannot be read in another encoding: it must be right to the end.
         self._format = text_format.in_its_encoding()
         self.path = text_format.path
         self.size = self.path.stat().st_size
-        self._gaps = [*MISSING, *missing]
+        self.missing, self._gaps = missing, [*MISSING, *missing.texts]
         for piece in _PIECES:
             try:
                 self.names = list(self._open(piece).schema.names)
@@ -68,12 +74,34 @@ class TextFile(TableFile):
     def columns(self, names: Sequence[str], *, as_text: Collection[str]) -> Iterator[tuple[str, ColumnBuilder]]:
         """Whole columns in the types that the text shows; each is forgotten here when it is handed out."""
         builders = self._builders(names, as_text)
+        if self.missing:
+            self._look_for_markers(names)
         for name in names:
             yield name, builders.pop(name)
 
     def as_numbers(self, values: NDArray[Any], name: str, *, mixed: bool) -> NDArray[Any]:
         """A column of text as numbers if all of it is, and if `mixed`, those of its values that are."""
         return parse_numbers(values, name, self._format.decimal, mixed=mixed)
+
+    def copy_rows(self, parts: NDArray[np.intp], files: Sequence[IO[bytes]]) -> None:
+        """Write each row into one of several files, in this encoding, with its quotation marks and ends of lines."""
+        encoding = self._format.encoding
+        texts = [io.TextIOWrapper(file, encoding, newline="") for file in files]
+        records = self._format.records_as_written()
+        header = next(records)
+        end = header[len(header.rstrip("\r\n")) :] or "\n"
+        for text in texts:
+            text.write(header)
+        try:
+            for part, record in zip(parts.tolist(), records, strict=True):
+                # The last one may have no end.
+                texts[part].write(record if record.endswith(("\n", "\r")) else record + end)
+        except (csv.Error, ValueError):
+            problem = f"{str(self.path)!r} has rows of which it is not clear where they end"
+            raise DataError(problem, advice="Close quotation marks, or save the table as Parquet.") from None
+        for text in texts:
+            text.flush()
+            text.detach()
 
     def line_of(self, row: int) -> int | None:
         """Line in which a row begins; None if the file is too damaged to tell."""
@@ -144,14 +172,23 @@ class TextFile(TableFile):
             for start in range(first, batch.num_rows, rows):
                 yield batch.slice(start, rows), file.tell()
 
+    def _look_for_markers(self, names: Sequence[str]) -> None:
+        """Notice which values that stand for gaps occur: Arrow puts gaps in their place without saying so."""
+        for batch in self._batches(names, _ROWS):
+            for piece in batch.arrays.values():
+                self.missing.look_for_text(piece)
+            if not self.missing.unseen:
+                return
+
     def _values(self, piece: Any, name: str, *, number: bool) -> NDArray[Any]:
+        self.missing.look_for_text(piece)
         if number:
-            return text_numbers(piece, name, self._format.decimal, self._gaps)
+            return self.missing.without(text_numbers(piece, name, self._format.decimal, self._gaps))
         arrow, compute = import_arrow("pyarrow"), import_arrow("pyarrow.compute")
         gaps = compute.is_in(piece, value_set=arrow.array(self._gaps))
         builder = ColumnBuilder(piece.type, name)
         builder.add(compute.if_else(gaps, arrow.scalar(None, piece.type), piece))
-        return builder.finish()
+        return self.missing.without(builder.finish())
 
     def _open(self, piece: int, types: dict[str, Any] | None = None) -> Any:
         """Arrow's reader of some columns in these types; without types, of all columns in those of the first piece."""

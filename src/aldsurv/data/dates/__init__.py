@@ -1,0 +1,1 @@
+"""Dates as people write them, and the time between two of them."""

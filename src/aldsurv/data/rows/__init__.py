@@ -1,0 +1,1 @@
+"""Rows of survival data: checked, selected and split."""
