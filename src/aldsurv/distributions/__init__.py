@@ -20,6 +20,7 @@ from aldsurv.distributions.wrappers.earliest import Earliest
 from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.distributions.wrappers.recalibrated import Recalibrated
+from aldsurv.distributions.wrappers.scaled_hazard import ScaledHazard
 from aldsurv.distributions.wrappers.shifted import Shifted
 from aldsurv.distributions.wrappers.truncated import LeftTruncated
 from aldsurv.registry import FAMILIES
@@ -44,6 +45,7 @@ __all__ = [
     "ProportionalHazards",
     "QuantileKnots",
     "Recalibrated",
+    "ScaledHazard",
     "Shifted",
     "Step",
     "SurvivalDistribution",

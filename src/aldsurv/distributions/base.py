@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from aldsurv.distributions.numerics.backend import Array, namespace, random_expo
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from typing_extensions import Self
 
     from aldsurv.data.survival_data import SurvivalData
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["SurvivalDistribution"]
 
 
+# Functions of time that a frame may hold.
+CurveKind: TypeAlias = Literal["survival", "cdf", "cumulative_hazard", "hazard", "density"]
 DistributionT = TypeVar("DistributionT", bound="SurvivalDistribution")
 
 
@@ -141,6 +144,37 @@ class SurvivalDistribution(Formulas):
         from aldsurv.distributions.from_predictions import curves_of_frame, distribution_of_curves
 
         return distribution_of_curves(*curves_of_frame(frame), interpolate=interpolate, tail=tail)
+
+    def to_frame(self, times: object = None, *, kind: CurveKind = "survival", index: Any = None) -> pd.DataFrame:
+        """A pandas frame with one row per individual, which needs pandas.
+
+        Parameters
+        ----------
+        times
+            A number, or a list of times: one column each, named by the time. None: quantiles of the event time in
+            the columns ``q10``, ``q25``, ``median``, ``q75`` and ``q90``.
+        kind
+            What is in the columns of `times`: ``"survival"``, ``"cdf"``, ``"cumulative_hazard"``, ``"hazard"`` or
+            ``"density"``.
+        index
+            Labels of the rows, such as ``X.index``; None for their numbers.
+
+        Examples
+        --------
+        >>> from aldsurv.distributions import Exponential
+        >>> Exponential([2.0, 5.0]).to_frame([1, 2.5], index=["Ann", "Bo"]).round(3)
+        time    1.0    2.5
+        Ann   0.607  0.287
+        Bo    0.819  0.607
+        """
+        from aldsurv.distributions.presentation import distribution_frame
+
+        return distribution_frame(self, times, kind, index)
+
+    def _repr_html_(self) -> str:
+        from aldsurv.distributions.presentation import distribution_html
+
+        return distribution_html(self)
 
     def survival(self, times: object) -> Array:
         """Probability to be event-free after ``times``: S(t) = P(T > t)."""
@@ -318,6 +352,12 @@ class SurvivalDistribution(Formulas):
         from aldsurv.distributions.wrappers.recalibrated import Recalibrated
 
         return Recalibrated(self, level_map)
+
+    def _with_scaled_hazard(self, factor: Array) -> SurvivalDistribution:
+        """The distribution with its hazard multiplied by a column (n, 1) of positive numbers."""
+        from aldsurv.distributions.wrappers.scaled_hazard import ScaledHazard
+
+        return ScaledHazard(self, factor)
 
     @abstractmethod
     def _scaled(self, factor: Array) -> SurvivalDistribution:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +20,7 @@ from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.errors import CompetingCausesWarning, ParameterError
 from aldsurv.models.file_entries import Arrays, Document, FileContent, saved_parameters
+from aldsurv.models.fit_html import html_of_fit
 from aldsurv.models.persistence import save
 from aldsurv.models.prediction.member_spread import (
     Band,
@@ -35,6 +36,7 @@ from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 from aldsurv.models.training_target import read_target
+from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted, shortened
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from aldsurv.columns.features import Features
     from aldsurv.models.linear.coefficients import CoefficientTable
     from aldsurv.models.rows.strata import Stratum
+    from aldsurv.models.updating.ancestry import UpdateStep
     from aldsurv.models.wrappers.stack_table import StackTable
 
 __all__ = ["POINTS", "RANKING_POINTS", "SurvivalEstimator", "first_event", "summarised", "time_point"]
@@ -109,6 +112,22 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         data = read_target(y, sample_weight, groups)
         return data if self.TAKES_CAUSES else first_event(data, type(self).__name__, stacklevel=5)
 
+    @classmethod
+    def parameter_constraints(cls) -> dict[str, Constraint]:
+        """What parameters may be, by name, of those whose values are checked before there are rows."""
+        return declared_constraints(cls)
+
+    @classmethod
+    def default_settings(cls, size: tuple[int, int] | None = None) -> dict[str, Any]:
+        """Every parameter, and the value that it has unless another is given.
+
+        Parameters
+        ----------
+        size
+            Rows and columns of the table, if there is one: it may matter.
+        """
+        return cls.parameter_defaults()
+
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
         check_all(self.get_params(deep=False), declared_constraints(type(self)))
@@ -171,10 +190,18 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             )
         return self.trained_on_.follow_up
 
-    def set_outcome_columns(self, columns: Mapping[str, str]) -> None:
-        """Keep with the fitted model, and in its file, which columns of a table held the outcome, by their role."""
+    def set_outcome_columns(self, columns: Mapping[str, str], missing: Sequence[str] = ()) -> None:
+        """Keep with the fitted model, and in its file, how the table of training was read.
+
+        Parameters
+        ----------
+        columns
+            Columns that held the outcome, by their role.
+        missing
+            Values that stood for gaps, beside the usual ones.
+        """
         if self.trained_on_ is not None:
-            self.trained_on_ = replace(self.trained_on_, outcome=dict(columns))
+            self.trained_on_ = replace(self.trained_on_, outcome=dict(columns), missing=tuple(missing))
 
     def predict_time(self, X: object) -> FloatArray:
         """One time per row: the summary of the distribution named by the parameter `point`, by default the median."""
@@ -273,6 +300,11 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         return None
 
     @property
+    def ancestry_(self) -> tuple[UpdateStep, ...]:
+        """The updates that the model went through, the oldest first."""
+        return ()
+
+    @property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the parameters that `predict_parameters` gives; none if predictions are not of one family."""
         return ()
@@ -297,8 +329,13 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         lines, facts = [type(self).__name__], self.trained_on_
         if facts is not None:
             lines.append(f"  rows            {facts.rows_text}, {facts.events} events")
-            lines.append(f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}")
+            lines.append(f"  time            {plain_number(facts.first_time, 4)} to {plain_number(facts.last_time, 4)}")
         return "\n".join([*lines, f"  columns         {self.n_features_in_}"])
+
+    def _html_of_fit(self) -> list[str]:
+        if not self.__sklearn_is_fitted__():
+            return super()._html_of_fit()
+        return html_of_fit(self)
 
     def band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members.

@@ -7,20 +7,29 @@ from typing import Any
 
 from aldsurv import __version__
 from aldsurv.errors import AldsurvError, ModelFileError
-from aldsurv.files.model_file import read_model_file, write_model_file
-from aldsurv.models.file_entries import require, text
-from aldsurv.registry import MODELS
+from aldsurv.files.model_file import content_digest, read_model_file, write_model_file
+from aldsurv.models.file_entries import FileContent, require, text
+from aldsurv.registry import saved_model_class, saved_model_name
 
-__all__ = ["load", "save"]
+__all__ = ["load", "model_digest", "save"]
 
 _KIND = "fitted model"
 
 
 def save(model: Any, path: Any) -> Path:
     """Write a fitted model; the file is replaced as a whole."""
+    return write_model_file(path, *_content(model))
+
+
+def model_digest(model: Any) -> str:
+    """The SHA-256 that the file of a fitted model has."""
+    return content_digest(*_content(model))
+
+
+def _content(model: Any) -> FileContent:
     document, arrays = model._to_file()
-    name = MODELS.name_of(type(model))
-    return write_model_file(path, {"kind": _KIND, "model": name, "version": __version__, **document}, arrays)
+    name = saved_model_name(type(model))
+    return {"kind": _KIND, "model": name, "version": __version__, **document}, arrays
 
 
 def load(path: Any, *, encoder: object = None) -> Any:
@@ -42,7 +51,7 @@ def load(path: Any, *, encoder: object = None) -> Any:
     document, arrays = read_model_file(path)
     try:
         require(document.get("kind") == _KIND, f"it is a {document.get('kind')!r}, not a {_KIND}")
-        kind = MODELS.load(text(document.get("model"), "model"))
+        kind = saved_model_class(text(document.get("model"), "model"))
         text(document.get("version"), "version")
         entries = {name: value for name, value in document.items() if name not in ("kind", "model", "version")}
         model = kind._from_file(entries, arrays, encoder)

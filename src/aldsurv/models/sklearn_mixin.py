@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from aldsurv.display.html import html_block, html_facts, html_note
 from aldsurv.errors import NotFittedError, ParameterError
 from aldsurv.quoting import quoted, suggest_names
 
@@ -72,9 +73,22 @@ class SklearnEstimatorMixin:
         return self
 
     def __repr__(self) -> str:
-        defaults = self.parameter_defaults()
-        changed = {n: v for n, v in self.get_params(deep=False).items() if not _same(v, defaults[n])}
+        changed = self._changed_parameters()
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+    def _repr_html_(self) -> str:
+        changed = self._changed_parameters()
+        text = {name: quoted(value, 120) for name, value in changed.items()} or {"parameters": "default"}
+        return html_block(type(self).__name__, html_facts(text), *self._html_of_fit())
+
+    def _html_of_fit(self) -> list[str]:
+        """What a notebook shows of a fitted estimator, below its parameters."""
+        return [] if self.__sklearn_is_fitted__() else [html_note("not fitted")]
+
+    def _changed_parameters(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults."""
+        defaults = self.parameter_defaults()
+        return {n: v for n, v in self.get_params(deep=False).items() if not _same(v, defaults[n])}
 
     def _require_fitted(self) -> None:
         if self.__sklearn_is_fitted__():

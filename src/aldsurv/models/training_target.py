@@ -11,7 +11,7 @@ from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import AldsurvWarning, DataError, ParameterError
 
 __all__ = ["read_target", "with_joined_episodes"]
 
@@ -84,7 +84,7 @@ def _times_alone(y: object) -> Any:
         warnings.warn("A column-vector y was passed when a 1d array was expected.", _conversion_warning(), stacklevel=4)
     warnings.warn(
         "y has times only: every row is taken as an observed event. Give y=(time, event) if some are censored.",
-        UserWarning,
+        AldsurvWarning,
         stacklevel=4,
     )
     return values

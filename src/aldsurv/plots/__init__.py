@@ -1,6 +1,7 @@
 """Plots of distributions, estimates and evaluations: functions that take axes and return them.
 
-The only package that needs matplotlib. pyplot is not used: figures belong to the caller, and no display is needed.
+The only package that needs matplotlib. pyplot is used in IPython, where it shows the figures; elsewhere these belong to
+the caller alone, and no display is needed.
 """
 
 from aldsurv.errors import MissingDependencyError
@@ -16,8 +17,16 @@ except ModuleNotFoundError as _error:
     ) from None
 
 from aldsurv.plots.architecture_plot import plot_architecture
+from aldsurv.plots.attribution_plots import (
+    attribution_figure,
+    plot_attribution_swarm,
+    plot_attributions,
+    plot_attributions_over_time,
+    plot_mean_attributions,
+)
 from aldsurv.plots.calibration_plots import plot_calibration, plot_calibration_at, plot_d_calibration
 from aldsurv.plots.curves import distribution_figure, plot_density, plot_hazard, plot_survival
+from aldsurv.plots.decision_plot import plot_decision_curve
 from aldsurv.plots.discrimination_plots import plot_auc, plot_brier
 from aldsurv.plots.drawing.figure_files import save_figure
 from aldsurv.plots.effect_plots import plot_importance, plot_partial_dependence
@@ -36,15 +45,20 @@ from aldsurv.plots.regularisation_plot import plot_held_out_scores, plot_regular
 from aldsurv.plots.time_histogram import plot_time_distribution
 
 __all__ = [
+    "attribution_figure",
     "distribution_figure",
     "incidence_figure",
     "plot_aalen_johansen",
     "plot_architecture",
+    "plot_attribution_swarm",
+    "plot_attributions",
+    "plot_attributions_over_time",
     "plot_auc",
     "plot_brier",
     "plot_calibration",
     "plot_calibration_at",
     "plot_d_calibration",
+    "plot_decision_curve",
     "plot_density",
     "plot_hazard",
     "plot_held_out_scores",
@@ -52,6 +66,7 @@ __all__ = [
     "plot_incidence",
     "plot_individuals",
     "plot_kaplan_meier",
+    "plot_mean_attributions",
     "plot_mean_incidence",
     "plot_mean_survival",
     "plot_partial_dependence",

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from aldsurv.errors import ParameterError
 from aldsurv.networks.architecture import Architecture
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.plots.drawing.network_diagram import LINE_HEIGHT, Box, Diagram, Role, network_diagram
+from aldsurv.plots.drawing.new_figures import new_figure
 
 __all__ = ["plot_architecture"]
 
@@ -71,7 +71,7 @@ def _draw(diagram: Diagram, remark: str, title: str, ax: Axes | None) -> Axes:
     below, above = LINE_HEIGHT + _MARGIN, (LINE_HEIGHT + _MARGIN) * bool(title)
     width, height = right - left + 2 * _MARGIN, high - low + below + above + 2 * _MARGIN
     if ax is None:
-        ax = Figure(figsize=(width, height)).add_axes((0.0, 0.0, 1.0, 1.0))
+        ax = new_figure(width, height, layout=None).add_axes((0.0, 0.0, 1.0, 1.0))
     place, whole = ax.get_position(), ax.get_figure(root=True)
     inches = whole.get_size_inches() if whole is not None else (width, height)
     # Smaller in axes with less room, never larger.

@@ -14,9 +14,11 @@ from aldsurv.metrics import EventLevels, d_calibration, integrated_calibration_i
 from aldsurv.metrics.calibration.calibration_curve import observed_probability
 from aldsurv.metrics.calibration.event_levels import event_levels
 from aldsurv.metrics.resampling.row_counts import ByCounts, Counts
-from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, write_remark
+from aldsurv.plain_numbers import plain_number
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, write_remark
 from aldsurv.plots.drawing.axes_text import collected_warnings, write_message, write_note
 from aldsurv.plots.drawing.bootstrap_band import bootstrap_band
+from aldsurv.plots.drawing.new_figures import new_axes
 from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy
 
 __all__ = ["plot_calibration", "plot_calibration_at", "plot_d_calibration"]
@@ -158,7 +160,7 @@ def plot_calibration_at(
     with collected_warnings() as reasons:
         index = integrated_calibration_index(predicted, data, time)
     ax = _square_axes(ax)
-    until = f"{time:g}" if unit is None else f"{time:g} {unit}"
+    until = plain_number(time) if unit is None else f"{plain_number(time)} {unit}"
     _name_axes(ax, f"predicted probability of an event by {until}", "observed probability")
     if reasons:
         return write_message(ax, reasons)

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.plots.drawing.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes
+from aldsurv.plots.drawing.appearance import extend_limits, line_look, show_legend, tidy_axes
+from aldsurv.plots.drawing.new_figures import new_axes, returned_figure
 from aldsurv.plots.drawing.row_choice import RowChoice, choose_row_numbers, choose_rows
 from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy, curve_times
 
@@ -128,7 +129,7 @@ def distribution_figure(
     """New figure with survival, density and hazard side by side; the parameters are those of `plot_survival`."""
     chosen, names = choose_rows(distribution, rows, labels)
     grid = curve_times(chosen, times)
-    figure = Figure(figsize=(11.0, 3.6), layout="constrained")
+    figure = returned_figure(11.0, 3.6)
     panels = figure.subplots(1, 3)
     for curve, ax in zip((_SURVIVAL, _DENSITY, _HAZARD), panels, strict=True):
         _draw(curve, chosen, grid, names, unit, ax)

@@ -16,8 +16,9 @@ from aldsurv.metrics.error.brier import default_times
 from aldsurv.metrics.evaluation_times import checked_times, event_quantiles
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.nonparametric.censoring_weights import censoring_distribution
-from aldsurv.plots.drawing.appearance import COLOURS, LineLook, new_axes, show_legend, tidy_axes, write_remark
+from aldsurv.plots.drawing.appearance import COLOURS, LineLook, show_legend, tidy_axes, write_remark
 from aldsurv.plots.drawing.axes_text import collected_warnings, write_message, write_note
+from aldsurv.plots.drawing.new_figures import new_axes
 from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy
 
 __all__ = ["plot_auc", "plot_brier"]

@@ -10,7 +10,9 @@ from matplotlib.figure import Figure
 
 from aldsurv.inspection import Importance, PartialDependence
 from aldsurv.models.rows.training_rows import thinned
-from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, plain_label
+from aldsurv.plain_numbers import plain_number
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, plain_label
+from aldsurv.plots.drawing.new_figures import new_axes, returned_figure
 
 __all__ = ["parameter_figure", "plot_importance", "plot_partial_dependence"]
 
@@ -85,7 +87,7 @@ def parameter_figure(effects: Sequence[PartialDependence], labels: Sequence[str]
     labels
         Name of each quantity.
     """
-    figure = Figure(figsize=(3.6 * len(effects), 2.9), layout="constrained")
+    figure = returned_figure(3.6 * len(effects), 2.9)
     panels = figure.subplots(1, len(effects), squeeze=False)[0]
     for place, (effect, label, ax) in enumerate(zip(effects, labels, panels, strict=True)):
         plot_partial_dependence(effect, label=label, colour=COLOURS[place % len(COLOURS)], ax=ax)
@@ -116,4 +118,4 @@ def _draw_levels(ax: Axes, effect: PartialDependence, colour: str) -> None:
 
 
 def _level(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return plain_number(value) if isinstance(value, float) else str(value)

@@ -18,12 +18,12 @@ from aldsurv.plots.drawing.appearance import (
     COLOURS,
     extend_limits,
     line_look,
-    new_axes,
     plain_label,
     show_legend,
     tidy_axes,
     write_remark,
 )
+from aldsurv.plots.drawing.new_figures import new_axes, returned_figure
 from aldsurv.plots.drawing.row_choice import RowChoice, choose_row_numbers, row_labels
 from aldsurv.plots.drawing.time_grid import FloatArray, curve_times
 
@@ -154,7 +154,7 @@ def incidence_figure(
     numbers = choose_row_numbers(len(predicted), rows)
     names = row_labels(numbers, len(predicted), labels)
     count = len(predicted.causes)
-    figure = Figure(figsize=(max(6.4, 4.0 * count), 3.8), layout="constrained")
+    figure = returned_figure(max(6.4, 4.0 * count), 3.8)
     panels = np.atleast_1d(figure.subplots(1, count, sharey=True))
     for place, ax in enumerate(panels):
         _draw_lines(predicted[numbers], times, place + 1, names, unit, ax)

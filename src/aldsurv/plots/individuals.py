@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from aldsurv.checks import Number, check
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.plots.curves import BandAt, plot_survival
-from aldsurv.plots.drawing.appearance import marker_look, new_axes, show_legend, write_remark
+from aldsurv.plots.drawing.appearance import marker_look, show_legend, write_remark
+from aldsurv.plots.drawing.new_figures import new_axes
 from aldsurv.plots.drawing.row_choice import RowChoice, choose_rows
 from aldsurv.plots.drawing.time_grid import as_numpy
 

@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from aldsurv.nonparametric import KaplanMeier
-from aldsurv.plots.drawing.appearance import extend_limits, line_look, new_axes, show_legend, tidy_axes, write_remark
+from aldsurv.plots.drawing.appearance import extend_limits, line_look, show_legend, tidy_axes, write_remark
 from aldsurv.plots.drawing.at_risk_table import add_at_risk_row
+from aldsurv.plots.drawing.new_figures import new_axes
 
 __all__ = ["plot_kaplan_meier"]
 

@@ -14,6 +14,7 @@ from aldsurv.errors import ParameterError
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.plots.curves import plot_survival
 from aldsurv.plots.drawing.appearance import line_look, show_legend
+from aldsurv.plots.drawing.new_figures import returned_figure
 from aldsurv.plots.drawing.row_choice import RowChoice
 from aldsurv.plots.drawing.time_grid import as_numpy
 from aldsurv.plots.kaplan_meier_plot import plot_kaplan_meier
@@ -77,7 +78,7 @@ def prediction_figure(
     unit
         Unit of time.
     """
-    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+    figure = returned_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
     plot_mean_survival(predicted, data, unit=unit, ax=right)
     times = np.linspace(0.0, right.get_xlim()[1], _GRID)

@@ -11,8 +11,10 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.metrics import mean_absolute_error, point_estimate
 from aldsurv.metrics.point_estimates import Point
-from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, time_label
+from aldsurv.plain_numbers import plain_number
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, time_label
 from aldsurv.plots.drawing.axes_text import collected_warnings, write_message, write_note
+from aldsurv.plots.drawing.new_figures import new_axes
 from aldsurv.plots.drawing.time_grid import FloatArray
 
 __all__ = ["plot_predicted_against_observed"]
@@ -99,7 +101,7 @@ def _write_errors(ax: Axes, estimate: FloatArray, data: SurvivalData) -> None:
         with collected_warnings() as reasons:
             error = mean_absolute_error(estimate, data)
         if not reasons:
-            notes.append(f"mean absolute error of events {error:.3g}")
+            notes.append(f"mean absolute error of events {plain_number(error, 3)}")
     for count, which in ((np.count_nonzero(~finite), "infinite"), (np.count_nonzero(estimate < 0), "below 0")):
         if count:
             notes.append(f"{count} predicted {which}: at the edge")

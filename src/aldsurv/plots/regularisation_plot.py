@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 
 from aldsurv.errors import ParameterError
 from aldsurv.models.linear.elastic_net.elastic_net_survival import ElasticNetSurvival
-from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, plain_label
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, plain_label
+from aldsurv.plots.drawing.new_figures import new_axes, returned_figure
 
 __all__ = ["plot_held_out_scores", "plot_regularisation_path", "regularisation_figure"]
 
@@ -89,7 +90,7 @@ def regularisation_figure(model: ElasticNetSurvival) -> Figure:
     model
         A fitted `ElasticNetCox` or `ElasticNetAFT` whose alpha was chosen by folds.
     """
-    figure = Figure(figsize=(6.8, 6.4), layout="constrained")
+    figure = returned_figure(6.8, 6.4)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     plot_regularisation_path(model, ax=above)
     above.set_xlabel("")

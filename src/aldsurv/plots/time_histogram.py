@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
-from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, new_axes, show_legend, time_label, write_remark
+from aldsurv.plain_numbers import percent
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, show_legend, time_label, write_remark
 from aldsurv.plots.drawing.axes_text import write_message
+from aldsurv.plots.drawing.new_figures import new_axes, returned_figure
 from aldsurv.plots.drawing.time_grid import FloatArray
 
 __all__ = ["plot_time_distribution", "plot_time_histogram", "time_histogram_figure"]
@@ -46,8 +48,8 @@ def plot_time_distribution(
     low = np.where(np.isfinite(data.lower), data.lower, 0.0)
     middle = np.where(data.right_censored, low, (low + np.where(data.right_censored, low, data.upper)) / 2)
     plot_time_histogram(middle, data.exact, bins=bins, unit=unit, ax=ax)
-    share, plural = 100 * data.n_events / len(data), "s" * (data.n_events != 1)
-    write_remark(ax, f"{len(data)} rows, {data.n_events} event{plural} ({share:.0f} %)")
+    share, plural = percent(data.n_events / len(data)), "s" * (data.n_events != 1)
+    write_remark(ax, f"{len(data)} rows, {data.n_events} event{plural} ({share})")
     return ax
 
 
@@ -111,7 +113,7 @@ def time_histogram_figure(
     bins, density, unit
         As in `plot_time_histogram`.
     """
-    figure = Figure(figsize=(4.6 * max(len(parts), 1), 3.4), layout="constrained")
+    figure = returned_figure(4.6 * max(len(parts), 1), 3.4)
     panels = figure.subplots(1, max(len(parts), 1), squeeze=False)[0]
     edges = _edges(np.concatenate([np.zeros(1), *(np.ravel(np.asarray(time)) for time, _ in parts.values())]), bins)
     for ax, (name, (time, event)) in zip(panels, parts.items(), strict=False):

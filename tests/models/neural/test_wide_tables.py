@@ -402,9 +402,9 @@ def advice(text: str) -> list[str]:
     ("content", "says"),
     [
         ("größe,t,e\n1,2,1\n2,3,0\n3,4,1\n", "save it as UTF-8"),
-        ("a;t;e\n1,5;2;1\n2.5;3;0\n2,5;4;1\n", "Write decimals with a point"),
-        ("a;t;e\n1,500;2;1\n2,500;3;0\n", "Write decimals with a point"),
-        ('a,t,e\n"1,5",2,1\n"2,5",3,0\n2.5,4,1\n', "Write decimals with a point"),
+        ("a;t;e\n1,5;2;1\n2.5;3;0\n2,5;4;1\n", "Name the mark by --decimal"),
+        ("a;t;e\n1,500;2;1\n2,500;3;0\n", "Name the mark by --decimal"),
+        ('a,t,e\n"1,5",2,1\n"2,5",3,0\n2.5,4,1\n', "Name the mark by --decimal"),
     ],
 )
 def test_tables(content, says, tmp_path, capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
+    import pandas as pd
     from typing_extensions import Self
 
     from aldsurv.data.survival_data import SurvivalData
@@ -26,6 +27,8 @@ __all__ = ["CompetingDistribution"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+# Functions of time that a frame may hold.
+IncidenceKind: TypeAlias = Literal["incidence", "density", "cause_specific_hazard"]
 # Values (rows, times, causes) that are in work at once.
 _BLOCK_VALUES = 1 << 17
 
@@ -75,6 +78,37 @@ class CompetingDistribution(Rows):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={len(self)}, causes={list(self.causes)})"
+
+    def _repr_html_(self) -> str:
+        from aldsurv.distributions.presentation import incidence_html
+
+        return incidence_html(self)
+
+    def to_frame(self, times: object = None, *, kind: IncidenceKind = "incidence", index: Any = None) -> pd.DataFrame:
+        """A pandas frame with one row per individual and columns by cause, which needs pandas.
+
+        Parameters
+        ----------
+        times
+            A number, or a list of times: one column for each cause and time, so that ``frame["relapse"]`` has those of
+            a cause. None: for each cause its ``probability``, and the ``median`` time of those who have the event.
+        kind
+            What is in the columns of `times`: ``"incidence"``, ``"density"`` or ``"cause_specific_hazard"``.
+        index
+            Labels of the rows, such as ``X.index``; None for their numbers.
+
+        Examples
+        --------
+        >>> from aldsurv.distributions import CauseMixture, Exponential
+        >>> predicted = CauseMixture([Exponential([2.0]), Exponential([4.0])], [0.25, 0.75], ["relapse", "death"])
+        >>> predicted.to_frame([1, 4]).round(3)
+        cause relapse         death
+        time      1.0    4.0    1.0    4.0
+        0       0.098  0.216  0.166  0.474
+        """
+        from aldsurv.distributions.presentation import incidence_frame
+
+        return incidence_frame(self, times, kind, index)
 
     @staticmethod
     def concatenate(parts: Sequence[CompetingDistribution]) -> CompetingDistribution:

@@ -228,6 +228,9 @@ class Step(SurvivalDistribution):
     def _recalibrated(self, level_map: LevelMap) -> Step:
         return Step(self.times, mapped_survival(self.values, level_map), tail=self.tail)
 
+    def _with_scaled_hazard(self, factor: Array) -> Step:
+        return self.from_checked(times=self.times, values=self.values**factor, tail=self.tail)
+
     def _scaled(self, factor: Array) -> Step:
         return self.from_checked(times=factor * self.times, values=self._repeated(factor), tail=self.tail)
 

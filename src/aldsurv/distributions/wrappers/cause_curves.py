@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array, as_like, namespace
 from aldsurv.distributions.numerics.log_space import log1mexp
 from aldsurv.distributions.wrappers.hazard_checks import checked_hazards
@@ -84,6 +85,11 @@ class SummedHazards(HazardCurves):
 
     def _log_cdf(self, t: Array) -> Array:
         return super()._log_cdf(t) if self.level_maps else log1mexp(self._log_after(self._count(t, inclusive=True)))
+
+    def _with_scaled_hazard(self, factor: Array) -> SurvivalDistribution:
+        if self.level_maps:
+            return super()._with_scaled_hazard(factor)
+        return self._with(log_risk=self.log_risk + namespace(factor).log(factor))
 
     def _log_mass(self, count: Array) -> Array:
         if self.level_maps:

@@ -113,6 +113,9 @@ class HazardCurves(SurvivalDistribution):
     def _recalibrated(self, level_map: LevelMap) -> Self:
         return self._with(level_maps=(*self.level_maps, level_map))
 
+    def _with_scaled_hazard(self, factor: Array) -> SurvivalDistribution:
+        return self.to_step()._with_scaled_hazard(factor)
+
     # ---- the grid of each row, and its survival after so many times of it
 
     @property

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, final
 
+from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array, namespace
 from aldsurv.distributions.numerics.log_space import log1mexp, log_sum_exp, or_complement
 from aldsurv.distributions.wrappers.hazard_checks import checked_hazards
@@ -65,6 +66,11 @@ class ProportionalHazards(HazardCurves):
 
     def _log_cdf(self, t: Array) -> Array:
         return super()._log_cdf(t) if self.level_maps else self._log_tails(t)[1]
+
+    def _with_scaled_hazard(self, factor: Array) -> SurvivalDistribution:
+        if self.level_maps or self.log_risk.shape[1] > 1:
+            return super()._with_scaled_hazard(factor)
+        return self._with(log_risk=self.log_risk + namespace(factor).log(factor))
 
     def _log_tails(self, t: Array) -> tuple[Array, Array]:
         parts = self._log_survivals(self._count(t, inclusive=True))

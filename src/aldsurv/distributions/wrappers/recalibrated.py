@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.numerics.backend import Array, as_like, namespace
+from aldsurv.distributions.numerics.early_nodes import restricted_mean_at_nodes
 from aldsurv.distributions.wrappers.level_map import LevelMap, log_odds, same_maps, softplus
 from aldsurv.errors import ParameterError
 
@@ -18,20 +16,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Recalibrated", "recalibrated"]
-
-FloatArray = NDArray[np.float64]
-_PANELS, _PANEL_NODES = 9, 8
-
-
-def _gauss_rule() -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights on panels of (0, 1) of which each is as wide as all before it together."""
-    edges = np.append(0.0, 2.0 ** np.arange(1 - _PANELS, 1))
-    nodes, weights = np.polynomial.legendre.leggauss(_PANEL_NODES)
-    width = np.diff(edges)[:, None]
-    return (edges[:-1, None] + width * (nodes + 1) / 2).ravel(), (width * weights / 2).ravel()
-
-
-_NODES, _NODE_WEIGHTS = _gauss_rule()
 
 
 @final
@@ -124,9 +108,7 @@ class Recalibrated(SurvivalDistribution):
 
     def approximate_restricted_mean(self, horizon: float) -> Array:
         """Survival times Gauss's weights at times that lie closer together the earlier they are."""
-        xp = namespace(self._column)
-        survival = self.survival(horizon * as_like(_NODES, self._column))
-        return horizon * xp.sum(survival * as_like(_NODE_WEIGHTS, self._column), axis=-1)
+        return restricted_mean_at_nodes(self, horizon)
 
     def _lower(self) -> Array:
         return self.base._lower()

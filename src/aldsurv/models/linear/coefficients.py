@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.display.frames import data_frame
+from aldsurv.display.html import html_block, html_table
 from aldsurv.errors import UnknownNameError
 from aldsurv.quoting import quoted, suggest_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Coefficient", "CoefficientTable"]
 
@@ -116,17 +121,36 @@ class CoefficientTable:
     def __repr__(self) -> str:
         return f"CoefficientTable({', '.join(self.names)})"
 
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas frame with one row per coefficient, which needs pandas."""
+        columns = {
+            "coefficient": self.coefficient,
+            **({} if self.model_error is None else {"model_error": self.model_error}),
+            **{name: getattr(self, name) for name in ("standard_error", "z", "p")},
+            self.ratio_name: self.ratio,
+            **{name: getattr(self, name) for name in ("lower", "upper")},
+        }
+        return data_frame(columns, index=list(self.names), length=len(self))
+
+    def _repr_html_(self) -> str:
+        header, *lines = self._text_cells()
+        return html_block("Coefficients", html_table(header, lines, most=100))
+
     def __str__(self) -> str:
+        return aligned(self._text_cells())
+
+    def _text_cells(self) -> list[list[str]]:
+        """The header and the lines."""
         if np.isnan(self.standard_error).all():
             short = [[line[0], line[1], line[5]] for line in map(_cells, self)]
-            return aligned([["", "coefficient", self.ratio_name], *short])
+            return [["", "coefficient", self.ratio_name], *short]
         header = ["", "coefficient", "std. error", "z", "p", self.ratio_name, "95 %"]
         lines = [_cells(line) for line in self]
         if self.model_error is not None:
             header[2:3] = ["model error", "robust error"]
             for line, error in zip(lines, self.model_error, strict=True):
                 line.insert(2, "" if math.isnan(error) else f"{error:.4g}")
-        return aligned([header, *lines])
+        return [header, *lines]
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:

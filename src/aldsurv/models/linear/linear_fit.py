@@ -17,6 +17,7 @@ from aldsurv.models.fitted_state import FittedState
 from aldsurv.models.linear.dependent_columns import independent_columns, rank_of_rows
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
 from aldsurv.models.linear.sandwich import sandwich
+from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted
 
 __all__ = ["LinearFit", "LinearProblem", "Penalty", "solve"]
@@ -392,10 +393,11 @@ def _warn_of_separation(names: tuple[str, ...], *, collapsed: bool) -> None:
 
 
 def _warn_of_many(penalty: Penalty, events: int) -> None:
+    counted = f"{events} event{'s' * (events != 1)}"
     warnings.warn(
-        f"{len(penalty.columns)} columns outnumber the {events} events: all coefficients are shrunk by a ridge of "
-        f"{penalty.ridge:.4g}, chosen by the data. Where few columns matter, an elastic net (models coxnet and aftnet) "
-        "leaves the others out.",
+        f"{len(penalty.columns)} columns outnumber the {counted}: all coefficients are shrunk by a ridge of "
+        f"{plain_number(penalty.ridge, 4)}, chosen by the data. Where few columns matter, an elastic net (models "
+        "coxnet and aftnet) leaves the others out.",
         FitWarning,
         stacklevel=5,
     )

@@ -31,6 +31,7 @@ from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.strata import Stratum
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.training_target import with_joined_episodes
+from aldsurv.plain_numbers import percent, plain_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -174,11 +175,11 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
         """What the model is, what it was fitted to, and its coefficients."""
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
-        share = 100 * facts.event_share
+        share = percent(facts.event_share)
         lines = [
             f"{type(self).__name__}, {self._kind()}",
-            f"  rows            {facts.rows_text}, {facts.events} events ({share:.0f} %)",
-            f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
+            f"  rows            {facts.rows_text}, {facts.events} events ({share})",
+            f"  time            {plain_number(facts.first_time, 4)} to {plain_number(facts.last_time, 4)}{unit}",
             f"  log-likelihood  {self.log_likelihood_:.4f}",
         ]
         table = self._coefficient_text()

@@ -21,7 +21,7 @@ from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel, Output
 from aldsurv.models.neural.neural_survival import NeuralSurvival
-from aldsurv.models.rows.strata import Stratum, covariates, strata_numbers, strata_of
+from aldsurv.models.rows.strata import Stratum, covariates, named_columns, strata_numbers, strata_of
 from aldsurv.models.rows.training_rows import thinned
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.networks import Architecture
@@ -100,6 +100,10 @@ class RiskNetwork(NetworkModel):
     def completed(self) -> RiskNetwork:
         """One column of strata as a list of one."""
         return self if isinstance(self.strata, tuple) else replace(self, strata=(self.strata,))
+
+    def for_table(self, X: object) -> RiskNetwork:
+        """The same with strata by name, if `X` has names."""
+        return replace(self, strata=named_columns(X, self.strata)) if self.strata else self
 
     def covariates(self, X: object) -> Any:
         """The columns that are not strata."""

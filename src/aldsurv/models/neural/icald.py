@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint
+from aldsurv.checks import Choice, Constraint, Sizes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
@@ -49,6 +49,7 @@ class ICALDNetwork(NetworkModel):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         **LEVEL_CONSTRAINTS,
+        "level_units": Sizes(),
         "support": Choice(tuple(SUPPORTS)),
         "theta_link": Choice(("exp", "identity", "auto")),
     }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all, declared_constraints
+from aldsurv.checks import Choice, Constraint, Number, Sizes, WholeNumber, check_all, declared_constraints
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing.averaged import AveragedIncidence
@@ -27,8 +27,9 @@ from aldsurv.models.file_entries import Document, from_portable, portable, requi
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.search_space import Entry, OneOf, Range
 from aldsurv.networks import Architecture
+from aldsurv.networks.architecture import LAYER_CONSTRAINTS
 from aldsurv.quoting import quoted
-from aldsurv.training.settings import TrainingSettings
+from aldsurv.training.settings import TRAINING_CONSTRAINTS, TrainingSettings
 
 if TYPE_CHECKING:
     from aldsurv.columns.features import Features
@@ -120,6 +121,11 @@ class NetworkModel(ABC):
     point: str = "follow_up"
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
+        **TRAINING_CONSTRAINTS,
+        **LAYER_CONSTRAINTS,
+        "hidden": Sizes(),
+        "head_hidden": Sizes(),
+        "time_scale": Number(0, above=True, or_one_of=("median", "std", "none")),
         "members": WholeNumber(1, 1000),
         "validation": Number(0, 1, below=True, meaning="a share of the rows, 0: none"),
         "clip_features": Number(0, meaning="0: no limit"),
@@ -203,6 +209,10 @@ class NetworkModel(ABC):
     def strategy(self) -> Strategy | None:
         """How to train where one run of the loop is not enough."""
         return None
+
+    def for_table(self, X: object) -> NetworkModel:
+        """The model with columns that its settings give by number under the names that `X` has for them."""
+        return self
 
     def covariates(self, X: object) -> Any:
         """The part of `X` that is covariates."""

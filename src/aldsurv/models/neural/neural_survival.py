@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Text, check
+from aldsurv.checks import Choice, Constraint, check, declared_constraints
 from aldsurv.columns.covariates import table_size
 from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
@@ -25,9 +25,11 @@ from aldsurv.models.neural.fitting.point_choice import PointScores
 from aldsurv.models.neural.fitting.prepare import Prepared, RunOptions, prepare
 from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.neural.neural_file import from_file, to_file
+from aldsurv.models.parameter_constraints import UNIT
 from aldsurv.models.rows.member_rows import base_seed
 from aldsurv.models.sklearn_mixin import with_inherited_parameters
 from aldsurv.models.training_target import with_joined_episodes
+from aldsurv.plain_numbers import percent, plain_number
 from aldsurv.training.history import EpochReport, History
 
 if TYPE_CHECKING:
@@ -166,9 +168,25 @@ class NeuralSurvival(SurvivalEstimator):
         recipe = self.RECIPES[small if is_small else self.recipe]
         return recipe.with_given({setting.name: getattr(self, setting.name) for setting in fields(recipe)})
 
+    @classmethod
+    def parameter_constraints(cls) -> dict[str, Constraint]:
+        """What parameters may be, by name, of those whose values are checked before there are rows."""
+        return {
+            "recipe": Choice(tuple(cls.RECIPES)),
+            "unit": UNIT,
+            **declared_constraints(type(cls.RECIPES["default"])),
+        }
+
+    @classmethod
+    def default_settings(cls, size: tuple[int, int] | None = None) -> dict[str, Any]:
+        """Every parameter, and the value that it, or the recipe, has unless another is given."""
+        recipe = cls().settings(size)
+        settings = {setting.name: getattr(recipe, setting.name) for setting in fields(recipe)}
+        return {**cls.parameter_defaults(), **settings}
+
     def check_parameters(self) -> None:
         """Raise `ParameterError` for what `fit` would refuse whatever the rows are."""
-        check("unit", self.unit, Text("months"), none=True)
+        check("unit", self.unit, UNIT)
         self.settings()
 
     def run_options(self, model: NetworkModel, task: Prepared | None = None) -> RunOptions:
@@ -282,19 +300,20 @@ class NeuralSurvival(SurvivalEstimator):
 
         With several members it is their mixture.
         """
-        incidence = self._incidence(X)
+        raw = self.predict_outputs(X)
+        incidence = self._incidence(raw)
         if incidence is not None:
             return incidence.overall()
-        parts = self.predict_members(X)
+        parts = self._members(raw, X)
         return parts[0] if len(parts) == 1 else self.fitted_.model.combine(parts, self.fitted_)
 
     def predict_incidence(self, X: object) -> CompetingDistribution:
         """Which cause the first event has and when it comes, for each row of `X`, in the unit of the training times."""
-        return self._incidence(X) or super().predict_incidence(X)
+        return self._incidence(self.predict_outputs(X)) or super().predict_incidence(X)
 
-    def _incidence(self, X: object) -> CompetingDistribution | None:
+    def _incidence(self, raw: FloatArray) -> CompetingDistribution | None:
         """What all members predict cause by cause; None without causes or a cure."""
-        members = [self.fitted_.member_incidence(raw) for raw in self.predict_outputs(X)]
+        members = [self.fitted_.member_incidence(outputs) for outputs in raw]
         known = [member for member in members if member is not None]
         if not known:
             return None
@@ -302,7 +321,9 @@ class NeuralSurvival(SurvivalEstimator):
 
     def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member predicts for the rows of `X`, in the unit of the training times."""
-        raw = self.predict_outputs(X)
+        return self._members(self.predict_outputs(X), X)
+
+    def _members(self, raw: FloatArray, X: object) -> list[SurvivalDistribution]:
         return [self.fitted_.member_distribution(outputs, k, X) for k, outputs in enumerate(raw)]
 
     def predict_outputs(self, X: object) -> FloatArray:
@@ -335,7 +356,7 @@ class NeuralSurvival(SurvivalEstimator):
         """What the model is and what it was trained on, in a few lines."""
         fitted, data, history = self._fitted(), self.fitted_.trained_on, self.history_
         unit = f" {self.unit}" if self.unit else ""
-        share = 100 * data.event_share
+        share = percent(data.event_share)
         weights = sum(array[0].size for array in fitted.weights.values())
         epochs = ", ".join(str(epoch) for epoch in history.best_epoch[:10])
         columns = "by the encoder"
@@ -348,8 +369,8 @@ class NeuralSurvival(SurvivalEstimator):
         return "\n".join(
             [
                 f"{type(self).__name__}, {kind}, {fitted.n_members} x {weights} weights",
-                f"  rows            {data.rows_text}, {data.events} events ({share:.0f} %)",
-                f"  time            {data.first_time:.4g} to {data.last_time:.4g}{unit}",
+                f"  rows            {data.rows_text}, {data.events} events ({share})",
+                f"  time            {plain_number(data.first_time, 4)} to {plain_number(data.last_time, 4)}{unit}",
                 f"  columns         {columns}",
                 f"  epochs          {history.epochs}, kept {epochs}, stopped by {history.stopped_by}",
                 f"  {label:<14}  {loss} on {which} rows",

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.data.row_splitting import keep_together
+from aldsurv.data.rows.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError
 

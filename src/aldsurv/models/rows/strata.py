@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from aldsurv.checks import listed
 from aldsurv.columns.column_entries import distinct_levels, format_value, level_order
 from aldsurv.columns.covariates import read_covariates
-from aldsurv.data.frame_columns import require_column
+from aldsurv.data.frame_columns import require_column, table_names
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 
-__all__ = ["Stratum", "covariates", "has_names", "strata_numbers", "strata_of"]
+__all__ = ["Stratum", "covariates", "has_names", "named_columns", "strata_numbers", "strata_of"]
 
 # The levels of one stratum, one per column; None is a gap.
 Stratum: TypeAlias = tuple[str | int | float | bool | None, ...]
@@ -26,11 +26,14 @@ def covariates(X: Any, columns: Sequence[str | int]) -> Any:
     if not columns:
         return X
     strata = set(_positions(X, columns))
-    if isinstance(X, (np.ndarray, list, tuple)) or not has_names(X):
+    names = table_names(X)
+    if names is None:
         array = X if isinstance(X, np.ndarray) else np.asarray(X, object if _holds_text(X) else None)
         return array[:, [j for j in range(array.shape[1]) if j not in strata]]
-    keys = [key for j, key in enumerate(_keys(X)) if j not in strata]
-    return {key: X[key] for key in keys} if isinstance(X, Mapping) else X[keys]
+    keys = [key for j, key in enumerate(names) if j not in strata]
+    if isinstance(X, Mapping):
+        return {key: X[key] for key in keys}
+    return X.select(keys) if "select" in dir(X) else X[keys]
 
 
 def strata_of(X: object, columns: Sequence[str | int]) -> tuple[list[Stratum], NDArray[np.int64]]:
@@ -69,13 +72,16 @@ def _format_stratum(stratum: Stratum, columns: Sequence[str | int]) -> str:
     return ", ".join(f"{column}={level}" for column, level in zip(columns, levels, strict=True))
 
 
+def named_columns(X: object, columns: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Columns by their names where the table has some: later rows may have them in another order."""
+    names = read_covariates(X).names
+    positions = _positions(X, columns)
+    return tuple(columns) if names is None else tuple(names[position] for position in positions)
+
+
 def has_names(X: object) -> bool:
     """Whether the columns of a table have names."""
-    return isinstance(X, Mapping) or getattr(X, "columns", None) is not None
-
-
-def _keys(X: Any) -> list[Any]:
-    return list(X) if isinstance(X, Mapping) else list(X.columns)
+    return table_names(X) is not None
 
 
 def _holds_text(X: object) -> bool:
@@ -84,7 +90,7 @@ def _holds_text(X: object) -> bool:
 
 def _positions(X: object, columns: Sequence[str | int]) -> list[int]:
     n_columns = len(read_covariates(X).keys)
-    keys = _keys(X) if has_names(X) else []
+    keys = table_names(X) or []
     positions = []
     for column in columns:
         if isinstance(column, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, final
 
@@ -110,6 +110,8 @@ class TrainedOn:
         Number of groups of rows that belong together, if there were any.
     persons
         Number of persons, if rows were their episodes.
+    missing
+        Values that stood for gaps in the table, if some were named.
     """
 
     rows: int
@@ -123,6 +125,7 @@ class TrainedOn:
     groups: int | None = None
     follow_up: float | None = None
     persons: int | None = None
+    missing: Sequence[str] = ()
 
     @property
     def rows_text(self) -> str:
@@ -175,8 +178,9 @@ class TrainedOn:
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; None is left out."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        mappings = {name: dict(value) for name, value in values.items() if isinstance(value, Mapping)}
-        return {name: mappings.get(name, value) for name, value in values.items() if value is not None and value != {}}
+        mappings: dict[str, Any] = {name: dict(value) for name, value in values.items() if isinstance(value, Mapping)}
+        mappings["missing"] = list(self.missing)
+        return {name: mappings.get(name, value) for name, value in values.items() if value not in (None, {}, ())}
 
     @classmethod
     def from_dict(cls, document: object) -> TrainedOn:
@@ -203,4 +207,9 @@ class TrainedOn:
             entries = document.get(name, {})
             texts = isinstance(entries, dict) and all(isinstance(text, str) for text in entries.values())
             require(texts, f"{name} in trained_on must be texts by name")
-        return cls(**document)
+        missing = document.get("missing", [])
+        require(
+            isinstance(missing, list) and all(isinstance(text, str) for text in missing),
+            "missing in trained_on must be a list of texts",
+        )
+        return cls(**{**document, "missing": tuple(missing)})

@@ -35,6 +35,7 @@ from aldsurv.models.trees.fitted_trees import FittedTrees
 from aldsurv.models.trees.member_outputs import MemberOutputs
 from aldsurv.models.trees.tree_arrays import Trees
 from aldsurv.nonparametric.plateau import warn_of_short_follow_up
+from aldsurv.plain_numbers import percent, plain_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -358,7 +359,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         """What the model is and what it was trained on, in a few lines."""
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
-        share = 100 * facts.event_share
+        share = percent(facts.event_share)
         kind = self.outputs_.describe()
         kept = ", ".join("/".join(map(str, np.atleast_1d(count))) for count in self.rounds_[:10])
         choices = []
@@ -368,8 +369,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         return "\n".join(
             [
                 f"{type(self).__name__}, {kind}, {len(self.rounds_)} members, {len(self.trees_)} trees",
-                f"  rows            {facts.rows_text}, {facts.events} events ({share:.0f} %)",
-                f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
+                f"  rows            {facts.rows_text}, {facts.events} events ({share})",
+                f"  time            {plain_number(facts.first_time, 4)} to {plain_number(facts.last_time, 4)}{unit}",
                 f"  columns         {self.n_features_in_}, as {self.features_.width} numbers",
                 f"  rounds          {kept}",
                 f"  log-likelihood  {-self.validation_loss_.mean():.4f} per row on validation rows",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.row_copies import find_groups
-from aldsurv.data.row_splitting import keep_together
+from aldsurv.data.rows.row_splitting import keep_together
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import DataError, ParameterError
@@ -21,6 +21,7 @@ from aldsurv.models.neural.fitting.joint_fit import fit_together
 from aldsurv.models.neural.neural_survival import NeuralSurvival
 from aldsurv.models.rows.training_rows import require_events, require_same_count
 from aldsurv.models.training_target import read_target
+from aldsurv.notices import muted
 
 __all__ = ["HeldOut", "balanced_order", "choose_parts", "fit_all", "predict_held_out", "read_rows", "unfitted"]
 
@@ -157,7 +158,7 @@ def predict_held_out(estimator: SurvivalEstimator, X: object, data: SurvivalData
     model = unfitted(estimator).fit(X, data)
     models = [unfitted(estimator) for _ in parts]
     others = [np.setdiff1d(all_rows, part) for part in parts]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), muted():
         # Warnings about all rows were given above.
         warnings.simplefilter("ignore")
         fit_all(models, [(take_rows(X, rest), data[rest]) for rest in others])
@@ -191,7 +192,7 @@ def read_rows(
 
 
 def _predict_quietly(model: SurvivalEstimator, X: object, rows: IntArray) -> SurvivalDistribution:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), muted():
         # About levels and gaps that the model's part did not have.
         warnings.simplefilter("ignore")
         return model.predict_distribution(take_rows(X, rows))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from aldsurv.checks import Number
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, FileContent, finite_floats, require, text
-from aldsurv.registry import MODELS
+from aldsurv.registry import saved_model_class, saved_model_name
 
 __all__ = ["FittedStack", "StackMember"]
 
@@ -65,7 +65,7 @@ class FittedStack:
         entries, arrays = [], {"knots": self.knots, "weights": np.array([member.weight for member in self.members])}
         for k, member in enumerate(self.members):
             document, inner = member.model._to_file()
-            entries.append({"name": member.name, "model": MODELS.name_of(type(member.model)), "entries": document})
+            entries.append({"name": member.name, "model": saved_model_name(type(member.model)), "entries": document})
             arrays |= {f"member{k}.{name}": array for name, array in inner.items()}
         return {"members": entries, "scores": self.scores, "left_out": self.left_out}, arrays
 
@@ -104,7 +104,7 @@ def _read_member(entry: Any, arrays: Arrays, weight: float, encoder: object) -> 
     require(isinstance(entry["entries"], dict), "a member is unclear")
     name = text(entry["name"], "the name of a member")
     require(0 < len(name) <= 200 and name.isprintable() and "__" not in name, "the name of a member is unclear")
-    kind = MODELS.load(text(entry["model"], "model"))
+    kind = saved_model_class(text(entry["model"], "model"))
     model: SurvivalEstimator = kind._from_file(entry["entries"], arrays, encoder)
     return StackMember(name, model, float(weight))
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Constraint, Number, WholeNumber
+from aldsurv.checks import Constraint, Number, Sizes, WholeNumber
 from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.distributions.wrappers.corrected import flat_mixture
-from aldsurv.errors import ParameterError
+from aldsurv.errors import FitWarning, ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent, require
 from aldsurv.models.fitted_state import FittedState, set_fitted_state
@@ -33,9 +33,11 @@ from aldsurv.models.wrappers.level_correction import (
     neutral_weights,
     train_correction,
 )
+from aldsurv.models.wrappers.nested import NestedEstimatorMixin
 from aldsurv.models.wrappers.wrapped_survival import WrappedSurvival
 from aldsurv.networks import Architecture
-from aldsurv.training.settings import TrainingSettings
+from aldsurv.notices import muted
+from aldsurv.training.settings import TRAINING_CONSTRAINTS, TrainingSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -72,7 +74,7 @@ class Correction(FittedState):
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class ICALDCalibrated(WrappedSurvival):
+class ICALDCalibrated(NestedEstimatorMixin, WrappedSurvival):
     """A trained model with individually calibrated levels, as far as its own parameters allow.
 
     The model within stays as it is. A small network is given the covariates and a random level q, and gives three
@@ -139,6 +141,8 @@ class ICALDCalibrated(WrappedSurvival):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         **LEVEL_CONSTRAINTS,
+        **{name: TRAINING_CONSTRAINTS[name] for name in ("learning_rate", "max_epochs", "patience")},
+        "hidden": Sizes(),
         "members": WholeNumber(1, 1000),
         "stopping": Number(0, 1, below=True, meaning="0: none"),
     }
@@ -152,7 +156,7 @@ class ICALDCalibrated(WrappedSurvival):
         seeds = member_seeds(self.random_state, 2 + self.members)
         parts = choose_parts(data, folds=self.folds, validation=self.validation, seed=seeds[0], X=X)
         held_out = predict_held_out(unfitted(self._inner(), seeds[1]), X, data, parts)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), muted():
             # The model within has given them.
             warnings.simplefilter("ignore")
             categorical = self._inner().get_params().get("categorical")
@@ -163,7 +167,9 @@ class ICALDCalibrated(WrappedSurvival):
             weights, epochs = self._train(network, x[np.concatenate(parts)], held_out, seeds[2:])
         else:
             warnings.warn(
-                f"{data.n_events} events are too few to calibrate by: predictions stay as they are.", stacklevel=2
+                f"{data.n_events} events are too few to calibrate by: predictions stay as they are.",
+                FitWarning,
+                stacklevel=2,
             )
             neutral = neutral_weights(network, seeds[2:])
             weights, epochs = {name: np.stack([member[name] for member in neutral]) for name in neutral[0]}, []
@@ -187,9 +193,8 @@ class ICALDCalibrated(WrappedSurvival):
 
     def _corrected(self, predicted: Sequence[SurvivalDistribution], X: object) -> list[SurvivalDistribution]:
         bases = [_mixture(each, self.estimator_) for each in predicted]
-        with warnings.catch_warnings():
-            # The model within has given them.
-            warnings.simplefilter("ignore")
+        # The model within has given its notes.
+        with muted():
             x = self.features_.transform(X, owner=type(self).__name__)
         return [apply_correction(self.network_, self.weights_, x, base, self.nodes) for base in bases]
 

@@ -15,25 +15,17 @@ from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["NestedEstimatorMixin"]
+__all__ = ["InnerEstimatorMixin", "NestedEstimatorMixin"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NestedEstimatorMixin(SklearnEstimatorMixin):
+class InnerEstimatorMixin(SklearnEstimatorMixin):
     """An estimator one of whose parameters is an estimator, whose own parameters are ``estimator__name``.
 
     Parameters
     ----------
     estimator
-        The model, an estimator of aldsurv's; None for ``ALDSurvival()``. It is not fitted itself, but ``estimator_``.
-    folds
-        Cross-fitting: each row is predicted by a model that learned from the other folds; the model that predicts
-        later has learned from all rows.
-    validation
-        In place of `folds` the share of the rows to hold out, as 0.2: the model is fitted once, to the others.
-    random_state
-        Decides which rows are held out: an integer, a numpy Generator, or None for fresh randomness. It is also the
-        seed of an `estimator` that has none.
+        The model, an estimator of aldsurv's; None for ``ALDSurvival()``.
 
     Attributes
     ----------
@@ -42,16 +34,8 @@ class NestedEstimatorMixin(SklearnEstimatorMixin):
     """
 
     estimator: SurvivalEstimator | None = field(default=None, kw_only=False)
-    folds: int = 5
-    validation: float | None = None
-    random_state: Any = None
 
     estimator_: SurvivalEstimator = field(init=False)
-
-    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
-        "folds": WholeNumber(2),
-        "validation": OrNone(Number(0, 1, above=True, below=True)),
-    }
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
@@ -87,3 +71,36 @@ class NestedEstimatorMixin(SklearnEstimatorMixin):
         defaults, values = self.parameter_defaults(), self.get_params(deep=False)
         changed = {name: value for name, value in values.items() if value is not defaults[name]}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NestedEstimatorMixin(InnerEstimatorMixin):
+    """An estimator around another one, which learns from rows that the latter did not learn from.
+
+    Parameters
+    ----------
+    estimator
+        The model, an estimator of aldsurv's; None for ``ALDSurvival()``. It is not fitted itself, but ``estimator_``.
+    folds
+        Cross-fitting: each row is predicted by a model that learned from the other folds; the model that predicts
+        later has learned from all rows.
+    validation
+        In place of `folds` the share of the rows to hold out, as 0.2: the model is fitted once, to the others.
+    random_state
+        Decides which rows are held out: an integer, a numpy Generator, or None for fresh randomness. It is also the
+        seed of an `estimator` that has none.
+
+    Attributes
+    ----------
+    estimator_
+        The fitted model within.
+    """
+
+    folds: int = 5
+    validation: float | None = None
+    random_state: Any = None
+
+    CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
+        "folds": WholeNumber(2),
+        "validation": OrNone(Number(0, 1, above=True, below=True)),
+    }

@@ -13,10 +13,12 @@ from aldsurv.checks import Constraint, OrNone, WholeNumber
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.distributions.wrappers.recalibrated import recalibrated
+from aldsurv.errors import FitWarning
 from aldsurv.models.file_entries import Arrays, Document, FileContent, finite_floats, require
 from aldsurv.models.rows.member_rows import member_seeds
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.wrappers.cross_fitting import choose_parts, predict_held_out, read_rows, unfitted
+from aldsurv.models.wrappers.nested import NestedEstimatorMixin
 from aldsurv.models.wrappers.wrapped_survival import WrappedSurvival
 from aldsurv.nonparametric.observed_levels import level_map
 
@@ -30,7 +32,7 @@ _ARRAYS = ("level_map.knots", "level_map.values")
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class RecalibratedSurvival(WrappedSurvival):
+class RecalibratedSurvival(NestedEstimatorMixin, WrappedSurvival):
     """A model whose predicted probabilities are calibrated on average over all rows.
 
     For rows that the model has not seen it takes the predicted probability of the event by the time at which it came,
@@ -83,7 +85,9 @@ class RecalibratedSurvival(WrappedSurvival):
         levels = level_map(held_out.parts, bins=self.bins) if held_out.parts else LevelMap(np.empty(0), np.empty(0))
         if not levels.knots.size:
             warnings.warn(
-                f"{data.n_events} events are too few to recalibrate by: predictions stay as they are.", stacklevel=2
+                f"{data.n_events} events are too few to recalibrate by: predictions stay as they are.",
+                FitWarning,
+                stacklevel=2,
             )
         self._set_estimator(held_out.model)
         self.level_map_ = levels

@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import final
 
@@ -26,6 +27,7 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.wrappers.cross_fitting import HeldOut, predict_held_out
 from aldsurv.models.wrappers.stack_members import STACK
 from aldsurv.models.wrappers.stacking_weights import effective_counts, likelihoods, most_likely_weights
+from aldsurv.notices import muted
 
 __all__ = ["SMALL_WEIGHT", "MemberFits", "fit_members", "weights_of_fits"]
 
@@ -124,7 +126,7 @@ def _fit_quietly(
     member: SurvivalEstimator, X: object, data: SurvivalData, parts: Sequence[NDArray[np.int64]], *, quiet: bool
 ) -> HeldOut:
     """The fits of one member, without the warnings that the stack gives itself."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), muted() if quiet else nullcontext():
         warnings.simplefilter("ignore", CompetingCausesWarning)
         if parts:
             # Whether the stack has skill, all rows held out tell.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
+from aldsurv.display.html import html_block, html_table
+
 __all__ = ["StackTable", "StackedModel"]
 
 
@@ -54,6 +56,11 @@ class StackTable:
         """Of all models; None if not known."""
         known = [each.seconds for each in self.models if each.seconds is not None]
         return sum(known) if len(known) == len(self.models) else None
+
+    def _repr_html_(self) -> str:
+        names = ("name", "weight", "score", "seconds", "reason")
+        rows = [[getattr(each, name) for name in names] for each in self.models]
+        return html_block("Stack", html_table(["member", "weight", "log-likelihood", "seconds", ""], rows))
 
     def lines(self) -> list[str]:
         """A line for each model, and what they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -35,6 +36,7 @@ from aldsurv.models.wrappers.stack_fitting import SMALL_WEIGHT, fit_members, wei
 from aldsurv.models.wrappers.stack_members import STACK, named_members, prepared_member
 from aldsurv.models.wrappers.stack_table import StackedModel, StackTable
 from aldsurv.models.wrappers.stacking_weights import event_knots
+from aldsurv.notices import muted
 from aldsurv.registry import MODELS
 
 if TYPE_CHECKING:
@@ -310,10 +312,10 @@ class StackedSurvival(PointParameterMixin, SurvivalEstimator):
         }
         return {**self._portable_parameters(), "estimators": members}
 
-    def set_outcome_columns(self, columns: Mapping[str, str]) -> None:
-        """Keep with the members which columns of a table held the outcome."""
+    def set_outcome_columns(self, columns: Mapping[str, str], missing: Sequence[str] = ()) -> None:
+        """Keep with the members which columns of a table held the outcome, and which values stood for gaps."""
         for model in self.estimators_.values():
-            model.set_outcome_columns(columns)
+            model.set_outcome_columns(columns, missing)
         self.trained_on_ = self._reference.trained_on_
 
     def summary(self) -> str:
@@ -328,10 +330,8 @@ class StackedSurvival(PointParameterMixin, SurvivalEstimator):
         self._require_fitted()
         predicted: list[SurvivalDistribution] = []
         for model in self.estimators_.values():
-            with warnings.catch_warnings():
-                if predicted:
-                    # About the same columns; the first member has given them.
-                    warnings.simplefilter("ignore")
+            # Notes are about the same columns; the first member has given them.
+            with muted() if predicted else nullcontext():
                 predicted.append(model.predict_distribution(X))
         return self._mixed(predicted)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent, from_portable, portable, require, text
 from aldsurv.models.wrappers.cross_fitting import unfitted
-from aldsurv.models.wrappers.nested import NestedEstimatorMixin
+from aldsurv.models.wrappers.nested import InnerEstimatorMixin
 from aldsurv.models.wrappers.stack_table import StackTable
-from aldsurv.registry import MODELS
+from aldsurv.registry import saved_model_class, saved_model_name
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from aldsurv.models.updating.ancestry import UpdateStep
 
 __all__ = ["WrappedSurvival"]
 
@@ -24,7 +26,7 @@ _INNER = "inner."
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
+class WrappedSurvival(InnerEstimatorMixin, SurvivalEstimator):
     """A model that changes the predictions of another one.
 
     Attributes
@@ -62,14 +64,19 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
         """The table of the models that are mixed, if the model within is a stack."""
         return self.estimator_.stack_table_
 
+    @property
+    def ancestry_(self) -> tuple[UpdateStep, ...]:
+        """The updates of the model within."""
+        return self.estimator_.ancestry_
+
     def fitted_settings(self) -> dict[str, Any]:
         """The settings, and those of the model within."""
-        inner = {"model": MODELS.name_of(type(self.estimator_)), **self.estimator_.fitted_settings()}
+        inner = {"model": saved_model_name(type(self.estimator_)), **self.estimator_.fitted_settings()}
         return {**super().fitted_settings(), "estimator": inner}
 
-    def set_outcome_columns(self, columns: Mapping[str, str]) -> None:
-        """Keep with the model within which columns of a table held the outcome."""
-        self.estimator_.set_outcome_columns(columns)
+    def set_outcome_columns(self, columns: Mapping[str, str], missing: Sequence[str] = ()) -> None:
+        """Keep with the model within which columns of a table held the outcome, and which values stood for gaps."""
+        self.estimator_.set_outcome_columns(columns, missing)
         self.trained_on_ = self.estimator_.trained_on_
 
     def band_stretch(self) -> float:
@@ -91,7 +98,7 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
         parameters = self.get_params(deep=False)
         entries = {
             "parameters": {name: portable(value) for name, value in parameters.items() if name != "estimator"},
-            "inner": {"model": MODELS.name_of(type(self.estimator_)), "entries": document},
+            "inner": {"model": saved_model_name(type(self.estimator_)), "entries": document},
         }
         return entries, {f"{_INNER}{name}": array for name, array in arrays.items()}
 
@@ -107,7 +114,7 @@ class WrappedSurvival(NestedEstimatorMixin, SurvivalEstimator):
         require(isinstance(inner["entries"], dict), "the model within is unclear")
         within = {name.removeprefix(_INNER): array for name, array in arrays.items() if name.startswith(_INNER)}
         others = {name: array for name, array in arrays.items() if not name.startswith(_INNER)}
-        fitted: SurvivalEstimator = MODELS.load(text(inner["model"], "model"))._from_file(
+        fitted: SurvivalEstimator = saved_model_class(text(inner["model"], "model"))._from_file(
             inner["entries"], within, encoder
         )
         model = cls(unfitted(fitted), **{name: from_portable(value) for name, value in parameters.items()})

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from aldsurv.errors import ParameterError
 from aldsurv.metrics.calibration.event_levels import CalibrationLine, CalibrationPoints
-from aldsurv.plots.drawing.appearance import draw_grid, marker_look, new_axes, show_legend
+from aldsurv.plots.drawing.appearance import draw_grid, marker_look, show_legend
+from aldsurv.plots.drawing.new_figures import new_axes, returned_figure
 
 __all__ = ["calibration_examples_figure", "calibration_fit_figure", "plot_calibration_fit"]
 
@@ -79,7 +80,7 @@ def calibration_fit_figure(survival: Curves, density: Curves, *, title: str = ""
         Above both.
     """
     longest = max(len(survival), len(density))
-    figure = Figure(figsize=(6.8, 3.7 + _LEGEND_LINE * longest), layout="constrained")
+    figure = returned_figure(6.8, 3.7 + _LEGEND_LINE * longest)
     panels = figure.subplots(1, 2)
     for ax, curves, name in zip(panels, (survival, density), ("Cal[S]", "Cal[f]"), strict=True):
         plot_calibration_fit(curves, title=name, ax=ax)
@@ -103,7 +104,7 @@ def calibration_examples_figure(rows: Sequence[Sequence[tuple[str, Curves]]]) ->
         For each row of the grid its panels from left to right: the title, and curves as in `plot_calibration_fit`.
     """
     height, width = len(rows), max((len(row) for row in rows), default=0)
-    figure = Figure(figsize=(3.5 * max(width, 1), 3.6 * max(height, 1)), layout="constrained")
+    figure = returned_figure(3.5 * max(width, 1), 3.6 * max(height, 1))
     grid = figure.subplots(max(height, 1), max(width, 1), squeeze=False)
     for panels, row in zip(grid, rows, strict=False):
         for ax, (title, curves) in zip(panels, row, strict=False):

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 
 from aldsurv.errors import ParameterError
-from aldsurv.plots.drawing.appearance import marker_look, new_axes
+from aldsurv.plots.drawing.appearance import marker_look
+from aldsurv.plots.drawing.new_figures import new_axes
 
 __all__ = ["plot_critical_difference"]
 

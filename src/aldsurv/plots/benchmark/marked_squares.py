@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from aldsurv.errors import ParameterError
-from aldsurv.plots.drawing.appearance import COLOURS, new_axes
+from aldsurv.plots.drawing.appearance import COLOURS
+from aldsurv.plots.drawing.new_figures import new_axes
 
 __all__ = ["plot_squares"]
 

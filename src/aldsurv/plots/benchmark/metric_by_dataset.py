@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from aldsurv.plots.drawing.appearance import draw_grid, marker_look, new_axes
+from aldsurv.plots.drawing.appearance import draw_grid, marker_look
+from aldsurv.plots.drawing.new_figures import new_axes
 from aldsurv.plots.drawing.time_grid import FloatArray
 
 __all__ = ["Spread", "plot_metric"]

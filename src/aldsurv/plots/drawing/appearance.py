@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 __all__ = [
     "COLOURS",
@@ -15,7 +14,6 @@ __all__ = [
     "extend_limits",
     "line_look",
     "marker_look",
-    "new_axes",
     "plain_label",
     "show_legend",
     "tidy_axes",
@@ -43,11 +41,6 @@ class MarkerLook(TypedDict):
 
     color: str
     marker: str
-
-
-def new_axes(width: float = 6.4, height: float = 4.0) -> Axes:
-    """Axes of a new figure, in inches, that pyplot does not manage."""
-    return Figure(figsize=(width, height), layout="constrained").subplots()
 
 
 def line_look(ax: Axes) -> LineLook:

@@ -38,6 +38,7 @@ from aldsurv.models.rows.strata import Stratum
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
+from aldsurv.plain_numbers import percent, plain_number
 from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
@@ -246,11 +247,11 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
         """What the model is, what it was fitted to, and its coefficients by cause."""
         self._require_fitted()
         facts, unit = self.trained_on_, f" {self.unit}" if self.unit else ""
-        share = 100 * facts.events / facts.rows
+        share = percent(facts.events / facts.rows)
         lines = [
             f"{type(self).__name__}, {self._kind()}",
-            f"  rows            {facts.rows_text}, {facts.events} events ({share:.0f} %)",
-            f"  time            {facts.first_time:.4g} to {facts.last_time:.4g}{unit}",
+            f"  rows            {facts.rows_text}, {facts.events} events ({share})",
+            f"  time            {plain_number(facts.first_time, 4)} to {plain_number(facts.last_time, 4)}{unit}",
         ]
         values = [f"{one.log_likelihood_:.4f}" for one in self.regressions_]
         if self.cause_names_ is None:

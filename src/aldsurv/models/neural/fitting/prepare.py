@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_groups
+from aldsurv.data.frame_columns import table_names
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import ParameterError
+from aldsurv.errors import ColumnWarning, ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.encoding import raw_inputs
 from aldsurv.models.neural.fitting.wide_scores import MemberScores, is_wide, learn_scores
@@ -22,6 +23,7 @@ from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
 from aldsurv.models.rows.time_units import time_unit
 from aldsurv.models.rows.training_rows import distinct_times, require_same_rows
+from aldsurv.notices import warn
 from aldsurv.quoting import quoted
 from aldsurv.training.history import EpochReport
 from aldsurv.training.randomness import Purpose, generator_for
@@ -166,6 +168,7 @@ def prepare(
     rows, scores
         Rows of each member and their scores, if they are those of another fit; else drawn by the seed and learned.
     """
+    model = model.for_table(X)
     columns = model.covariates(X)
     features, x = _read_columns(model, options, columns)
     wide = options.scores_if_wide and features is not None and is_wide(features.n_features_in, x.shape[1], len(x))
@@ -211,6 +214,12 @@ def prepare_alternative(first: Prepared, model: NetworkModel, options: RunOption
 
 def _read_columns(model: NetworkModel, options: RunOptions, columns: Any) -> tuple[Features | None, NDArray[Any]]:
     if options.encoder is not None:
+        if table_names(columns) is not None:
+            warn(
+                f"{options.owner} gives its encoder the columns of X in their order: their names are not kept. Rows to "
+                "predict for need the same order.",
+                ColumnWarning,
+            )
         return None, raw_inputs(columns)
     # Lists are no way to hold many rows, or many columns.
     n_rows, n_columns = (*(getattr(columns, "shape", None) or ()), 0, 0)[:2]
