@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.data.frame_columns import Column, column_array
+from aldsurv.data.frame_columns import Column, column_array, table_names
 from aldsurv.errors import ParameterError, UnknownNameError
 from aldsurv.quoting import quoted
 
@@ -37,13 +37,10 @@ class CovariateTable:
 
     @classmethod
     def of(cls, X: Any) -> CovariateTable:
-        """The columns of a dict, a pandas or polars frame or a 2-D array."""
-        if isinstance(X, Mapping):
-            keys = list(X)
-        elif isinstance(X, (np.ndarray, list, tuple)) or getattr(X, "columns", None) is None:
+        """The columns of a dict, a pandas or polars frame, a table of Arrow or a 2-D array."""
+        keys = table_names(X)
+        if keys is None:
             return cls._of_array(X)
-        else:
-            keys = list(X.columns)
         return cls(tuple(keys), tuple(column_array(Column(X[key], "X", key)) for key in keys))
 
     @classmethod

@@ -15,6 +15,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.plain_numbers import plain_number
 
 __all__ = ["PartialDependence", "partial_dependence"]
 
@@ -229,5 +230,5 @@ def _incidence(
     if model.causes_ is None:
         model.predict_incidence(None)
     names = model.causes_ or ()
-    name = f"probability of {names[cause_number(cause, names) - 1]} by {when:g}"
+    name = f"probability of {names[cause_number(cause, names) - 1]} by {plain_number(when)}"
     return name, lambda X: np.asarray(model.predict_incidence(X).incidence(when, cause), np.float64)
