@@ -12,7 +12,7 @@ from aldsurv import ALDSurvival, SurvivalData, metrics
 from aldsurv.distributions import Step
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models import BoostedALD, CoxRegression, ElasticNetCox, WeibullAFT
-from aldsurv.nonparametric import kaplan_meier
+from aldsurv.nonparametric import kaplan_meier, survival_limits
 from aldsurv.reports import write_model_report
 from aldsurv.reports.model import citation, evaluated_model
 from aldsurv.reports.model.model_page import model_report
@@ -98,11 +98,21 @@ def test_the_numbers_are_those_of_the_metrics(parsed, model, tables):
         "cal_f_intercept": metrics.density_calibration(predicted, y).intercept,
         "log_likelihood": metrics.log_likelihood(predicted, y),
     }
+    at = float(np.sort(y.time)[(len(y) - 1) // 2])
+    by_formula = {}
+    for function in (metrics.calibration_slope, metrics.observed_expected_ratio, metrics.calibration_in_the_large):
+        by_formula[function.__name__] = function(predicted, y)
+        by_formula[f"{function.__name__}_at"] = function(predicted, y, at)
+    expected |= {name: result[0] for name, result in by_formula.items()}
     records = {record["metric"].name: record for record in parsed.tables["metrics"].records()}
     assert set(records) == set(expected)
     for name, value in expected.items():
         assert records[name]["value"].value == pytest.approx(value, rel=1e-8)
         assert float(records[name]["value"].text.replace("−", "-")) == pytest.approx(value, abs=5.0001e-4)
+        if name in by_formula:
+            shown = [float(text) for text in records[name]["interval"].text.replace("−", "-").split(" to ")]
+            assert shown == pytest.approx(by_formula[name][1:3], abs=5.0001e-4)
+            continue
         limits = metrics.bootstrap(
             name, predicted, y, train=train if name in ("ibs", "uno_c") else None, samples=200, random_state=0
         )
@@ -112,7 +122,15 @@ def test_the_numbers_are_those_of_the_metrics(parsed, model, tables):
     assert f"Rows {len(y)}" in text
     assert f"Events {y.n_events}" in text
     assert f"Discrimination (C) {expected['harrell_c']:.3f}" in text
-    assert f"Calibration slope {expected['cal_s_slope']:.2f}" in text
+    for label, name in (
+        ("Calibration slope", "calibration_slope"),
+        ("Observed / expected", "observed_expected_ratio"),
+    ):
+        value, lower, upper = by_formula[f"{name}_at"][:3]
+        assert f"{label} {value:.2f} at {at:.3g} months <i>, 95 % interval {lower:.2f} to {upper:.2f}; over" in text
+        value, lower, upper = by_formula[name][:3]
+        assert f"over all follow-up {value:.2f} ({lower:.2f} to {upper:.2f})" in text
+    assert f"First curve, Cal[S]: slope {expected['cal_s_slope']:.3g}" in text
     assert f"Typical error {expected['mae']:.3g} months <i>" in text
 
 
@@ -181,6 +199,63 @@ def test_groups_are_those_of_the_rows(parsed, model, tables):
         difference = here.survival(horizon).mean() - kaplan_meier(rows).survival_at(horizon)
         assert found[name]["difference"].value == pytest.approx(100 * difference, rel=1e-6)
         assert found[name]["p"].value == pytest.approx(metrics.d_calibration(here, rows).p_value, rel=1e-7)
+        assert found[name]["cens_dcal"].value == pytest.approx(metrics.censored_d_calibration(here, rows), rel=1e-6)
+        assert found[name]["expected"].value == pytest.approx(here.survival(horizon).mean(), rel=1e-7)
+        low, high = survival_limits(kaplan_meier(rows), horizon)
+        limits = [100 * (found[name]["expected"].value - limit) for limit in (high, low)]
+        shown = f"{100 * difference:+.1f} ({limits[0]:+.1f} to {limits[1]:+.1f})".replace("-", "−")
+        assert found[name]["difference"].text == shown
+
+
+def group_parts(report):
+    """The sentences about subgroups, and their rows by name."""
+    section = next(section for section in report.page.sections if section.anchor == "groups")
+    table = section.blocks[1]
+    keys = [column.key for column in table.columns]
+    return section.blocks[0].text, {row[1].text: dict(zip(keys, row, strict=True)) for row in table.cells}
+
+
+def test_the_worst_subgroup_is_the_worst(undrawn):
+    """In ward b events come at half their predicted times, in c a little early, in d only 40 rows much earlier."""
+    x, y = even_rows(2000)
+    ward = np.repeat(["a", "b", "c", "d"], [660, 660, 640, 40]).astype(object)
+    factor = np.select([ward == "b", ward == "c", ward == "d"], [0.5, 0.7, 0.2], 1.0)
+    early = SurvivalData.right(y.time * factor, y.event)
+    report = model_report(KnownScale(), x, early, group=("ward", ward))
+    text, rows = group_parts(report)
+    assert [rows[name]["verdict"].tone for name in "abcd"] == ["", "bad", "bad", ""]
+    assert rows["d"]["verdict"].text == "too few rows"
+    figures = {
+        name: float(match[1])
+        for name, row in rows.items()
+        if (match := re.fullmatch(r"off by ([\d.]+) or more", row["verdict"].text))
+    }
+    assert max(figures, key=lambda name: figures[name]) == "b"
+    by_ward = metrics.calibration_by_group(report.subject.predicted, early, ward)
+    worst = next(group for group in by_ward.groups if group.group == "b")
+    assert by_ward.worst == "b"
+    assert worst.verdict.startswith("too high by ")
+    assert "2 of 3 groups are off by more than chance explains, given their number; the worst is ward = b: " in text
+    assert worst.verdict in text
+    caution = dict(report.cautions)["Subgroups."]
+    assert "off in ward = b, ward = c" in caution
+    assert worst.verdict in caution
+
+
+def test_subgroups_that_are_right_or_too_few_to_tell(undrawn):
+    x, y = even_rows(2000)
+    text, rows = group_parts(model_report(KnownScale(), x, y, group=("ward", np.arange(2000) % 2)))
+    assert {row["verdict"].text for row in rows.values()} == {"right within 5 points"}
+    assert "none of 2 groups are off by more than chance explains" in text
+    few = {name: column[:160] for name, column in x.items()}
+    report = model_report(KnownScale(), few, y[:160], group=("ward", np.arange(160) % 2))
+    text, rows = group_parts(report)
+    assert {row["verdict"].text for row in rows.values()} == {"too few to tell"}
+    largest = max(rows, key=lambda name: abs(rows[name]["difference"].value))
+    assert f", is that of ward = {largest}: too few to tell (" in text
+    assert "Subgroups." not in dict(report.cautions)
+    _, rows = group_parts(model_report(KnownScale(), few, y[:160], group=("ward", np.arange(160) % 4)))
+    assert {row["verdict"].text for row in rows.values()} == {"too few rows"}
 
 
 def test_text_of_others_is_text(page, parsed):

@@ -18,6 +18,7 @@ from aldsurv.benchmark.view import View
 from aldsurv.checks import Choice, check
 from aldsurv.errors import DataError
 from aldsurv.files.writing import write_text
+from aldsurv.plots.drawing.new_figures import figures_for_pages
 from aldsurv.reports.benchmark import benchmark_figures as figures
 from aldsurv.reports.benchmark import calibration_figures
 from aldsurv.reports.benchmark.all_results_table import results_table
@@ -40,6 +41,7 @@ EVALUATIONS = ("definition", "published")
 _HISTOGRAM = "support"
 
 
+@figures_for_pages()
 def write_benchmark_report(
     store: Store,
     folder: Path | str | None = None,

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aldsurv.reports.model.calibration_verdict import calibration_problems
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import Findings
-from aldsurv.reports.model.model_verdicts import ALPHA, FEW_EVENTS, average_agrees
-from aldsurv.reports.model.subgroups import Subgroup
+from aldsurv.reports.model.model_verdicts import FEW_EVENTS
+from aldsurv.reports.model.subgroups import Subgroup, worst_subgroup
 from aldsurv.reports.page.number_format import counted, name_list, p_value, percent, time_with_unit
 
 __all__ = ["Caution", "cautions"]
@@ -109,10 +110,15 @@ def _about_columns(evaluated: EvaluatedModel, findings: Findings) -> list[Cautio
 
 def _about_predictions(findings: Findings, groups: Sequence[Subgroup]) -> list[Caution]:
     given = []
-    p = findings.d_calibration.p_value
-    if p < ALPHA or not average_agrees(findings):
-        which = f"do not agree with the observed outcomes ({p_value(p)})" if p < ALPHA else "are off on average"
-        given.append(Caution("Poor calibration.", f"The predicted probabilities {which}: see “Calibration”."))
+    problems = calibration_problems(findings)
+    which = [
+        *(["are off on average"] * bool(problems.average)),
+        *(["are too extreme" if problems.differences < 0 else "are too alike"] if problems.differences else []),
+        *([f"do not agree with the observed outcomes ({p_value(findings.d_calibration.p_value)})"] * problems.uneven),
+    ]
+    if which:
+        text = f"The predicted probabilities {', and they '.join(which)}: see “Calibration”."
+        given.append(Caution("Poor calibration.", text))
     mean, largest = float(findings.negative.mean()), float(findings.negative.max())
     if mean > _NEGATIVE_MEAN or largest > _NEGATIVE_ROW:
         text = (
@@ -120,7 +126,9 @@ def _about_predictions(findings: Findings, groups: Sequence[Subgroup]) -> list[C
             "below zero, which are impossible."
         )
         given.append(Caution("Negative times.", text))
-    poor = [f"{group.column} = {group.label}" for group in groups if group.poor]
-    if poor:
-        given.append(Caution("Subgroups.", f"The probabilities are off in {name_list(poor)}: see “Subgroups”."))
+    off, worst = [group.name for group in groups if group.calibration.finding == "off"], worst_subgroup(groups)
+    if off and worst is not None:
+        subject = "It is" if len(off) == 1 else f"The worst is {worst.name}:"
+        text = f"Predicted event-free shares are off in {name_list(off)}. {subject} {worst.calibration.verdict}."
+        given.append(Caution("Subgroups.", text))
     return given

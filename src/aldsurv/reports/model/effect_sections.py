@@ -158,7 +158,7 @@ def _describe_effect(effect: PartialDependence, unit: str | None) -> str:
     """The mean prediction at both ends of a numeric column, or at the levels of a categorical one."""
     times = [time_with_unit(float(mean), unit) for mean in effect.mean]
     if effect.numeric:
-        first, last = (number(float(effect.values[end])) for end in (0, -1))
+        first, last = (value_text(float(effect.values[end]), 4) for end in (0, -1))
         return f"{times[0]} at {first}, {times[-1]} at {last}."
     levels = [f"{time} for {value_text(level)}" for level, time in zip(effect.values.tolist(), times, strict=True)]
     return name_list(levels, 4) + "."

@@ -13,6 +13,7 @@ from aldsurv import metrics
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import Step, SurvivalDistribution
 from aldsurv.errors import DataError
+from aldsurv.metrics.calibration_summary import CALIBRATION_AT_TIME, LimitedValue, calibration_summary
 from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.metrics.error.brier import default_times
 from aldsurv.metrics.evaluation_times import mean_survival
@@ -39,7 +40,8 @@ class Findings:
     Attributes
     ----------
     scores
-        The metrics of `evaluate` with 95 % limits.
+        The metrics of `evaluate` with 95 % limits; calibration slope, observed/expected and calibration in the large
+        over all follow-up and, with ``_at`` in their names, at the horizon.
     d_calibration, coverage, auc
         Results of the metrics of these names; the AUC is the mean over times.
     skill, skill_limits
@@ -58,7 +60,7 @@ class Findings:
         Whether the rows seem to be the training rows.
     """
 
-    scores: dict[str, metrics.BootstrapResult]
+    scores: dict[str, LimitedValue]
     d_calibration: metrics.DCalibration
     coverage: metrics.IntervalCoverage
     auc: float
@@ -77,11 +79,11 @@ class Findings:
 
     def value(self, metric: str) -> float:
         """A metric by name."""
-        return float(self.scores[metric].value)
+        return self.scores[metric].value
 
     def limits(self, metric: str) -> tuple[float, float]:
         """Its 95 % limits."""
-        return float(self.scores[metric].lower), float(self.scores[metric].upper)
+        return self.scores[metric].lower, self.scores[metric].upper
 
 
 def compute_findings(evaluated: EvaluatedModel) -> Findings:
@@ -96,7 +98,7 @@ def compute_findings(evaluated: EvaluatedModel) -> Findings:
     with warnings.catch_warnings():
         # The page itself explains metrics without a finite value.
         warnings.filterwarnings("ignore", message="log_likelihood is -inf", category=UserWarning)
-        scores = metrics.evaluate(
+        results = metrics.evaluate(
             predicted,
             data,
             train=train,
@@ -105,10 +107,12 @@ def compute_findings(evaluated: EvaluatedModel) -> Findings:
             bootstrap=RESAMPLES,
             random_state=evaluated.seed,
         )
+    scores = {name: LimitedValue.of(result) for name, result in results.items()}
     median = as_numbers(predicted.median())
     point: Point = "median" if np.isfinite(scores["mae"].value) else "restricted_mean"
     quartiles = np.quantile(data.time[data.event], [0.25, 0.5, 0.75])
     horizon, mean, observed, limits = _at_median_time(predicted, data)
+    scores |= _calibration(evaluated, None) | _calibration(evaluated, horizon)
     # If both ends of an interval are infinite, its width is NaN.
     with np.errstate(invalid="ignore"):
         coverage = metrics.interval_coverage(predicted, data, level=INTERVAL_LEVEL)
@@ -128,6 +132,16 @@ def compute_findings(evaluated: EvaluatedModel) -> Findings:
         as_numbers(predicted.probability_negative()).reshape(-1),
         _outside(evaluated),
         _trained_here(evaluated),
+    )
+
+
+def _calibration(evaluated: EvaluatedModel, time: float | None) -> dict[str, LimitedValue]:
+    """Calibration slope and in the large, at a time or over all follow-up."""
+    if time is not None and time <= 0:
+        none = LimitedValue(np.nan, np.nan, np.nan, "half of the rows end at time 0")
+        return dict.fromkeys(CALIBRATION_AT_TIME, none)
+    return calibration_summary(
+        evaluated.predicted, evaluated.data, time, samples=RESAMPLES, random_state=evaluated.seed
     )
 
 

@@ -18,6 +18,7 @@ from aldsurv.errors import DataError
 from aldsurv.files.writing import write_text
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.axes_text import collected_warnings
+from aldsurv.plots.drawing.new_figures import figures_for_pages
 from aldsurv.reports.model.about_sections import caution_section, citation_section, footer, model_section
 from aldsurv.reports.model.causes.cause_findings import CauseFindings, compute_cause_findings
 from aldsurv.reports.model.causes.cause_sections import (
@@ -43,7 +44,7 @@ from aldsurv.reports.model.quality_sections import (
 from aldsurv.reports.model.subgroups import subgroups
 from aldsurv.reports.page.page import Page, page_templates, render_page
 
-__all__ = ["ModelReport", "model_report", "write_model_report"]
+__all__ = ["ModelReport", "model_report", "require_report_rows", "write_model_report"]
 
 
 @final
@@ -124,6 +125,7 @@ def write_model_report(
     return write_text(path, render_page(report.page))
 
 
+@figures_for_pages()
 def model_report(
     model: SurvivalEstimator,
     X: object,
@@ -144,7 +146,8 @@ def model_report(
     if group is not None and episodes.person is not None:
         group = group[0], np.asarray(group[1])[first_rows(episodes)]
     check("random_state", random_state, WholeNumber(0))
-    _check_rows(outcome, people)
+    require_report_rows(outcome)
+    _check_people(people, len(outcome))
     with collected_warnings() as messages:
         training = None if train is None else SurvivalData.of(train)
         evaluated = EvaluatedModel.on_rows(model, X, episodes, train=training, unit=unit, seed=random_state)
@@ -191,7 +194,8 @@ def model_report(
     return ModelReport(page, evaluated, findings, applying, causes)
 
 
-def _check_rows(outcome: SurvivalData, people: int | Sequence[int]) -> None:
+def require_report_rows(outcome: SurvivalData) -> None:
+    """Raise `DataError` unless all rows are exact or right-censored."""
     by_bounds = ~(outcome.exact | outcome.right_censored)
     if by_bounds.any():
         raise DataError(
@@ -201,7 +205,10 @@ def _check_rows(outcome: SurvivalData, people: int | Sequence[int]) -> None:
             row=int(np.argmax(by_bounds)),
             advice="Leave these out.",
         )
-    last = len(outcome) - 1
+
+
+def _check_people(people: int | Sequence[int], rows: int) -> None:
+    last = rows - 1
     rows_or_count = f"a number from 1 to {MOST_PEOPLE}, or at most {MOST_PEOPLE} row numbers from 0 to {last}"
 
     def allowed(value: object) -> bool:

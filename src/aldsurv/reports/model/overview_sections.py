@@ -7,16 +7,10 @@ from collections import Counter
 import numpy as np
 
 from aldsurv import plots
+from aldsurv.reports.model.calibration_verdict import calibration_tiles, calibration_verdict, describe_average
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import Findings
-from aldsurv.reports.model.model_verdicts import (
-    calibration_verdict,
-    coverage_verdict,
-    describe_average,
-    describe_error,
-    gain_verdict,
-    ranking_verdict,
-)
+from aldsurv.reports.model.model_verdicts import coverage_verdict, describe_error, gain_verdict, ranking_verdict
 from aldsurv.reports.page.number_format import counted, either_of, interval, number, percent, time_with_unit, value_text
 from aldsurv.reports.page.page import Section, Text, Tile, Tiles, Verdicts
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
@@ -34,7 +28,7 @@ _AVERAGE_ROWS = 5000
 def glance_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
     """The main numbers and verdicts."""
     data = evaluated.data
-    c, slope = findings.limits("harrell_c"), findings.limits("cal_s_slope")
+    c = findings.limits("harrell_c")
     tiles = (
         Tile("Rows", f"{len(data):,}", "subjects that the model is evaluated on"),
         Tile("Events", f"{data.n_events:,}", f"{percent(data.n_events / len(data))} of the rows; the rest is censored"),
@@ -43,11 +37,7 @@ def glance_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
             f"{findings.value('harrell_c'):.3f}",
             f"95 % interval {interval(*c, 3)}; 0.5 is chance",
         ),
-        Tile(
-            "Calibration slope",
-            f"{findings.value('cal_s_slope'):.2f}",
-            f"95 % interval {interval(*slope)}; 1 is ideal",
-        ),
+        *calibration_tiles(evaluated, findings),
         Tile("Typical error", time_with_unit(findings.error, evaluated.unit), describe_error(evaluated, findings)),
     )
     verdicts = (
@@ -147,7 +137,7 @@ def _describe_values(present: list[object]) -> str:
     numbers = [value for value in present if isinstance(value, (int, float))]
     if len(numbers) == len(present) and len(counts) > _MOST_DISTINCT:
         low, middle, high = np.quantile(np.array(numbers, float), [0.0, 0.5, 1.0])
-        return f"{number(low)} to {number(high)}, median {number(middle)}"
+        return f"{value_text(low, 4)} to {value_text(high, 4)}, median {value_text(middle, 4)}"
     shown = sorted(counts.most_common(_MOST_LEVELS), key=lambda entry: _sort_key(entry[0]))
     texts = [f"{value_text(level)} ({percent(count / len(present))})" for level, count in shown]
     return ", ".join(texts) + (f" and {len(counts) - len(shown)} more" if len(counts) > len(shown) else "")

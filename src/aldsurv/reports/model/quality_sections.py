@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from aldsurv import metrics, plots
+from aldsurv.metrics.calibration_summary import CALIBRATION_AT_TIME
+from aldsurv.metrics.error.impossible_rows import find_impossible_rows
 from aldsurv.registry import METRICS
+from aldsurv.reports.model.calibration_verdict import calibration_facts, calibration_verdict, describe_slopes
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import RESAMPLES, Findings
-from aldsurv.reports.model.model_verdicts import calibration_verdict, describe_error, describe_slopes, ranking_verdict
-from aldsurv.reports.model.subgroups import Subgroup, subgroup_table
+from aldsurv.reports.model.model_verdicts import describe_error, ranking_verdict
+from aldsurv.reports.model.subgroups import Subgroup, describe_subgroups, subgroup_table
 from aldsurv.reports.page.number_format import fixed, interval, number, p_value, percent, time_with_unit
 from aldsurv.reports.page.page import Facts, Section, Text, Verdicts
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
@@ -36,8 +39,14 @@ def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Sectio
     data, predicted = evaluated.data, evaluated.predicted
     lead = Text(
         "Of 100 subjects with a predicted probability of 30 % of an event by some time, about 30 should have had it by "
-        "then. In the first three figures calibrated predictions lie on the dashed diagonal. "
-        f"{describe_slopes(findings)}"
+        "then. Observed/expected is the number of events for each that was predicted: above 1 the predicted risks are "
+        "too low. The calibration slope compares subjects: below 1 the predicted differences between them are too "
+        "large, as of an over-trained model, above 1 too small. Both are shown with their 95 % intervals."
+    )
+    curves = Text(
+        "In the first three figures calibrated predictions lie on the dashed diagonal. "
+        f"{describe_slopes(findings)} These two curves are about all subjects together: they can be right although "
+        "the differences between subjects are not."
     )
     p, counts = findings.d_calibration.p_value, findings.d_calibration.counts
     shares = ", ".join(f"{100 * share:.1f}" for share in counts / counts.sum())
@@ -74,7 +83,8 @@ def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Sectio
         )
     )
     verdict = calibration_verdict(evaluated, findings)
-    return Section("calibration", "Calibration", (lead, Verdicts((verdict,)), Gallery(pictures)))
+    facts = Facts(calibration_facts(evaluated, findings))
+    return Section("calibration", "Calibration", (lead, Verdicts((verdict,)), facts, curves, Gallery(pictures)))
 
 
 def discrimination_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
@@ -136,15 +146,9 @@ def observed_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
 
 def group_section(evaluated: EvaluatedModel, groups: Sequence[Subgroup], horizon: float) -> Section:
     """Subgroups as a table."""
-    poor = [group for group in groups if group.poor]
-    result = (
-        f"In {len(poor)} of {len(groups)} groups the probabilities are off by more than chance explains, after "
-        "correction for the number of groups."
-        if poor
-        else "In no group are the probabilities off by more than chance explains, given the number of groups."
-    )
     lead = Text(
-        f"A model can be right on average and wrong for a subgroup. Numeric columns are cut into thirds. {result}"
+        "A model can be right on average and wrong for a subgroup. Numeric columns are cut into thirds. "
+        f"{describe_subgroups(groups, horizon, evaluated.unit)}"
     )
     return Section("groups", "Subgroups", (lead, subgroup_table(groups, horizon, evaluated.unit)))
 
@@ -188,11 +192,17 @@ def number_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
         for name in METRICS
         if name in findings.scores and (infinite or name != "bounded_log_likelihood")
     )
+    by_formula = (
+        "; those of calibration slope, observed/expected and calibration in the large follow from their regressions, "
+        "or from Greenwood's variance"
+        if evaluated.data.group is None
+        else ""
+    )
     drawn = "rows" if evaluated.data.group is None else f"{evaluated.data.n_groups:,} groups of rows"
     source = "the training rows" if evaluated.has_train else "these rows"
     lead = Text(
-        f"For comparisons with other models. Intervals are from {RESAMPLES} bootstrap resamples of the {drawn}. The "
-        f"censoring distribution was estimated from {source}."
+        f"For comparisons with other models. Intervals are from {RESAMPLES} bootstrap resamples of the {drawn}"
+        f"{by_formula}. The censoring distribution was estimated from {source}."
     )
     return Section("numbers", "All numbers", (lead, PageTable("metrics", "Metrics", columns, rows)))
 
@@ -201,14 +211,16 @@ def _metric_remarks(evaluated: EvaluatedModel, findings: Findings) -> dict[str, 
     """What to add to the meaning of some metrics for these predictions."""
     by_chance = metrics.censored_d_calibration_by_chance(evaluated.predicted, evaluated.data)
     remarks = {"cens_dcal": f" Calibrated predictions would have {fixed(by_chance)} by chance on such rows."}
+    remarks |= dict.fromkeys(CALIBRATION_AT_TIME, f" Here at {time_with_unit(findings.horizon, evaluated.unit)}.")
     if not np.isfinite(findings.value("mae")):
         remarks["mae"] = (
             " Some curves never fall to one half and have no median: for the mean time within the follow-up it is "
             f"{time_with_unit(findings.error, evaluated.unit)}."
         )
     if not np.isfinite(findings.value("log_likelihood")):
+        impossible = find_impossible_rows(evaluated.predicted, evaluated.data)
         remarks["log_likelihood"] = (
-            " Some events were predicted to be impossible, such as those after the last event of training."
+            f" It is not finite: {impossible.text((evaluated.rows + 1).tolist())}. Rows are counted from 1."
         )
     return remarks
 

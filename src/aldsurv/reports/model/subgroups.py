@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.metrics import GroupCalibration, calibration_by_group
+from aldsurv.metrics.calibration.group_calibration import MARGIN, worst_group
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.page.number_format import fixed, number, p_value, signed, time_with_unit
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
-__all__ = ["Subgroup", "subgroup_table", "subgroups"]
+__all__ = ["Subgroup", "describe_subgroups", "subgroup_table", "subgroups", "worst_subgroup"]
 
 _MOST_LEVELS = 8
 _MOST_COLUMNS = 6
 _LEAST_ROWS = 50
-_ALPHA = 0.05
 
 
-@final
-@dataclass(frozen=True)
-class Subgroup:
-    """A subgroup: its column and values, its calibration, and whether that is poor."""
+class Subgroup(NamedTuple):
+    """A subgroup: its column and values, and its calibration."""
 
     column: str
     label: str
     calibration: GroupCalibration
-    poor: bool = False
 
     @property
-    def small(self) -> bool:
-        """Whether there are too few rows to judge."""
-        return self.calibration.n < _LEAST_ROWS
-
-    @property
-    def unclear(self) -> bool:
-        """Whether the p-value is small, but not after the correction for the number of subgroups."""
-        return not self.poor and self.calibration.p_value < _ALPHA
+    def name(self) -> str:
+        """Column and values in a sentence."""
+        return f"{self.column} = {self.label}"
 
 
 def subgroups(
@@ -48,7 +39,7 @@ def subgroups(
 ) -> tuple[list[Subgroup], float]:
     """Subgroups by a given column, or by the most important ones, and the time at which they are compared.
 
-    A subgroup is poorly calibrated if its p-value is below 0.05 divided by the number of subgroups (Bonferroni).
+    They are judged as by `calibration_by_group`, with limits corrected for the number of subgroups of all columns.
 
     Parameters
     ----------
@@ -63,59 +54,88 @@ def subgroups(
         columns = [(evaluated.table.names[place], evaluated.table.columns[place]) for place in order[:_MOST_COLUMNS]]
     else:
         columns = [given]
+    divided = [(name, *_parts(values, whole=given is not None)) for name, values in columns]
+    divided = [(name, codes, labels) for name, codes, labels in divided if len(labels) > 1]
+    counted = evaluated.data.weights > 0
+    judged = sum(int((np.bincount(codes[counted]) >= _LEAST_ROWS).sum()) for _, codes, _ in divided)
     rows: list[Subgroup] = []
     horizon = float("nan")
-    for name, values in columns:
-        codes, labels = _parts(values, whole=given is not None)
-        if len(labels) < 2:
-            continue
-        result = calibration_by_group(evaluated.predicted, evaluated.data, codes, least=_LEAST_ROWS)
+    for name, codes, labels in divided:
+        result = calibration_by_group(
+            evaluated.predicted, evaluated.data, codes, least=_LEAST_ROWS, comparisons=max(judged, 1)
+        )
         horizon = result.horizon
         rows += [Subgroup(name, labels[int(group.group)], group) for group in result.groups]
-    judged = sum(not row.small for row in rows)
-    return [replace(row, poor=not row.small and row.calibration.p_value < _ALPHA / judged) for row in rows], horizon
+    return rows, horizon
+
+
+def worst_subgroup(rows: Sequence[Subgroup]) -> Subgroup | None:
+    """The worst of those that are judged, as of `worst_group`; None if none is."""
+    worst = worst_group(row.calibration for row in rows)
+    return next((row for row in rows if row.calibration is worst), None)
+
+
+def describe_subgroups(rows: Sequence[Subgroup], horizon: float, unit: str | None) -> str:
+    """Sentences: how many subgroups are off, and which is the worst."""
+    when = time_with_unit(horizon, unit)
+    judged, worst = [row for row in rows if row.calibration.judged], worst_subgroup(rows)
+    if worst is None:
+        return f"No group has {_LEAST_ROWS} rows, followed up to {when}: none can be judged."
+    name, group = worst.name, worst.calibration
+    off = sum(row.calibration.finding == "off" for row in judged)
+    counted = f"At {when} {off or 'none'} of {len(judged)} groups {'is' if off == 1 else 'are'} off by more than chance"
+    figure = signed(100 * group.difference, 1)
+    which = f"the worst is {name}" if off else f"the largest difference, {figure}, is that of {name}"
+    text = f"{counted} explains, given their number; {which}: {group.verdict}."
+    shapes = sum(row.calibration.shape_off and row.calibration.finding != "off" for row in judged)
+    if not shapes:
+        return text
+    return f"{text} Over all times the probabilities are off in {shapes} more, by the p of D-calibration."
 
 
 def subgroup_table(rows: Sequence[Subgroup], horizon: float, unit: str | None) -> PageTable:
     """The subgroups as a table."""
+    at = f"Event-free share at {time_with_unit(horizon, unit)}"
     columns = (
         PageColumn("column", "Column"),
         PageColumn("group", "Group"),
         PageColumn("rows", "Rows", numeric=True),
         PageColumn("events", "Events", numeric=True),
-        PageColumn("c", "C", numeric=True, meaning="Harrell's C; 0.5 is chance"),
-        PageColumn("difference", "Expected − observed", numeric=True, meaning="Event-free share in percentage points"),
-        PageColumn("p", "p", numeric=True, meaning="Test of D-calibration; small: not calibrated"),
+        PageColumn("expected", "Expected", numeric=True, meaning=f"{at}: mean of the predictions"),
+        PageColumn("observed", "Observed", numeric=True, meaning=f"{at}: Kaplan-Meier"),
+        PageColumn("difference", "Difference (95 %)", numeric=True, meaning="Expected − observed, with its limits"),
         PageColumn("verdict", "Calibration"),
+        PageColumn("c", "C", numeric=True, meaning="Harrell's C; 0.5 is chance"),
+        PageColumn("cens_dcal", "CensDcal", numeric=True, meaning="Over all times; 0 is ideal, small groups have more"),
+        PageColumn("p", "p", numeric=True, meaning="Test of D-calibration over all times; small: not calibrated"),
     )
     about = (
-        f"Expected − observed is the difference of the event-free shares at {time_with_unit(horizon, unit)} in "
-        "percentage points: above 0 the predicted times are too long, below 0 too short. Groups of fewer than "
-        f"{_LEAST_ROWS} rows are not judged; “unclear” means a p below {_ALPHA} that may be chance among many groups."
+        f"Expected and observed are event-free shares at {time_with_unit(horizon, unit)}. Their difference is in "
+        "percentage points, with the 95 % interval of the group alone: above 0 the predicted times are too long, "
+        "below 0 too short. A group is off if limits of the difference that hold for all groups at once leave out 0, "
+        f"and right if its own are within {100 * MARGIN:.0f} points of 0. Groups of fewer than {_LEAST_ROWS} rows are "
+        "not judged."
     )
     return PageTable("groups", "Predictions by subgroup", columns, tuple(_cells(row) for row in rows), about=about)
 
 
 def _cells(row: Subgroup) -> tuple[PageCell, ...]:
-    calibration = row.calibration
+    group = row.calibration
+    difference, lower, upper = (signed(100 * share, 1) for share in (group.difference, group.lower, group.upper))
+    limits = "" if np.isnan(group.lower) else f" ({lower} to {upper})"
     return (
         PageCell(row.column),
         PageCell(row.label),
-        PageCell(f"{calibration.n:,}", calibration.n),
-        PageCell(f"{calibration.events:,}", calibration.events),
-        PageCell(fixed(calibration.harrell_c), calibration.harrell_c),
-        PageCell(signed(100 * calibration.difference, 1), 100 * calibration.difference),
-        PageCell(p_value(calibration.p_value).removeprefix("p ").removeprefix("= "), calibration.p_value),
-        PageCell(_verdict(row), tone="bad" if row.poor else ""),
+        PageCell(f"{group.n:,}", group.n),
+        PageCell(f"{group.events:,}", group.events),
+        PageCell(f"{fixed(100 * group.predicted, 1)} %", group.predicted),
+        PageCell(f"{fixed(100 * group.observed, 1)} %", group.observed),
+        PageCell(difference + limits, 100 * group.difference),
+        PageCell(group.short_verdict, tone="bad" if group.finding == "off" else ""),
+        PageCell(fixed(group.harrell_c), group.harrell_c),
+        PageCell(fixed(group.cens_dcal), group.cens_dcal),
+        PageCell(p_value(group.p_value).removeprefix("p ").removeprefix("= "), group.p_value),
     )
-
-
-def _verdict(row: Subgroup) -> str:
-    if row.small:
-        return "too few rows"
-    if row.poor:
-        return "off"
-    return "unclear" if row.unclear else "no sign of miscalibration"
 
 
 def _parts(values: NDArray[Any], *, whole: bool) -> tuple[NDArray[np.intp], list[str]]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aldsurv.plain_numbers import percent, plain_number
+
 __all__ = [
     "counted",
     "either_of",
@@ -24,18 +26,22 @@ __all__ = [
 
 _MINUS = "−"
 _MISSING = "–"
+_GROUPED_FROM = 5
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Three significant digits, or all digits before the point; a dash for NaN."""
+    """Three significant digits, or all digits before the point; a dash for NaN.
+
+    Marks of thousands begin at five digits: 1995 may be a year.
+    """
     if math.isnan(value):
         return _MISSING
     if math.isinf(value):
         return "∞" if value > 0 else f"{_MINUS}∞"
-    rounded = float(f"{value:.{digits}g}")
-    whole = abs(value) >= 10**digits
-    text = f"{value:,.0f}" if whole else f"{rounded:.12g}"
-    return (f"{value:.2g}" if "e" in text else text).replace("-", _MINUS)
+    text = plain_number(value, digits)
+    if text.lstrip("-").isdigit() and len(text.lstrip("-")) >= _GROUPED_FROM:
+        text = f"{int(text):,}"
+    return text.replace("-", _MINUS)
 
 
 def fixed(value: float, decimals: int = 3) -> str:
@@ -48,17 +54,6 @@ def signed(value: float, decimals: int = 2) -> str:
     return _MISSING if math.isnan(value) else f"{value:+.{decimals}f}".replace("-", _MINUS)
 
 
-def percent(share: float) -> str:
-    """A share in percent, with one decimal below 10 %."""
-    if math.isnan(share):
-        return _MISSING
-    value = 100 * share
-    if 0 < value < 0.1:
-        return "below 0.1 %"
-    whole = value >= 10 or value in (0, 100) or float(f"{value:.1f}").is_integer()
-    return f"{value:.0f} %" if whole else f"{value:.1f} %"
-
-
 def per_hundred(share: float) -> str:
     """A share as a count out of a hundred."""
     return _MISSING if math.isnan(share) else f"{100 * share:.0f}"
@@ -69,11 +64,13 @@ def time_with_unit(value: float, unit: str | None) -> str:
     return number(value) if unit is None else f"{number(value)} {unit}"
 
 
-def value_text(value: object) -> str:
-    """A value of a user's column; a dash if it is missing."""
+def value_text(value: object, digits: int = 6) -> str:
+    """A value of a user's column, without marks of thousands; a dash if it is missing."""
     if value is None or value != value:
         return _MISSING
-    return number(float(value), 6) if isinstance(value, (float, np.floating)) else str(value)
+    if isinstance(value, (float, np.floating)):
+        return plain_number(float(value), digits).replace("-", _MINUS).replace("inf", "∞")
+    return str(value)
 
 
 def interval(lower: float, upper: float, decimals: int = 2) -> str:

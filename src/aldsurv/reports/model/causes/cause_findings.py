@@ -8,6 +8,7 @@ from typing import cast, final
 import numpy as np
 
 from aldsurv import metrics
+from aldsurv.metrics.calibration_summary import LimitedValue, calibration_summary
 from aldsurv.metrics.evaluation import DEFAULT_METRICS
 from aldsurv.metrics.point_estimates import RankingPoint
 from aldsurv.nonparametric import aalen_johansen
@@ -40,7 +41,7 @@ class CauseFindings:
 
     cause: str
     events: int
-    scores: dict[str, metrics.BootstrapResult]
+    scores: dict[str, LimitedValue]
     skill: float
     horizon: float
     predicted: float
@@ -72,11 +73,11 @@ def compute_cause_findings(evaluated: EvaluatedModel, horizon: float) -> tuple[C
     results = []
     for number, cause in enumerate(incidence.causes):
         events = data.of_cause(cause).n_events
-        scores: dict[str, metrics.BootstrapResult] = {}
+        scores: dict[str, LimitedValue] = {}
         skill = float("nan")
         if events:
             skill = float(metrics.brier_skill_score(incidence, data, train=evaluated.train, cause=cause))
-            scores = metrics.evaluate(
+            given = metrics.evaluate(
                 incidence,
                 data,
                 train=evaluated.train,
@@ -86,6 +87,11 @@ def compute_cause_findings(evaluated: EvaluatedModel, horizon: float) -> tuple[C
                 bootstrap=RESAMPLES,
                 random_state=evaluated.seed,
             )
+            scores = {name: LimitedValue.of(result) for name, result in given.items()}
+            for time in (None, horizon) if horizon > 0 else (None,):
+                scores |= calibration_summary(
+                    incidence, data, time, cause=cause, samples=RESAMPLES, random_state=evaluated.seed
+                )
         limits = (float(lower[number, place]), float(upper[number, place])) if place >= 0 else (0.0, 0.0)
         results.append(
             CauseFindings(

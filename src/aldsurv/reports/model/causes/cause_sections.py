@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from aldsurv import plots
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.inspection import Importance, PartialDependence, partial_dependence
+from aldsurv.metrics.calibration_summary import CALIBRATION_AT_TIME, LimitedValue
 from aldsurv.metrics.evaluation import DEFAULT_METRICS
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.plots.effect_plots import parameter_figure
@@ -42,7 +43,7 @@ def cause_section(evaluated: EvaluatedModel, findings: Sequence[CauseFindings]) 
     )
     blocks: list[Block] = [lead, _count_table(evaluated, findings), Gallery(_mean_pictures(evaluated, findings))]
     if any(each.scores for each in findings):
-        blocks += [_metric_table(findings), Text(_not_defined())]
+        blocks += [_metric_table(findings, evaluated.unit), Text(_not_defined())]
     return Section("causes", "Several causes", tuple(blocks))
 
 
@@ -173,7 +174,7 @@ def _mean_pictures(evaluated: EvaluatedModel, findings: Sequence[CauseFindings])
     return (picture,)
 
 
-def _metric_table(findings: Sequence[CauseFindings]) -> PageTable:
+def _metric_table(findings: Sequence[CauseFindings], unit: str | None) -> PageTable:
     scored = [each for each in findings if each.scores]
     columns = (
         PageColumn("metric", "Metric"),
@@ -194,10 +195,12 @@ def _metric_table(findings: Sequence[CauseFindings]) -> PageTable:
         cells = [PageCell(_sentence_case(METRICS[name].title), name=name)]
         for each in scored:
             score = each.scores[name]
-            cells += [PageCell(fixed(float(score.value)), float(score.value)), PageCell(_limits(score))]
+            cells += [PageCell(fixed(score.value), score.value), PageCell(_limits(score))]
         meaning = f"{_sentence_case(METRICS[name].purpose)} ({METRICS[name].hint})."
         if name == "ibs":
             meaning += _describe_references(scored)
+        if name in CALIBRATION_AT_TIME:
+            meaning += f" Here at {time_with_unit(scored[0].horizon, unit)}."
         cells.append(PageCell(meaning, tone="wraps"))
         rows.append(tuple(cells))
     about = (
@@ -210,7 +213,7 @@ def _metric_table(findings: Sequence[CauseFindings]) -> PageTable:
 def _describe_references(scored: Sequence[CauseFindings]) -> str:
     """The integrated Brier score of Aalen-Johansen for each cause."""
     parts = [
-        f"{fixed(float(each.scores['ibs'].value) / (1 - each.skill))} for {each.cause}"
+        f"{fixed(each.scores['ibs'].value / (1 - each.skill))} for {each.cause}"
         for each in scored
         if np.isfinite(each.skill) and each.skill < 1
     ]
@@ -246,9 +249,9 @@ def _varies(evaluated: EvaluatedModel, place: int) -> bool:
     return len({value for value in values if value is not None and value == value}) > 1
 
 
-def _limits(score: object) -> str:
-    lower, upper = (float(getattr(score, side)) for side in ("lower", "upper"))
-    return interval(lower, upper, 3) if np.isfinite(lower) and np.isfinite(upper) else "–"
+def _limits(score: LimitedValue) -> str:
+    finite = np.isfinite(score.lower) and np.isfinite(score.upper)
+    return interval(score.lower, score.upper, 3) if finite else "–"
 
 
 def _sentence_case(text: str) -> str:
