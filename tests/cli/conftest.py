@@ -3,13 +3,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from child_process import WARNINGS, without_machine_warnings
 
 import aldsurv
+import aldsurv.cli.main as program
+
+from .named_options import OPTIONS, unknown_options
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -41,3 +44,23 @@ def run(tmp_path: Path, environment: dict[str, str]) -> Run:
         return done
 
     return start
+
+
+@pytest.fixture(autouse=True)
+def _errors_name_options_of_their_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all these tests, no error names an option that the command does not have."""
+    run_command, fail = program._run, program._fail
+    names: list[str] = []
+
+    def run_and_remember(arguments: Sequence[str] | None) -> int:
+        names[:] = list(arguments or ())[:1]
+        return run_command(arguments)
+
+    def checked_fail(message: str, code: int) -> int:
+        # An option that is not known is quoted as it was typed.
+        typed = "No such option" in message or not names or names[0] not in OPTIONS
+        assert typed or not unknown_options(message, OPTIONS[names[0]]), message
+        return fail(message, code)
+
+    monkeypatch.setattr(program, "_run", run_and_remember)
+    monkeypatch.setattr(program, "_fail", checked_fail)

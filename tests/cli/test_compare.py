@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 import aldsurv
-from aldsurv import metrics
+from aldsurv import ALDSurvival, metrics
 from aldsurv.cli.compare.comparison import best_places
 from aldsurv.cli.main import main
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
+from aldsurv.errors import NoSkillWarning
 
 from .evaluation_tables import CoxRegression, covariates, note_on_late_rows, outcome, people, save_model, write
 
@@ -198,17 +200,86 @@ def test_many_models_in_blocks_of_columns(ask, folder):
     assert all(name in out for name in names)
 
 
-def test_infinite_figures_are_null_and_explained(ask, folder):
-    code, out, _ = ask("right.aldsurv", "cox.aldsurv", "test.csv", "--json", "--bootstrap", "30")
-    found = read_json(out)
+def plateau(n: int, seed: int) -> dict[str, list[Any]]:
+    """A table in which half of the rows never have the event."""
+    rng, columns = np.random.default_rng(seed), people(n, seed)
+    never = rng.random(n) < 0.5
+    return {
+        **columns,
+        "months": np.where(never, 200.0, np.minimum(columns["months"], 40.0)).tolist(),
+        "status": np.where(never, 0, columns["status"]).tolist(),
+    }
+
+
+@pytest.fixture(scope="module")
+def infinite(folder: Path) -> dict[str, tuple[str, str]]:
+    """Models with infinite times: name of the file, table, and the point that is infinite."""
+    cured = plateau(300, 5)
+    write(folder / "plateau.csv", plateau(180, 6))
+    save_model(folder / "cure.aldsurv", cured, cure=True)
+    save_model(folder / "plain.aldsurv", cured)
+    # Times whose logarithms have heavy tails: log-ALD has no finite mean.
+    rng = np.random.default_rng(0)
+    heavy = {**TRAIN, "months": np.exp(rng.standard_cauchy(300).clip(-8, 8)).tolist(), "status": [1] * 300}
+    small = {"max_epochs": 2, "members": 1, "components": 1, "hidden": (4,), "head_hidden": (4,), "device": "cpu"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoSkillWarning)
+        save_model(folder / "ald.aldsurv", heavy, ALDSurvival, support="log", random_state=0, **small)
+    return {"cox": ("test.csv", "median"), "cure": ("plateau.csv", "mean"), "ald": ("test.csv", "mean")}
+
+
+@pytest.mark.parametrize("name", ["cox", "cure", "ald"])
+@pytest.mark.parametrize("first", [True, False])
+def test_infinite_times_are_compared_by_the_restricted_mean(ask, folder, infinite, name, first):
+    table, point = infinite[name]
+    columns = TEST if table == "test.csv" else plateau(180, 6)
+    other = "right" if table == "test.csv" else "plain"
+    rows, loaded = outcome(columns), [aldsurv.load(folder / f"{one}.aldsurv") for one in (name, other)]
+    distributions = [model.predict_distribution(covariates(columns)) for model in loaded]
+    assert np.isinf(metrics.mean_absolute_error(distributions[0], rows, point=point))
+    names = (name, other) if first else (other, name)
+    options = ("--bootstrap", "30", *(() if point == "median" else ("--point", point)))
+    code, out, _ = ask(*(f"{one}.aldsurv" for one in names), table, "--json", *options)
     assert code == 0
-    assert np.isinf(metrics.mean_absolute_error(predicted(folder, "cox"), outcome(TEST)))
-    assert found["models"][1]["metrics"]["mae"] is None
-    assert any(note.startswith("cox.aldsurv: the median of ") for note in found["notes"])
-    # What is not finite neither wins nor loses.
-    assert "mae" not in found["differences"]["cox"]
-    _, out, _ = ask("right.aldsurv", "cox.aldsurv", "test.csv", "--bootstrap", "30", "--quiet")
-    assert re.search(r"mean absolute error +[\d.]+\* +–\n", out)
+    found = read_json(out)
+    for one, distribution in zip((name, other), distributions, strict=True):
+        model = next(model for model in found["models"] if model["name"] == one)
+        assert model["point"] == "restricted_mean"
+        error = metrics.mean_absolute_error(distribution, rows, point="restricted_mean")
+        assert model["metrics"]["mae"] == pytest.approx(error, rel=1e-6)
+    pair = [next(model["metrics"]["mae"] for model in found["models"] if model["name"] == one) for one in names]
+    assert found["differences"][names[1]]["mae"]["difference"] == pytest.approx(pair[1] - pair[0], rel=1e-6)
+    assert "mae" not in found["not_compared"]
+    note = next(note for note in found["notes"] if f"{name}.aldsurv predicts an infinite {point} for " in note)
+    assert re.search(r"of all models (is|are) by the mean time up to", note)
+    # Infinite times would all be tied.
+    for model in found["models"] if point == "mean" else []:
+        assert model["ranking_point"] == "restricted_mean"
+    assert found["models"][not first]["metrics"]["harrell_c"] != 0.5
+
+
+def test_an_infinite_score_neither_wins_nor_loses(ask, folder):
+    late = {**TEST, "months": [900.0, *TEST["months"][1:]], "status": [1, *TEST["status"][1:]]}
+    write(folder / "late.csv", late)
+    code, out, _ = ask("right.aldsurv", "cox.aldsurv", "late.csv", "--bootstrap", "30", "--quiet")
+    assert code == 0
+    assert re.search(r"log-likelihood per row +-[\d.]+ +–\n", out)
+    assert "Not compared: log-likelihood per row of cox, which is infinite." in out
+    # Of three models the two with finite ones are compared.
+    words = ("right.aldsurv", "cox.aldsurv", "blind.aldsurv", "late.csv", "--bootstrap", "30")
+    _, out, _ = ask(*words, "--json")
+    found = read_json(out)
+    assert found["not_compared"] == {"log_likelihood": ["cox"]}
+    assert "log_likelihood" not in found["differences"]["cox"]
+    values = {model["name"]: model["metrics"]["log_likelihood"] for model in found["models"]}
+    difference = found["differences"]["blind"]["log_likelihood"]
+    assert difference["difference"] == pytest.approx(values["blind"] - values["right"])
+    assert difference["p_corrected"] == difference["p_value"]
+    # Of the first model it is compared with none.
+    _, out, _ = ask("cox.aldsurv", "right.aldsurv", "blind.aldsurv", "late.csv", "--bootstrap", "30", "--json")
+    found = read_json(out)
+    assert all("log_likelihood" not in one for one in found["differences"].values())
+    assert all("bounded_log_likelihood" in one for one in found["differences"].values())
 
 
 def test_impossible_rows_are_compared_by_the_bounded_log_likelihood(ask, folder):
@@ -218,16 +289,19 @@ def test_impossible_rows_are_compared_by_the_bounded_log_likelihood(ask, folder)
     found = read_json(out)
     assert (code, err) == (0, "")
     assert found["models"][1]["metrics"]["log_likelihood"] is None
+    assert any("row 1 (event at 900, after the last step of its curve)" in note for note in found["notes"])
     assert "log_likelihood" not in found["differences"]["cox"]
     one, other = (found["models"][k]["metrics"]["bounded_log_likelihood"] for k in (1, 0))
     assert found["differences"]["cox"]["bounded_log_likelihood"]["difference"] == pytest.approx(one - other)
     _, out, err = ask("right.aldsurv", "cox.aldsurv", "late.csv", "--bootstrap", "30")
     assert not re.search(r"\binf\b|∞", out + err)
     assert out.count("bounded log-likelihood") == 3  # of the models, of their difference, in the verdict
+    assert "bounded log-likelihood" in " ".join(out.split()).split("Not compared")[0]
 
 
 def test_what_is_not_finite_is_never_the_best():
-    assert best_places("mae", [np.inf, 3.0, np.nan]) == [1]
+    assert best_places("mae", [np.inf, 3.0, np.nan]) == []
+    assert best_places("mae", [np.inf, 3.0, 4.0]) == [1]
     assert best_places("log_likelihood", [-np.inf, -np.inf]) == []
     assert best_places("cal_s_slope", [0.9, 1.2, 1.1]) == [0]
 

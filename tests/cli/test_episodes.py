@@ -18,6 +18,7 @@ from aldsurv.datasets import read_table
 from aldsurv.distributions.wrappers.covariate_path import along_paths
 
 OUTCOME = ["--id", "who", "--start", "from", "--stop", "to", "--event", "died"]
+EXACT = ["--digits", "17"]
 ROLES = {"id": "who", "start": "from", "stop": "to", "event": "died"}
 
 
@@ -69,7 +70,7 @@ def test_evaluate_counts_people(capsys):
     groups = ("--group", "treated", "--bootstrap", "0", "--quiet")
     lines = run(capsys, "evaluate", "m.aldsurv", "visits.csv", *groups).splitlines()
     # Nobody is treated in the first episode.
-    assert [line.split()[:2] for line in lines if line.startswith("no ")] == [["no", "90"]]
+    assert [line.split()[:2] for line in lines if line.startswith("no ")][-1] == ["no", "90"]
     train = ("--train", "visits.csv")
     again = json.loads(run(capsys, "evaluate", "m.aldsurv", "visits.csv", "--json", "--bootstrap", "0", *train))
     assert again["metrics"]["ibs"] == facts["metrics"]["ibs"]
@@ -82,13 +83,13 @@ def test_predict_gives_one_row_per_person_along_its_path(capsys):
         "p1,0,3,50,no",
     ]
     Path("new.csv").write_text("\n".join(["who,from,to,age,treated", *rows]) + "\n")
-    out = run(capsys, "predict", "m.aldsurv", "new.csv", "--times", "2,4", "--quiet", "--keep", "treated")
+    out = run(capsys, "predict", "m.aldsurv", "new.csv", "--times", "2,4", "--quiet", "--keep", "treated", *EXACT)
     lines = list(csv.DictReader(io.StringIO(out)))
     assert [(line["who"], line["treated"]) for line in lines] == [("p1", "yes"), ("p2", "no")]
     x = {"age": np.array([50.0, 61.0, 50.0]), "treated": np.array(["yes", "no", "no"], object)}
     expected = aldsurv.load("m.aldsurv").predict_path(x, ["p1", "p2", "p1"], [3, 0, 0], [5, 4, 3]).survival([2.0, 4.0])
     assert_allclose([[float(line["survival_2"]), float(line["survival_4"])] for line in lines], expected)
-    given = run(capsys, "predict", "m.aldsurv", "new.csv", "--times", "6", "--quiet", "--given-survived", "to")
+    given = run(capsys, "predict", "m.aldsurv", "new.csv", "--times", "6", "--quiet", "--given-survived", "to", *EXACT)
     now = [float(line["survival_6"]) for line in csv.DictReader(io.StringIO(given))]
     path = aldsurv.load("m.aldsurv").predict_path(x, ["p1", "p2", "p1"], [3, 0, 0], [5, 4, 3])
     assert_allclose(now, path.conditional([5.0, 4.0]).survival(6.0))

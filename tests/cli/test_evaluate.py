@@ -26,6 +26,8 @@ NAMES = {
     "log_likelihood": "log-likelihood per row",
     "cens_dcal": "CensDcal",
     "d_calibration": "D-calibration p-value",
+    "calibration_slope": "calibration slope",
+    "observed_expected_ratio": "observed/expected",
     "cal_s_slope": "Cal[S] slope",
     "cal_s_intercept": "Cal[S] intercept",
     "cal_f_slope": "Cal[f] slope",
@@ -79,10 +81,14 @@ def test_json_has_the_numbers_of_the_metrics(ask, folder):
     distribution, rows, train = predicted(folder), outcome(TEST), outcome(TRAIN)
     given = {"bootstrap": 40, "confidence": 0.9, "random_state": 5}
     expected = metrics.evaluate(distribution, rows, train=train, point="mean", **given)
-    assert set(found["metrics"]) == {*expected, "d_calibration"}
+    slope, ratio = metrics.calibration_slope, metrics.observed_expected_ratio
+    assert set(found["metrics"]) == {*expected, "d_calibration", slope.__name__, ratio.__name__}
     for name, one in expected.items():
         assert found["metrics"][name] == {"value": one.value, "lower": one.lower, "upper": one.upper}
     assert found["metrics"]["d_calibration"]["value"] == metrics.d_calibration(distribution, rows).p_value
+    for function in (slope, ratio):
+        value, lower, upper = function(distribution, rows, confidence=0.9)[:3]
+        assert found["metrics"][function.__name__] == {"value": value, "lower": lower, "upper": upper}
     assert found["brier_skill"] == metrics.brier_skill_score(distribution, rows, train=train)
     for at, time in zip(found["times"], (12.0, 30.0), strict=True):
         assert at["time"] == time
@@ -94,6 +100,9 @@ def test_json_has_the_numbers_of_the_metrics(ask, folder):
         )  # fmt: skip
         assert at["ici"] == {"value": index.value, "lower": index.lower, "upper": index.upper}
         assert at["auc"]["lower"] < at["auc"]["value"] < at["auc"]["upper"]
+        for function in (slope, ratio):
+            value, lower, upper = function(distribution, rows, time, confidence=0.9)[:3]
+            assert at[function.__name__] == {"value": value, "lower": lower, "upper": upper}
     assert (found["rows"], found["events"], found["unit"]) == (180, sum(TEST["status"]), "months")
     assert (found["model"], found["kind"], found["table"]) == ("weibull.aldsurv", "WeibullAFT", "test.csv")
     assert (found["confidence"], found["bootstrap"]) == (0.9, 40)
@@ -127,13 +136,21 @@ def test_whole_output(ask, folder):
         "log_likelihood": "higher is better",
         "cens_dcal": f"0 ideal, {text(metrics.censored_d_calibration_by_chance(predicted(folder), rows))} by chance",
         "d_calibration": "small: not calibrated",
+        "calibration_slope": "1 ideal, less: too extreme",
+        "observed_expected_ratio": "1 ideal, more: risks too low",
         "cal_s_slope": "1 ideal",
         "cal_f_slope": "1 ideal",
+    }
+    by_formula = {
+        function.__name__: function(predicted(folder), rows)
+        for function in (metrics.calibration_slope, metrics.observed_expected_ratio)
     }
     assert len(lines) == 4 + len(NAMES)
     for line, (key, name) in zip(lines[4:], NAMES.items(), strict=True):
         told = f"{name} {metrics.d_calibration(predicted(folder), rows).p_value:.3f}"
-        if key != "d_calibration":
+        if key in by_formula:
+            told = f"{name} {text(by_formula[key][0])} {text(by_formula[key][1])} to {text(by_formula[key][2])}"
+        elif key != "d_calibration":
             told = f"{name} {text(found[key].value)} {text(found[key].lower)} to {text(found[key].upper)}"
         assert " ".join(line.split()) == f"{told} {words.get(key, '0 ideal')}"
     # Numbers end, and words begin, at the same column.
@@ -152,7 +169,7 @@ def test_rows_unlike_those_of_training(ask, folder):
     write(folder / "unlike.csv", {**TEST, "age": ages, "dose": doses})
     code, _, err = ask("weibull.aldsurv", "unlike.csv", "--bootstrap", "0")
     assert code == 0
-    assert "note: 4 of 180 rows have values beyond those of training (in 'age', 'dose').\n" in err
+    assert "note: values beyond those of training in 4 of 180 rows (in 'age', 'dose').\n" in err
 
 
 def test_narrow_terminal(ask, monkeypatch):
@@ -204,33 +221,65 @@ def test_groups(ask, folder):
     assert [group["group"] for group in found["groups"]] == ["01", "02", "03"]
     for group, one in zip(found["groups"], expected.groups, strict=True):
         assert {key: group[key] for key in one._fields} == one._asdict()
+        assert (group["verdict"], group["off_by_at_least"]) == (one.verdict, one.off_by_at_least)
         own = np.asarray(TEST["centre"]) == one.group
         alone = metrics.evaluate(distribution[own], rows[own], train=rows, bootstrap=20)
         assert group["metrics"]["ibs"] == {
             "value": alone["ibs"].value, "lower": alone["ibs"].lower, "upper": alone["ibs"].upper,
         }  # fmt: skip
-    p_value = next(one.p_value for one in expected.groups if one.group == expected.worst)
-    assert found["worst_p_value"] == min(1.0, 3 * p_value)
     code, out, _ = ask("weibull.aldsurv", "test.csv", "--group", "centre", "--bootstrap", "0")
-    header, *told = out.split("\n\n")[-1].splitlines()
-    assert header.split() == ["by", "centre", "rows", "events", "Harrell's", "C", "CensDcal", "p", "too", "high", "by"]
-    for line, one in zip(told, expected.groups, strict=False):
-        numbers = [one.harrell_c, one.cens_dcal, one.p_value, one.difference]
-        assert line.split() == [one.group, str(one.n), str(one.events), *(f"{number:.3f}" for number in numbers)]
-    assert f"Worst calibrated: {expected.worst} (" in out
+    survival, (header, *scores) = (block.splitlines() for block in out.split("\n\n")[-2:])
+    assert " ".join(survival[0].split()) == "by centre predicted observed off by 95 % interval finding"
+    assert header.split() == ["by", "centre", "rows", "events", "Harrell's", "C", "CensDcal", "p"]
+    for line, other, one in zip(survival[1:], scores, expected.groups, strict=False):
+        percent = [f"{100 * one.predicted:.1f}", "%", f"{100 * one.observed:.1f}", "%", f"{100 * one.difference:+.1f}"]
+        limits = [f"{100 * one.lower:+.1f}", "to", f"{100 * one.upper:+.1f}"]
+        assert line.split() == [one.group, *percent, *limits, *one.short_verdict.split()]
+        numbers = [one.harrell_c, one.cens_dcal, one.p_value]
+        assert other.split() == [one.group, str(one.n), str(one.events), *(f"{number:.3f}" for number in numbers)]
+    worst = next(one for one in expected.groups if one.group == expected.worst)
+    assert abs(worst.difference) == max(abs(one.difference) for one in expected.groups)
+    words = " ".join(out.split())
+    assert f"No group is clearly off at {expected.horizon:.4g} months." in words
+    largest = f"The largest difference, {100 * worst.difference:+.1f}, is that of {worst.group}: {worst.verdict}."
+    assert words.endswith(largest)
+
+
+def named_and_largest(out: str) -> tuple[str, str]:
+    """The group that the sentence calls the worst, and the one with the largest figure in the table."""
+    figures = {name: float(value) for name, value in re.findall(r"(?m)^(\S+) .*off by ([\d.]+) or more$", out)}
+    named = re.search(r"Worst: (\S+), whose predicted survival", " ".join(out.split()))
+    assert named is not None
+    return named[1], max(figures, key=lambda name: figures[name])
 
 
 def test_the_worst_group_is_named(ask, folder):
-    # In centre 02 everybody has the event four times as early as the model says.
-    off = {**TEST, "months": [t / 4 if c == "02" else t for t, c in zip(TEST["months"], TEST["centre"], strict=True)]}
-    off["centre"] = ["" if k == 0 else centre for k, centre in enumerate(off["centre"])]
+    # In centre 02 everybody has the event four times as early as the model says, in 03 twice.
+    factor = {"01": 1, "02": 4, "03": 2}
+    months = [t / factor[c] for t, c in zip(TEST["months"], TEST["centre"], strict=True)]
+    off = {**TEST, "months": months, "centre": ["" if k == 0 else centre for k, centre in enumerate(TEST["centre"])]}
     write(folder / "off.csv", off)
     code, out, _ = ask("weibull.aldsurv", "off.csv", "--group", "centre", "--bootstrap", "0")
     assert code == 0
-    told = " ".join(out.split())
-    assert "Worst calibrated: 02 (" in told
-    assert "its predicted survival is too high by" in told
-    assert "(missing)" in told
+    words = " ".join(out.split())
+    assert named_and_largest(out) == ("02", "02")
+    assert re.search(r"is too high by [\d.]+ points \([\d.]+ to [\d.]+\), at least [\d.]+ given 3 groups\.", words)
+    assert "(missing)" in words
+
+
+def test_a_group_right_at_the_horizon_and_wrong_elsewhere_is_named(ask, folder):
+    """Times are drawn together around their median: survival there is as predicted, D-calibration is not."""
+    model = aldsurv.load(folder / "weibull.aldsurv")
+    levels = 0.5 + 0.2 * (np.tile(np.linspace(-1, 1, 60, endpoint=False), 3) + 1 / 60)
+    flat = {**TEST, "age": [50.0] * 180, "dose": [2.0] * 180}
+    curve = model.predict_distribution(covariates(flat))[:1]
+    flat["months"] = curve.quantile(levels)[0].tolist()
+    write(folder / "flat.csv", {**flat, "status": [1] * 180})
+    code, out, _ = ask("weibull.aldsurv", "flat.csv", "--group", "centre", "--bootstrap", "0")
+    assert code == 0
+    words = " ".join(out.split())
+    assert "No group is clearly off at" in words
+    assert "Over all times the probabilities are off in 01, 02 and 03 (D-calibration)." in words
 
 
 def test_small_groups_have_no_worst(ask, folder):
@@ -238,6 +287,7 @@ def test_small_groups_have_no_worst(ask, folder):
     code, out, err = ask("weibull.aldsurv", "small.csv", "--group", "centre")
     assert code == 0
     assert "No group has the 50 rows" in out
+    assert "Worst" not in out
     assert "events: the scores are uncertain" in err
 
 
@@ -278,9 +328,8 @@ def test_events_after_those_of_training_and_at_time_0(ask, folder):
     assert not re.search(r"\binf\b|∞", out + err)
     assert re.search(r"log-likelihood per row +– +higher is better", out)
     assert re.search(r"bounded log-likelihood +-\d\.\d+ +-\d\.\d+ to -\d\.\d+ +higher is better", out)
-    assert "1 of 180 rows have no probability under the prediction, as events after the last step" in " ".join(
-        err.split()
-    )
+    late_row = "1 of 180 rows has no probability under the prediction: row 2 (event at 900, after the last step of its"
+    assert late_row in " ".join(err.split())
     _, out, _ = ask("cox.aldsurv", "late.csv", "--train", "train.csv", "--bootstrap", "0", "--json")
     found = read_json(out)["metrics"]
     assert found["log_likelihood"]["value"] is None
@@ -419,3 +468,16 @@ def test_reader_that_leaves(folder, environment):
         told = without_machine_warnings(process.stderr.read().decode())
         process.wait()
     assert (process.returncode, told) == (0, "")
+
+
+def test_predictions_that_are_alike_have_no_slope(ask, folder):
+    with pytest.warns(UserWarning, match="one value only"):
+        save_model(folder / "alike.aldsurv", {**TRAIN, "constant": [1.0] * len(TRAIN["age"])}, names=("constant",))
+    write(folder / "constant.csv", {**TEST, "constant": [1.0] * len(TEST["age"])})
+    code, out, err = ask("alike.aldsurv", "constant.csv", "--bootstrap", "0", "--times", "12")
+    assert code == 0
+    assert re.search(r"^calibration slope +–", out, re.MULTILINE)
+    assert re.search(r"^calibration slope at 12 months +–", out, re.MULTILINE)
+    assert re.search(r"^observed/expected at 12 months +[01]\.\d", out, re.MULTILINE)
+    assert "calibration slope has no value: all predictions are alike.\n" in err
+    assert "calibration slope at 12 has no value: all predictions are alike at the time 12.\n" in err

@@ -19,6 +19,7 @@ from aldsurv import SurvivalData, metrics
 from aldsurv.cli.fit import fit_run
 from aldsurv.cli.main import main
 from aldsurv.datasets import load, read_table
+from aldsurv.metrics.calibration_summary import calibration_summary
 from aldsurv.tuning import search as tuning
 
 OUTCOME = ["--time", "months", "--event", "status"]
@@ -107,7 +108,8 @@ def test_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert "The scores come from the same settings fitted without the rows held out." in out
     assert max(map(len, lines)) <= 80
     note = "WeibullAFT leaves out columns that hold text that differs in every row, as identifiers do: column 'id'."
-    assert err == f"aldsurv: note: {note}\n"
+    few = "only 22 events: the scores are uncertain, and their intervals too narrow."
+    assert err == f"aldsurv: note: {note} To keep what is of use, give --categorical id.\naldsurv: note: {few}\n"
     assert names() == ["people.aldsurv", "people.csv"]
 
 
@@ -125,7 +127,14 @@ def test_figures_and_model_are_those_of_the_library(capsys: pytest.CaptureFixtur
     assert train.y is not None
     assert test.y is not None
     predicted = aldsurv.CoxRegression().fit(train.x, train.y).predict_distribution(test.x)
-    expected = metrics.evaluate(predicted, test.y, train=train.y, bootstrap=200, random_state=3)
+    expected: dict[str, object] = dict(
+        metrics.evaluate(predicted, test.y, train=train.y, bootstrap=200, random_state=3)
+    )
+    expected |= {
+        name: one
+        for name, one in calibration_summary(predicted, test.y).items()
+        if name in ("calibration_slope", "observed_expected_ratio")
+    }
     held = found["held_out"]
     assert (held["rows"], held["events"]) == (45, test.y.n_events)
     assert set(held["metrics"]) == set(expected)
@@ -237,15 +246,18 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
         ([*OUTCOME, "--categorical", "xx"], "there is no column 'xx'. Did you mean 'x'?"),
         (
             [*OUTCOME, "--event-value", "2"],
-            "--event-value 2 does not occur in event, which holds 0, 1 (column 'status')",
+            "--event-value 2 does not occur in event, which holds 0 (17 rows), 1 (43 rows) (column 'status')",
         ),
         ([*OUTCOME, "--model", "coxx"], "unknown model 'coxx'. Did you mean 'cox' or 'coxnet'?"),
         ([*OUTCOME, "--model", "cox", "--support", "log"], "the model 'cox' has no --support"),
         (
             [*OUTCOME, "--model", "cox", "--members", "2"],
-            "it has --unit; models with --members: ald, boosted_ald",
+            "it has --ridge and --unit; models with --members: ald, boosted_ald",
         ),
-        ([*OUTCOME, "--model", "deepsurv", "--support", "log"], "it has --recipe and --members and --unit; models"),
+        (
+            [*OUTCOME, "--model", "deepsurv", "--support", "log"],
+            "it has --recipe and --members and --learning-rate and --unit; models",
+        ),
         ([*OUTCOME, "--model", "recalibrated", "--unit", "days"], "the model 'recalibrated' has no --unit"),
         ([*OUTCOME, "--model", "recalibrated", "--categorical", "x"], "has no --categorical, but 'x' holds codes"),
         ([*OUTCOME, "--support", "lg"], "--support must be one of 'real', 'positive', 'log', 'auto', but is 'lg'"),
@@ -416,7 +428,8 @@ def test_output_that_cannot_be_written(environment: dict[str, str]) -> None:
             env=environment,
             check=False,
         )
-    assert (done.returncode, without_machine_warnings(done.stderr)) == (1, "aldsurv: error: No space left on device\n")
+    *_, line = without_machine_warnings(done.stderr).splitlines()
+    assert (done.returncode, line) == (1, "aldsurv: error: No space left on device")
 
 
 def interrupted(arguments: list[str], environment: dict[str, str], sign: str) -> tuple[int, str, str]:

@@ -77,7 +77,11 @@ def test_numbers_as_json_are_those_of_the_metrics(here, capsys):
     data, train = SurvivalData.right(time, event), SurvivalData.right(seen, seen_event)
     predicted = WeibullAFT().fit(made_up(300, 1)[0], train).predict_distribution(columns)
     assert (found["rows"], found["rows_used"], found["events"]) == (200, 200, data.n_events)
-    expected = metrics.evaluate(predicted, data, train=train)
+    expected = dict(metrics.evaluate(predicted, data, train=train))
+    horizon = float(np.quantile(time, 0.5, method="inverted_cdf"))
+    for name in ("calibration_slope", "observed_expected_ratio", "calibration_in_the_large"):
+        expected[name] = getattr(metrics, name)(predicted, data)[0]
+        expected[f"{name}_at"] = getattr(metrics, name)(predicted, data, horizon)[0]
     assert set(found["metrics"]) == set(expected)
     for name, value in expected.items():
         assert found["metrics"][name]["value"] == pytest.approx(value, rel=1e-6)

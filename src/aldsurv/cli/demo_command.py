@@ -11,8 +11,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.cli.scores.metric_table import MetricLine, metric_table
 from aldsurv.cli.shared.command_options import force_option, json_option
-from aldsurv.cli.shared.metric_table import MetricLine, metric_table
 from aldsurv.cli.shared.number_text import format_number, json_text
 from aldsurv.cli.shared.outputs import MODEL, PICTURE, checked_output
 from aldsurv.data.survival_data import SurvivalData

@@ -14,7 +14,7 @@ from aldsurv.cli.shared.number_text import json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
 from aldsurv.cli.shared.text_layout import printable, screen_width, two_columns, wrapped
 from aldsurv.errors import AldsurvError
-from aldsurv.registry import MODELS
+from aldsurv.registry import saved_model_name
 
 if TYPE_CHECKING:
     from aldsurv.models.base import SurvivalEstimator
@@ -66,15 +66,17 @@ def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, object]
     return {
         "file": str(path),
         "bytes": size,
-        "model": MODELS.name_of(type(model)),
+        "model": saved_model_name(type(model)),
         "class": type(model).__name__,
         "unit": time_unit(model),
         "outcome": None if outcome is None else outcome.given,
+        "missing": list(trained_on.get("missing", [])),
         "causes": model.causes_,
         **{name: trained_on.get(name) for name in _FACTS},
         "columns": None if features is None else features.to_dict()["columns"],
         "n_columns": model.n_features_in_,
         "settings": shown_settings(model),
+        "ancestry": [step.to_dict() for step in model.ancestry_],
     }
 
 
@@ -86,8 +88,12 @@ def _text(model: SurvivalEstimator, path: Path, size: int) -> str:
     lines += _summary_lines(model, width)
     fingerprint = None if trained_on is None else trained_on.fingerprint
     facts = [("outcome", _outcome_text(model)), ("fingerprint", printable(fingerprint or "none"))]
+    if trained_on is not None and trained_on.missing:
+        facts.insert(1, ("gaps", printable(f"{', '.join(trained_on.missing)}, as in training")))
     if model.causes_ is not None:
-        facts.insert(1, ("causes", f"{printable(', '.join(model.causes_))}: incidence of each by predict --times"))
+        facts.insert(
+            1, ("causes", f"{printable(', '.join(model.causes_))}: incidence of each by aldsurv predict --times")
+        )
     if trained_on is not None and trained_on.versions:
         versions = ", ".join(f"{name} {version}" for name, version in trained_on.versions.items())
         facts.append(("made with", printable(versions)))

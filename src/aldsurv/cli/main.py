@@ -24,12 +24,18 @@ __all__ = ["main"]
 
 _COMMANDS = Registry(
     "command",
+    Record("check", "aldsurv.cli.check.check_command:check", "check", "What would be read of a table, and how."),
     Record("fit", "aldsurv.cli.fit.fit_command:fit", "fit", "Learn from a table and save the model."),
+    Record("split", "aldsurv.cli.split_command:split", "split", "Split a table into training and test rows."),
     Record("predict", "aldsurv.cli.predict.predict_command:predict", "predict", "Predict for each row of a table."),
     Record("evaluate", "aldsurv.cli.evaluate.evaluate_command:evaluate", "evaluate", "Score a model on a table."),
     Record("compare", "aldsurv.cli.compare.compare_command:compare", "compare", "Several models on the same rows."),
+    Record("explain", "aldsurv.cli.explain.explain_command:explain", "explain", "Why a prediction is what it is."),
+    Record("update", "aldsurv.cli.update.update_command:update", "update", "Update a model on another place's rows."),
     Record("report", "aldsurv.cli.report_command:report", "report", "Write an HTML report about a model."),
+    Record("plan", "aldsurv.cli.plan.plan_command:plan", "plan", "How many people a model needs."),
     Record("info", "aldsurv.cli.info_command:info", "info", "What is in a model file."),
+    Record("models", "aldsurv.cli.models_command:models", "models", "List the models and their parameters."),
     Record("benchmark", "aldsurv.cli.benchmark_command:benchmark", "benchmark", "Compare models as the paper does."),
     Record("datasets", "aldsurv.cli.datasets_command:datasets", "datasets", "List, describe and fetch datasets."),
     Record("demo", "aldsurv.cli.demo_command:demo", "demo", "Fit a model to a real table and predict."),
@@ -38,6 +44,19 @@ _COMMANDS = Registry(
 # Names from untrusted input are shortened where they are quoted; this limits messages of other libraries.
 _LONGEST_MESSAGE = 2000
 _USAGE_ERROR, _SYSTEM_ERROR, _INTERRUPTED = 2, 1, 130
+
+
+class _RefusedError(click.ClickException):
+    """An error of the library, worded for the command that shows it."""
+
+    exit_code = _USAGE_ERROR
+
+
+def _option_names(command: click.Command) -> set[str]:
+    """The options of a command, and of those below it."""
+    names = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    return names.union(*map(_option_names, below))
 
 
 class _LazyGroup(click.Group):
@@ -56,6 +75,9 @@ class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except AldsurvError as error:
+            command = None if ctx.invoked_subcommand is None else self.get_command(ctx, ctx.invoked_subcommand)
+            raise _RefusedError(error_line(error, None if command is None else _option_names(command))) from error
         except BrokenPipeError as error:
             # Of a pipe that was named as the output; click would end without a message.
             raise click.ClickException(_system_message(error)) from None
@@ -153,7 +175,7 @@ def _memory_message(details: str) -> str:
     # numpy names the shape and the type of the array; others have no text.
     reason = " ".join(details.split()).rstrip(".")
     return (
-        f"there is not enough memory{f' ({reason})' if reason else ''}. Use fewer rows, columns, --times or --members "
+        f"there is not enough memory{f' ({reason})' if reason else ''}. Use fewer rows, columns, times or members "
         "at a time, or a machine with more memory."
     )
 

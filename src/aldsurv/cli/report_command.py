@@ -15,6 +15,7 @@ from aldsurv.cli.shared.command_options import force_option, json_option, out_op
 from aldsurv.cli.shared.number_text import json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
 from aldsurv.cli.shared.outputs import PAGE, checked_output, is_standard_output
+from aldsurv.cli.shared.reading_options import ReadingOptions, reading_of, reading_options
 from aldsurv.errors import ParameterError, UnknownNameError
 from aldsurv.quoting import printable, quoted
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from aldsurv.reports.model.model_page import ModelReport
     from aldsurv.tables.table import Table
 
-__all__ = ["report"]
+__all__ = ["report", "report_unit"]
 
 _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 
@@ -35,6 +36,7 @@ _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 @click.argument("model")
 @click.argument("table")
 @outcome_options
+@reading_options
 @train_option()
 @click.option("--group", default=None, metavar="COLUMN", help="Column of subgroups  [default: the most important]")
 @click.option("--title", default=None, metavar="TEXT", help="Heading of the page.")
@@ -50,6 +52,7 @@ def report(
     model: str,
     table: str,
     outcome: OutcomeColumns,
+    reading: ReadingOptions,
     train: str | None,
     group: str | None,
     title: str | None,
@@ -64,7 +67,7 @@ def report(
 ) -> None:
     """Write an HTML report about MODEL and the rows of TABLE.
 
-    TABLE (CSV, TSV or Parquet) has the columns of training and the outcome,
+    TABLE (CSV, TSV, Parquet, Excel) has the columns of training and the outcome,
     preferably of rows that the model was not trained on. The page says in
     plain words how well the predictions agree with what was observed, what
     they depend on and what to be careful about; of a model with causes,
@@ -93,11 +96,14 @@ def report(
     checked_output(out, PAGE, inputs=[model, table, train], force=force)
     with warnings_as_notes(quiet=quiet or as_json):
         estimator = load_model(model)
-        columns = outcome_columns_in(table, estimator, outcome)
-        data = read_model_table(table, estimator, columns)
+        columns = outcome_columns_in(table, estimator, outcome, reading)
+        reading = reading_of(estimator, reading)
+        data = read_model_table(table, estimator, columns, reading)
         observed = require_events(data, columns)
-        values = None if group is None else _group_values(group, data, table, columns)
-        training_rows = None if train is None else read_outcome_table(train, _training_columns(columns)).y
+        values = None if group is None else _group_values(group, data, table, columns, reading)
+        training_rows = None
+        if train is not None:
+            training_rows = read_outcome_table(train, _training_columns(columns), reading=reading).y
         _check_shown_rows(shown_rows, len(data))
         if sys.stderr.isatty() and not quiet:
             click.echo(f"Looking at {len(data):,} rows; this takes some seconds.", err=True)
@@ -113,7 +119,7 @@ def report(
             people=shown_rows,
             title=None if title is None else printable(title),
             source=printable(Path(table).name),
-            unit=unit or _unit(estimator, columns),
+            unit=unit or report_unit(estimator, columns),
             random_state=seed,
         )
         page = write_text(out, render_page(result.page))
@@ -124,10 +130,12 @@ def report(
         click.echo(printable(page), err=to_stderr)
 
 
-def _unit(model: SurvivalEstimator, columns: OutcomeColumns) -> str | None:
+def report_unit(model: SurvivalEstimator, columns: OutcomeColumns) -> str | None:
     """The name of the column of times if that is a unit, and the model has none."""
     has_unit = any(name.endswith("unit") and value for name, value in model.get_params().items())
-    return columns.time if not has_unit and columns.time and columns.time.lower() in _UNITS else None
+    if has_unit:
+        return None
+    return columns.unit or (columns.time if columns.time and columns.time.lower() in _UNITS else None)
 
 
 def _training_columns(columns: OutcomeColumns) -> OutcomeColumns:
@@ -156,13 +164,15 @@ def _check_shown_rows(chosen: int | list[int], length: int) -> None:
         raise ParameterError(f"--rows must lie between 1 and {length}, the rows of the table, but one is {wrong[0]}.")
 
 
-def _group_values(group: str, table: Table, path: str, columns: OutcomeColumns) -> NDArray[Any]:
+def _group_values(
+    group: str, table: Table, path: str, columns: OutcomeColumns, reading: ReadingOptions
+) -> NDArray[Any]:
     """Values of a column, whether the model uses it or not."""
     from aldsurv.cli.shared.input_files import read_outcome_table
 
     if group in table.x:
         return table.x[group]
-    whole = read_outcome_table(path, columns).x
+    whole = read_outcome_table(path, columns, reading=reading).x
     if group not in whole:
         near = get_close_matches(group, whole, n=1)
         hint = f"Did you mean {quoted(near[0])}?" if near else f"Columns: {listed(whole)}."

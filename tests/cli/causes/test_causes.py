@@ -91,7 +91,7 @@ def test_info_shows_the_causes(capsys):
 
 
 def test_predictions_add_up_and_are_those_of_the_library(capsys):
-    out, err = run(capsys, "predict", "m.aldsurv", "test.csv", "--times", "6,24", "--keep", "age")
+    out, err = run(capsys, "predict", "m.aldsurv", "test.csv", "--times", "6,24", "--keep", "age", "--digits", "17")
     table = rows(out)
     assert list(table) == [
         "age", "incidence_relapse_6", "incidence_death_6", "survival_6", "incidence_relapse_24", "incidence_death_24",
@@ -108,11 +108,11 @@ def test_predictions_add_up_and_are_those_of_the_library(capsys):
     out, _ = run(capsys, "predict", "m.aldsurv", "test.csv", "--times", "6", "--cause", "death", "--json")
     first = json.loads(out.splitlines()[0])
     assert list(first) == ["incidence_death_6", "outside"]
-    assert first["incidence_death_6"] == pytest.approx(predicted.incidence(6.0, "death")[0])
+    assert first["incidence_death_6"] == pytest.approx(predicted.incidence(6.0, "death")[0], rel=5.1e-6)
 
 
 def test_predictions_of_those_without_event_so_far(capsys):
-    words = ["predict", "m.aldsurv", "test.csv", "--times", "4,20", "--given-survived", "10"]
+    words = ["predict", "m.aldsurv", "test.csv", "--times", "4,20", "--given-survived", "10", "--digits", "17"]
     table = rows(run(capsys, *words)[0])
     predicted = aldsurv.load("m.aldsurv").predict_incidence(covariates(drawn(120, seed=1)))
     rise = predicted.incidence(20.0, "relapse") - predicted.incidence(10.0, "relapse")
@@ -221,7 +221,7 @@ def test_the_report_has_the_causes(capsys):
         (f"{_FIT} --event-values 1=a,2=b,7=c", "event value '7', of 'c'"),
         (f"{_FIT} --event-values 1=a,2=a", "to '1' and '2'"),
         (f"{_FIT} --event-values 1=a", "two causes or more"),
-        (f"{_FIT} --event-values a,b", "none of them occurs in event, which holds 0, 1, 2"),
+        (f"{_FIT} --event-values a,b", "none of them occurs in event, which holds 0 ("),
         (f"{_FIT} --event-values 1=a,2=b --event-value 1", "cannot be combined with --event-value"),
         ("fit train.csv --lower t --upper age --event-values a,b", "cannot be combined with --lower"),
     ],

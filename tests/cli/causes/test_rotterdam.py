@@ -32,7 +32,7 @@ def test_from_a_table_to_a_report(capsys, tmp_path, monkeypatch):
     assert facts["causes"] == {cause: train[::4].y.of_cause(cause).n_events for cause in ("recurrence", "death")}
     # Of the women held out the model orders recurrences better than chance; deaths are too few to tell.
     assert facts["held_out"]["causes"]["recurrence"]["metrics"]["harrell_c"]["value"] > 0.55
-    run(capsys, "predict", "women.aldsurv", "unseen.csv", "--times", "60", "--out", "p.csv")
+    run(capsys, "predict", "women.aldsurv", "unseen.csv", "--times", "60", "--out", "p.csv", "--digits", "17")
     predicted = np.loadtxt("p.csv", delimiter=",", skiprows=1, usecols=(0, 1, 2))
     np.testing.assert_allclose(predicted.sum(axis=1), 1.0, rtol=0, atol=1e-12)
     observed = aalen_johansen(test[::2].y).incidence_at(60.0)

@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from aldsurv.cli.shared.metric_scores import Score, metric_warnings, score_metric
-from aldsurv.cli.shared.metric_table import MetricLine, metric_table
+from aldsurv.cli.scores.metric_scores import Score, metric_warnings, score_calibration, score_metric
+from aldsurv.cli.scores.metric_table import MetricLine, metric_table
 from aldsurv.cli.shared.number_text import format_count, format_limits, format_number
 from aldsurv.cli.shared.text_layout import paragraph, printable
+from aldsurv.plain_numbers import plain_number
 from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
-    from aldsurv.cli.shared.metric_settings import MetricSettings
+    from aldsurv.cli.scores.metric_settings import MetricSettings
     from aldsurv.data.survival_data import SurvivalData
     from aldsurv.distributions import CompetingDistribution
     from aldsurv.models.base import SurvivalEstimator
@@ -87,7 +88,7 @@ def score_cause(
     cause
         Name of the cause.
     times
-        Times at which AUC, Brier score and ICI are wanted, too.
+        Times at which AUC, Brier score, ICI, calibration slope and observed/expected are wanted, too.
     """
     from aldsurv import metrics
     from aldsurv.metrics.evaluation import DEFAULT_METRICS
@@ -115,7 +116,10 @@ def score_cause(
             when: dict[str, object] = {"times": [time]} if record.time_argument == "times" else {"time": time}
             training = None if record.train == "unused" else train
             at_times[time][name] = score_metric(name, predicted, rows, training, settings, cause=cause, **when)
-    scores = {name: Score.of(results[name]) for name in METRICS if name in results}
+        at_times[time] |= score_calibration(predicted, rows, settings, time=time, cause=cause)
+    given = {name: Score.of(result) for name, result in results.items()}
+    given |= score_calibration(predicted, rows, settings, cause=cause)
+    scores = {name: given[name] for name in METRICS if name in given}
     with warnings.catch_warnings():
         # The score itself has warned of times that are left out.
         warnings.simplefilter("ignore", UserWarning)
@@ -132,7 +136,7 @@ def cause_lines(scores: CauseScores, confidence: float | None, unit: str | None)
         hints["ibs"] = f"{hints['ibs']}, {reference:.3f} Aalen-Johansen"
     lines = [_line(name, score, hints[name]) for name, score in scores.metrics.items()]
     for time, at_time in scores.times.items():
-        at = f" at {time:g} {unit or ''}".rstrip()
+        at = f" at {plain_number(time)} {unit or ''}".rstrip()
         lines += [_line(name, score, METRICS[name].hint, at) for name, score in at_time.items()]
     if not lines:
         return [paragraph(f"{heading}: without events there are no scores.")]

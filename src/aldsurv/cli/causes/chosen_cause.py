@@ -53,7 +53,8 @@ def chosen_causes(model: SurvivalEstimator, cause: str | None) -> tuple[str, ...
     if model.causes_ is None:
         raise ParameterError(
             f"--cause needs a model that tells causes apart, but this {type(model).__name__} was fitted to one kind of "
-            f'event. Fit one of {", ".join(models_with_causes())} with --event-values "1=relapse,2=death".'
+            f'event. Name the causes in training: aldsurv fit --event-values "1=relapse,2=death". Models that do: '
+            f"{', '.join(models_with_causes())}."
         )
     if cause not in model.causes_:
         near = suggest_names(cause, model.causes_)

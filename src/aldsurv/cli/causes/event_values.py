@@ -102,9 +102,18 @@ def complete_event_values(text: str, values: Collection[object]) -> str:
     values
         The values of the column.
     """
+    # Imported here, so that help is shown at once.
+    from aldsurv.data.event_columns import fold_text
+
     names = parse_event_values(text)
     known = {candidate for value in names for candidate in possible_values(value)}
-    others = ["" if value is None else str(value) for value in values if value is not None and value not in known]
+    # What differs in capital letters and spaces only counts as the value that was named.
+    folded = {fold_text(value) for value in names} - {fold_text(str(value)) for value in values if value in known}
+    others = [
+        str(value)
+        for value in values
+        if value is not None and value not in known and fold_text(str(value)) not in folded
+    ]
     if len(others) > _MOST_KEPT:
         return text
     return format_event_values({**names, **dict.fromkeys(others, _CENSORED)})

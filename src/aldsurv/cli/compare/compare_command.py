@@ -8,17 +8,18 @@ from pathlib import Path
 import click
 
 from aldsurv.cli.causes.chosen_cause import cause_option, chosen_causes
-from aldsurv.cli.compare.comparison import ComparedModel, compare_models
+from aldsurv.cli.compare.comparison import ComparedModel, compare_models, infinite_times
 from aldsurv.cli.compare.comparison_text import comparison_facts, comparison_text
 from aldsurv.cli.evaluate.evaluation_notes import row_notes, score_notes
 from aldsurv.cli.evaluate.table_predictions import TablePredictions, predict_table, read_training_rows
+from aldsurv.cli.scores.metric_settings import MetricSettings, metric_options, without_few_resamples
 from aldsurv.cli.shared.command_options import json_option, quiet_option
 from aldsurv.cli.shared.error_text import errors_of_model
-from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, without_few_resamples
-from aldsurv.cli.shared.notes import warnings_as_notes
-from aldsurv.cli.shared.number_text import json_text
+from aldsurv.cli.shared.notes import Notes, warnings_as_notes
+from aldsurv.cli.shared.number_text import format_count, json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of, outcome_options
-from aldsurv.cli.shared.text_layout import printable
+from aldsurv.cli.shared.reading_options import ReadingOptions, reading_options
+from aldsurv.cli.shared.text_layout import join_names, printable
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
 
@@ -28,6 +29,7 @@ __all__ = ["compare"]
 @click.command()
 @click.argument("files", nargs=-1, metavar="MODEL MODEL... TABLE")
 @outcome_options
+@reading_options
 @cause_option("Compare by the incidence of this one of several causes.")
 @metric_options(500)
 @json_option()
@@ -35,6 +37,7 @@ __all__ = ["compare"]
 def compare(
     files: tuple[str, ...],
     outcome: OutcomeColumns,
+    reading: ReadingOptions,
     cause: str | None,
     train: str | None,
     settings: MetricSettings,
@@ -47,6 +50,10 @@ def compare(
     them cancels in the differences, which are therefore known far better
     than the scores themselves. p-values come from the same resamples as the
     intervals; with several models they are corrected for their number (Holm).
+
+    A score that is infinite for a model neither wins nor loses. Where a
+    predicted time is infinite, errors of all models are by the mean time up
+    to the last of the rows.
 
     Models with causes are compared by the first event of any cause, or by
     the incidence of one that --cause names.
@@ -66,16 +73,18 @@ def compare(
     *paths, table = files
     names = _model_names(paths)
     with warnings_as_notes(quiet=quiet or as_json) as notes:
-        predictions = [predict_table(path, table, outcome) for path in paths]
+        predictions = [predict_table(path, table, outcome, reading) for path in paths]
         _require_same_outcome(predictions, outcome)
         _require_cause(predictions, cause)
         # Whether persons were named does not change what is predicted: one of the models may know them.
         rows = next((one.rows for one in predictions if one.rows.group is not None), predictions[0].rows)
         predictions = [replace(one, rows=rows) for one in predictions]
-        training_rows = read_training_rows(train, predictions[0], outcome)
+        training_rows = read_training_rows(train, predictions[0], outcome, reading)
         for note in _common_and_special(predictions, has_train=train is not None):
             notes.add(note)
         settings = without_few_resamples(settings, predictions[0].rows)
+        if cause is None:
+            settings = _with_finite_times(settings, predictions, notes)
         models = [
             ComparedModel.score(name, one, training_rows, settings, cause)
             for name, one in zip(names, predictions, strict=True)
@@ -85,6 +94,30 @@ def compare(
                 notes.add(f"{Path(model.predictions.path).name}: {note}")
         comparison = compare_models(models, training_rows, settings, cause)
     click.echo(json_text({**comparison_facts(comparison), "notes": notes}) if as_json else comparison_text(comparison))
+
+
+def _with_finite_times(settings: MetricSettings, predictions: list[TablePredictions], notes: Notes) -> MetricSettings:
+    """The settings; with the restricted mean of all models in place of times that are infinite for one.
+
+    By such times rows are not ranked, either, where the model would do so: they are all tied.
+    """
+    counts = [infinite_times(one, settings) for one in predictions]
+    infinite = [(one, count) for one, count in zip(predictions, counts, strict=True) if count]
+    if not infinite:
+        return settings
+    rows = predictions[0].rows
+    end = float(rows.time[rows.weights > 0].max())
+    points = [settings.error_point(one.model) for one, _ in infinite]
+    ranked = any(settings.ranking_point(one.model) == point for (one, _), point in zip(infinite, points, strict=True))
+    parts = [
+        f"{Path(one.path).name} predicts an infinite {point} for {count}"
+        for (one, count), point in zip(infinite, points, strict=True)
+    ]
+    notes.add(
+        f"{join_names(parts)} of {format_count(rows.n_events, 'event')}: the mean absolute error{' and C' * ranked} of "
+        f"all models {'are' if ranked else 'is'} by the mean time up to {end:.4g}, the last time of the rows."
+    )
+    return replace(settings, point="restricted_mean") if ranked else replace(settings, error="restricted_mean")
 
 
 def _model_names(paths: list[str]) -> list[str]:

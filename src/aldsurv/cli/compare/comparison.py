@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from aldsurv.cli.causes.cause_scores import score_cause
 from aldsurv.cli.evaluate.table_predictions import TablePredictions
-from aldsurv.cli.shared.metric_scores import Score, score_all
-from aldsurv.cli.shared.metric_settings import MetricSettings
-from aldsurv.cli.shared.metric_table import shown_metrics
+from aldsurv.cli.scores.metric_scores import Score, score_all
+from aldsurv.cli.scores.metric_settings import MetricSettings
+from aldsurv.cli.scores.metric_table import shown_metrics
 from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from aldsurv.metrics.checked_arguments import Prediction
     from aldsurv.registry import MetricRecord
 
-__all__ = ["ComparedModel", "Comparison", "Difference", "best_places", "compare_models", "log_likelihoods"]
+__all__ = [
+    "ComparedModel",
+    "Comparison",
+    "Difference",
+    "best_places",
+    "compare_models",
+    "infinite_times",
+    "log_likelihoods",
+    "not_compared",
+]
 
 
 @final
@@ -132,13 +141,15 @@ def compare_models(
     """
     if settings.bootstrap is None:
         return Comparison(models, settings, {}, cause)
-    # A metric that is not finite for some model, as of left-censored rows, is not compared.
-    finite = [key for key in METRICS if all(key in m.metrics and math.isfinite(m.metrics[key].value) for m in models)]
-    shown = shown_metrics(finite, log_likelihoods(models))
     differences: dict[str, list[Difference]] = {model.name: [] for model in models[1:]}
-    # A slope may miss its ideal on either side: its difference is neither better nor worse.
-    for key in (key for key in shown if METRICS[key].direction != "nearest"):
-        for model, one in zip(models[1:], _differences(key, models, train, settings, cause), strict=True):
+    for key in shown_metrics((key for key in METRICS if _is_finite(models[0], key)), log_likelihoods(models)):
+        # A value that is not finite, as of left-censored rows or an impossible event, neither wins nor loses. A slope
+        # may miss its ideal on either side: its difference is neither better nor worse.
+        compared = [model for model in models[1:] if _is_finite(model, key)]
+        if not compared or METRICS[key].direction == "nearest":
+            continue
+        results = _differences(key, [models[0], *compared], train, settings, cause)
+        for model, one in zip(compared, results, strict=True):
             differences[model.name].append(one)
     smallest = 2 * (len(models) - 1) / (settings.bootstrap + 1)
     if smallest >= 1 - settings.confidence:
@@ -155,11 +166,40 @@ def log_likelihoods(models: Sequence[ComparedModel]) -> list[float]:
     return [model.metrics["log_likelihood"].value for model in models if "log_likelihood" in model.metrics]
 
 
+def not_compared(models: Sequence[ComparedModel]) -> dict[str, list[str]]:
+    """Names of the models for which a metric is infinite, by metric: there it is not compared."""
+    infinite = {
+        key: [model.name for model in models if key in model.metrics and math.isinf(model.metrics[key].value)]
+        for key in METRICS
+    }
+    return {key: names for key, names in infinite.items() if names}
+
+
+def infinite_times(predictions: TablePredictions, settings: MetricSettings) -> int:
+    """Number of rows with an event whose predicted time is infinite, and with it the mean absolute error."""
+    import numpy as np
+
+    from aldsurv.metrics.point_estimates import point_estimate
+
+    rows = predictions.rows
+    if not (rows.exact | rows.right_censored).all():
+        return 0
+    times = point_estimate(predictions.predicted, rows, point=settings.error_point(predictions.model))
+    return int(np.count_nonzero(np.isinf(times) & rows.exact & (rows.weights > 0)))
+
+
 def best_places(key: str, values: Sequence[float]) -> list[int]:
-    """Places of the best values of a metric; of ties all. Values that are not finite are not compared."""
+    """Places of the best values of a metric, of ties all; none unless two values or more are finite.
+
+    A value that is not finite neither wins nor loses: the only other one is not the best.
+    """
     scores = [METRICS[key].score(value) for value in values]
     finite = [score for score in scores if math.isfinite(score)]
-    return [place for place, score in enumerate(scores) if finite and score == max(finite)]
+    return [place for place, score in enumerate(scores) if len(finite) > 1 and score == max(finite)]
+
+
+def _is_finite(model: ComparedModel, key: str) -> bool:
+    return key in model.metrics and math.isfinite(model.metrics[key].value)
 
 
 def _differences(

@@ -7,9 +7,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from aldsurv.cli.causes.cause_scores import ANY_CAUSE
-from aldsurv.cli.compare.comparison import ComparedModel, Comparison, Difference, best_places, log_likelihoods
+from aldsurv.cli.compare.comparison import (
+    ComparedModel,
+    Comparison,
+    Difference,
+    best_places,
+    log_likelihoods,
+    not_compared,
+)
+from aldsurv.cli.scores.metric_table import shown_metrics
 from aldsurv.cli.shared.input_files import time_unit
-from aldsurv.cli.shared.metric_table import shown_metrics
 from aldsurv.cli.shared.number_text import format_limits, format_number, format_p_value
 from aldsurv.cli.shared.text_layout import join_names, paragraph, printable, screen_width
 from aldsurv.registry import METRICS, MODELS
@@ -17,7 +24,7 @@ from aldsurv.registry import METRICS, MODELS
 __all__ = ["comparison_facts", "comparison_text"]
 
 # By which models of any kind are judged: the log-likelihood depends on how a curve is interpolated.
-_MAIN = ("ibs", "log_likelihood")
+_MAIN = ("ibs", "log_likelihood", "bounded_log_likelihood")
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -65,6 +72,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, object]:
             name: {one.metric: _difference_facts(one) for one in differences}
             for name, differences in comparison.differences.items()
         },
+        "not_compared": not_compared(models),
         "verdict": _verdict(comparison),
     }
 
@@ -87,10 +95,19 @@ def _verdict(comparison: Comparison) -> list[str]:
     models, confidence = comparison.models, comparison.settings.confidence
     main = next((key for key in _MAIN if all(_is_finite(model, key) for model in models)), None)
     if main is None:
-        return ["No verdict: the main scores have no finite value for these rows."]
+        return ["No verdict: the main scores have no finite value for these rows.", *_undefined(models)]
     first = _main__verdict(comparison, main)
     differences = comparison.differences.items()
-    return [first, *(_summary(name, models[0].name, values, confidence) for name, values in differences)]
+    summaries = [_summary(name, models[0].name, values, confidence) for name, values in differences]
+    return [first, *summaries, *_undefined(models)]
+
+
+def _undefined(models: Sequence[ComparedModel]) -> list[str]:
+    """Which metrics are infinite, and for which models."""
+    return [
+        f"Not compared: {METRICS[key].title} of {join_names(names)}, which is infinite."
+        for key, names in not_compared(models).items()
+    ]
 
 
 def _is_finite(model: ComparedModel, key: str) -> bool:

@@ -14,16 +14,18 @@ from aldsurv.cli.causes.cause_scores import ANY_CAUSE, CauseScores, cause_lines,
 from aldsurv.cli.causes.chosen_cause import cause_option, chosen_causes
 from aldsurv.cli.evaluate.evaluation_notes import row_notes, score_notes
 from aldsurv.cli.evaluate.table_predictions import TablePredictions, predict_table, read_training_rows
+from aldsurv.cli.scores.metric_scores import Score, score_all, score_calibration, score_metric
+from aldsurv.cli.scores.metric_settings import MetricSettings, metric_options, without_few_resamples
+from aldsurv.cli.scores.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.command_options import json_option, parse_numbers, quiet_option
 from aldsurv.cli.shared.input_files import time_unit
-from aldsurv.cli.shared.metric_scores import Score, score_all, score_metric
-from aldsurv.cli.shared.metric_settings import MetricSettings, metric_options, without_few_resamples
-from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.notes import warnings_as_notes
 from aldsurv.cli.shared.number_text import format_count, format_limits, format_number, format_p_value, json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
+from aldsurv.cli.shared.reading_options import ReadingOptions, reading_options
 from aldsurv.cli.shared.text_layout import paragraph, printable
 from aldsurv.errors import ParameterError
+from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted
 from aldsurv.registry import METRICS
 
@@ -101,7 +103,7 @@ class _Evaluation:
         shown = shown_metrics(self.metrics, [self.metrics["log_likelihood"].value])
         lines = [_metric_line(name, self.metrics[name], hints[name]) for name in shown]
         for time, scores in self.times.items():
-            at = f" at {time:g} {unit}".rstrip()
+            at = f" at {plain_number(time)} {unit}".rstrip()
             lines += [_metric_line(name, score, hints[name], at) for name, score in scores.items()]
         kind = type(predictions.model).__name__
         confidence = settings.confidence if settings.bootstrap else None
@@ -120,9 +122,15 @@ class _Evaluation:
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="TABLE")
 @outcome_options
+@reading_options
 @cause_option("Only the scores of this one of several causes.")
 @click.option("--group", default=None, metavar="COLUMN", help="Also for each of its values, and which is worst.")
-@click.option("--times", default=None, metavar="T,…", help="Also AUC, Brier score and ICI at these times.")
+@click.option(
+    "--times",
+    default=None,
+    metavar="T,…",
+    help="Also AUC, Brier score, ICI, calibration slope and observed/expected at these times.",
+)
 @metric_options(200)
 @json_option()
 @quiet_option("No notes, only the scores.")
@@ -130,6 +138,7 @@ def evaluate(
     model: str,
     table: str,
     outcome: OutcomeColumns,
+    reading: ReadingOptions,
     cause: str | None,
     group: str | None,
     times: str | None,
@@ -140,7 +149,7 @@ def evaluate(
 ) -> None:
     """Measure how well a model predicts the rows of a table.
 
-    TABLE is a CSV, TSV or Parquet file with the columns that the model was
+    TABLE is a CSV, TSV, Parquet or Excel file with the columns that the model was
     trained on and those of the outcome. A model made by 'aldsurv fit' knows
     the names of the latter.
 
@@ -148,7 +157,8 @@ def evaluate(
     incidence of each. In the latter, who has had another event never has
     this one.
 
-    Intervals come from resampling the rows; the model stays as it is.
+    Intervals come from resampling the rows, those of calibration slope and
+    observed/expected from their regressions; the model stays as it is.
 
     \b
     Examples:
@@ -168,10 +178,10 @@ def evaluate(
             "--group cannot be combined with --cause: groups are compared by the first event of any cause."
         )
     with warnings_as_notes(quiet=quiet or as_json) as notes:
-        predictions = predict_table(model, table, outcome)
+        predictions = predict_table(model, table, outcome, reading)
         causes = _scored_causes(predictions, cause)
-        labels = None if group is None else group_labels(table, group)
-        training_rows = read_training_rows(train, predictions, outcome)
+        labels = None if group is None else group_labels(table, group, reading)
+        training_rows = read_training_rows(train, predictions, outcome, reading)
         for note in row_notes(predictions, has_train=train is not None):
             notes.add(note)
         settings = without_few_resamples(settings, predictions.rows)
@@ -194,7 +204,8 @@ def evaluate(
         by_group = {} if groups is None else {"by_group": groups.to_dict()}
         click.echo(json_text({**evaluation.to_dict(), **by_group, "notes": notes}))
     else:
-        click.echo("\n".join([*evaluation.lines(), *([] if groups is None else ["", *group_lines(groups)])]))
+        by_group_lines = [] if groups is None else ["", *group_lines(groups, time_unit(predictions.model))]
+        click.echo("\n".join([*evaluation.lines(), *by_group_lines]))
 
 
 def _scored_causes(predictions: TablePredictions, cause: str | None) -> tuple[str, ...]:
@@ -216,11 +227,13 @@ def _evaluate(
     rows, predicted = predictions.rows, predictions.predicted
     scores = score_all(predictions.model, predicted, rows, train, settings)
     scores["d_calibration"] = Score(metrics.d_calibration(predicted, rows).p_value)
+    scores |= score_calibration(predicted, rows, settings)
     at_times = {
         time: {
             "auc": score_metric("auc", predicted, rows, train, settings, times=[time]),
             "brier": score_metric("brier", predicted, rows, train, settings, times=[time]),
             "ici": score_metric("ici", predicted, rows, None, settings, time=time),
+            **score_calibration(predicted, rows, settings, time=time),
         }
         for time in times
     }

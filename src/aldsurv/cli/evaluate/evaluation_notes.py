@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aldsurv.checks import listed
-from aldsurv.cli.shared.metric_scores import impossible_rows_note, infinite_times_note
-from aldsurv.cli.shared.number_text import format_count
+from aldsurv.cli.scores.metric_scores import FEW_EVENTS, few_events_note, impossible_rows_note, infinite_times_note
+from aldsurv.plain_numbers import plain_number
 
 if TYPE_CHECKING:
     from aldsurv.cli.evaluate.table_predictions import TablePredictions
-    from aldsurv.cli.shared.metric_scores import Score
-    from aldsurv.cli.shared.metric_settings import MetricSettings
+    from aldsurv.cli.scores.metric_scores import Score
+    from aldsurv.cli.scores.metric_settings import MetricSettings
 
 __all__ = ["row_notes", "score_notes"]
 
-_FEW_EVENTS = 50
 # Median times that differ by such a factor are probably in different units.
 _OTHER_UNIT = 8.0
 
@@ -29,8 +28,8 @@ def row_notes(predictions: TablePredictions, *, has_train: bool) -> list[str]:
     rows, trained_on = predictions.rows, predictions.model.trained_on_
     notes = []
     events = int((~rows.right_censored).sum())
-    if events < _FEW_EVENTS:
-        notes.append(f"only {format_count(events, 'event')}: the scores are uncertain, and their intervals too narrow.")
+    if events < FEW_EVENTS:
+        notes.append(few_events_note(events))
     if not has_train and not (rows.left_censored | rows.interval_censored).any():
         notes.append("the censoring is estimated from these rows; name the training rows by --train if you have them.")
     causes = predictions.model.causes_
@@ -46,13 +45,15 @@ def row_notes(predictions: TablePredictions, *, has_train: bool) -> list[str]:
         here, training = float(np.median(times)), float(np.median(training_times))
         if max(here / training, training / here) > _OTHER_UNIT:
             notes.append(
-                f"the times of the table are around {here:.3g}, those of training around {training:.3g}. "
-                "Are they in another unit?"
+                f"the times of the table are around {plain_number(here, 3)}, those of training around "
+                f"{plain_number(training, 3)}. Are they in another unit?"
             )
         last = training_times[-1]
         late = int(np.count_nonzero(rows.lower > last))
         if late:
-            notes.append(f"{late} of {len(rows)} rows were followed beyond {last:.4g}, the last time of training.")
+            notes.append(
+                f"{late} of {len(rows)} rows were followed beyond {plain_number(last, 4)}, the last time of training."
+            )
     facts = (len(rows), rows.n_events, times.max() if times.size else None)
     if trained_on is not None and facts == (trained_on.rows, trained_on.events, trained_on.last_time):
         notes.append("this looks like the training table: metrics on training rows are optimistic.")
@@ -70,7 +71,7 @@ def score_notes(predictions: TablePredictions, scores: Mapping[str, Score], sett
         infinite = int(np.isinf(times).sum())
         notes.append(f"{infinite_times_note(point, infinite, len(rows))} Try --point restricted_mean.")
     if math.isinf(scores["log_likelihood"].value):
-        notes.append(impossible_rows_note(predictions.predicted, rows))
+        notes.append(impossible_rows_note(predictions.predicted, rows, predictions.table))
     return notes
 
 
@@ -85,6 +86,6 @@ def _outside_notes(predictions: TablePredictions) -> list[str]:
     counts = outside.sum(axis=0)
     worst = [features.columns[j].name for j in counts.argsort()[::-1][:3] if counts[j]]
     return [
-        f"{int(outside.any(axis=1).sum())} of {len(outside)} rows have values beyond those of training "
+        f"values beyond those of training in {int(outside.any(axis=1).sum())} of {len(outside)} rows "
         f"(in {listed(worst)})."
     ]

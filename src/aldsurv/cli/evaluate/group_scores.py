@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from aldsurv.cli.evaluate.table_predictions import TablePredictions
+from aldsurv.cli.scores.metric_scores import Score, metric_warnings, score_all
+from aldsurv.cli.scores.metric_settings import MetricSettings
 from aldsurv.cli.shared.input_files import read_outcome_table
-from aldsurv.cli.shared.metric_scores import Score, metric_warnings, score_all
-from aldsurv.cli.shared.metric_settings import MetricSettings
 from aldsurv.cli.shared.number_text import format_number, format_p_value
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
-from aldsurv.cli.shared.text_layout import paragraph, printable, screen_width
+from aldsurv.cli.shared.reading_options import ReadingOptions
+from aldsurv.cli.shared.text_layout import join_names, paragraph, printable, screen_width
 from aldsurv.data.persons import first_rows
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
@@ -30,7 +31,8 @@ __all__ = ["GroupScores", "group_labels", "group_lines", "score_groups"]
 _MOST_GROUPS = 50
 _LEAST_ROWS = 50
 _MISSING = "(missing)"
-_HEADER = ("rows", "events", METRICS["harrell_c"].title, METRICS["cens_dcal"].title, "p", "too high by")
+_SURVIVAL_HEADER = ("predicted", "observed", "off by", "95 % interval", "finding")
+_SCORE_HEADER = ("rows", "events", METRICS["harrell_c"].title, METRICS["cens_dcal"].title, "p")
 
 
 @final
@@ -44,9 +46,8 @@ class GroupScores:
         Its name.
     horizon
         The time at which predicted and observed survival are compared.
-    worst, worst_p_value
-        The group that is calibrated worst, None if all are too small; and the p-value of its D-calibration, corrected
-        for the number of groups.
+    worst
+        The group that is calibrated worst by `metrics.calibration_by_group`, None if all are too small.
     groups, metrics
         Each group, and all its metrics, None if it is too small for them.
     """
@@ -54,7 +55,6 @@ class GroupScores:
     column: str
     horizon: float
     worst: str | None
-    worst_p_value: float
     groups: tuple[GroupCalibration, ...]
     metrics: tuple[Mapping[str, Score] | None, ...]
 
@@ -63,6 +63,8 @@ class GroupScores:
         groups = [
             {
                 **group._asdict(),
+                "off_by_at_least": group.off_by_at_least,
+                "verdict": group.verdict,
                 "metrics": None if scores is None else {name: score._asdict() for name, score in scores.items()},
             }
             for group, scores in zip(self.groups, self.metrics, strict=True)
@@ -71,15 +73,14 @@ class GroupScores:
             "column": self.column,
             "horizon": self.horizon,
             "worst": self.worst,
-            "worst_p_value": self.worst_p_value,
             "groups": groups,
         }
 
 
-def group_labels(path: str, column: str) -> list[str]:
+def group_labels(path: str, column: str, reading: ReadingOptions) -> list[str]:
     """Value of the column in each row, as text."""
     # Read as codes, values keep their leading zeros.
-    values = read_outcome_table(path, OutcomeColumns(), categorical=[column]).x[column]
+    values = read_outcome_table(path, OutcomeColumns(), categorical=[column], reading=reading).x[column]
     labels = [_MISSING if value is None or value != value else _label(value) for value in values.tolist()]
     if len(set(labels)) > _MOST_GROUPS:
         raise ParameterError(
@@ -112,22 +113,25 @@ def score_groups(
             continue
         chosen = np.flatnonzero((label_column == group.group) & (rows.weights > 0))
         group_metrics.append(score_all(predictions.model, predicted[chosen], rows[chosen], train, settings))
-    tested = sum(group.n >= _LEAST_ROWS for group in calibration.groups)
-    worst = next((group for group in calibration.groups if group.group == calibration.worst), None)
-    return GroupScores(
-        column,
-        calibration.horizon,
-        None if worst is None else str(worst.group),
-        # Bonferroni's correction: the smallest of many p-values is small by chance.
-        math.nan if worst is None else min(1.0, tested * worst.p_value),
-        tuple(calibration.groups),
-        tuple(group_metrics),
-    )
+    return GroupScores(column, calibration.horizon, calibration.worst, tuple(calibration.groups), tuple(group_metrics))
 
 
-def group_lines(scores: GroupScores) -> list[str]:
-    """The groups in aligned lines, and a sentence about the worst."""
-    cells = [
+def group_lines(scores: GroupScores, unit: str | None) -> list[str]:
+    """The groups in aligned lines, and sentences about the worst."""
+    when = f"{scores.horizon:.4g} {unit or ''}".rstrip()
+    name = printable(scores.column)
+    survival = [
+        (
+            printable(group.group),
+            _percent(group.predicted),
+            _percent(group.observed),
+            _signed_points(group.difference),
+            f"{_signed_points(group.lower)} to {_signed_points(group.upper)}" if math.isfinite(group.lower) else "",
+            group.short_verdict,
+        )
+        for group in scores.groups
+    ]
+    other = [
         (
             printable(group.group),
             str(group.n),
@@ -135,23 +139,37 @@ def group_lines(scores: GroupScores) -> list[str]:
             format_number(group.harrell_c),
             format_number(group.cens_dcal),
             format_p_value(group.p_value),
-            format_number(group.difference),
         )
         for group in scores.groups
     ]
     explanation = (
-        f"p: of D-calibration. too high by: mean predicted survival at {scores.horizon:.4g}, the median time, "
-        "minus that of Kaplan-Meier."
+        f"Mean predicted survival at {when}, the median time, against Kaplan-Meier; the difference in percentage "
+        "points, and its interval. The findings allow for the number of groups. p: of D-calibration, over all times."
     )
-    lines = _aligned([(f"by {printable(scores.column)}", *_HEADER), *cells])
-    return [*lines, paragraph(explanation), paragraph(_verdict(scores))]
+    return [
+        *_aligned([(f"by {name}", *_SURVIVAL_HEADER), *survival], text_columns=(0, 5)),
+        "",
+        *_aligned([(f"by {name}", *_SCORE_HEADER), *other], text_columns=(0,)),
+        paragraph(explanation),
+        *(paragraph(sentence) for sentence in _sentences(scores, when)),
+    ]
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if math.isfinite(share) else "–"
+
+
+def _signed_points(share: float) -> str:
+    # Without a negative zero.
+    return f"{round(100 * share, 1) + 0.0:+.1f}" if math.isfinite(share) else "–"
+
+
+def _aligned(rows: list[tuple[str, ...]], *, text_columns: tuple[int, ...]) -> list[str]:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     if sum(widths) + 2 * (len(widths) - 1) <= screen_width():
+        signs = ["<" if k in text_columns else ">" for k in range(len(widths))]
         return [
-            "  ".join([f"{row[0]:<{widths[0]}}", *(f"{row[k]:>{widths[k]}}" for k in range(1, len(widths)))])
+            "  ".join(f"{cell:{sign}{width}}" for cell, sign, width in zip(row, signs, widths, strict=True)).rstrip()
             for row in rows
         ]
     # Too narrow for a table: a group and its scores, one under the other.
@@ -162,22 +180,23 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
     return lines
 
 
-def _verdict(scores: GroupScores) -> str:
+def _sentences(scores: GroupScores, when: str) -> list[str]:
+    """Which group is worst, by the figure that makes it so, and which have other shapes than predicted."""
     worst = next((group for group in scores.groups if group.group == scores.worst), None)
     if worst is None:
-        return f"No group has the {_LEAST_ROWS} rows that it takes to be called the worst."
-    verdict = (
-        f"Worst calibrated: {printable(worst.group)} ({METRICS['cens_dcal'].title} {format_number(worst.cens_dcal)}"
-    )
-    if not math.isnan(worst.harrell_c):
-        verdict += f", {METRICS['harrell_c'].title} {format_number(worst.harrell_c)}"
-    verdict += f"), p {format_p_value(scores.worst_p_value)} after correction for the number of groups"
-    if scores.worst_p_value >= 0.05:
-        return f"{verdict}: no more than chance explains."
-    if math.isnan(worst.difference):
-        return f"{verdict}."
-    side = "high" if worst.difference > 0 else "low"
-    return f"{verdict}; its predicted survival is too {side} by {abs(worst.difference):.3f}."
+        return [f"No group has the {_LEAST_ROWS} rows that it takes to be judged, followed up to {when}."]
+    name = printable(worst.group)
+    if worst.finding == "off":
+        text = f"Worst: {name}, whose predicted survival at {when} is {worst.verdict}."
+    else:
+        figure = _signed_points(worst.difference)
+        text = (
+            f"No group is clearly off at {when}. The largest difference, {figure}, is that of {name}: {worst.verdict}."
+        )
+    shapes = [printable(group.group) for group in scores.groups if group.shape_off and group.finding != "off"]
+    if not shapes:
+        return [text]
+    return [text, f"Over all times the probabilities are off in {join_names(shapes)} (D-calibration)."]
 
 
 def _label(value: object) -> str:

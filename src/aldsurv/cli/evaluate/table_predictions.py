@@ -14,6 +14,7 @@ from aldsurv.cli.shared.input_files import (
     require_events,
 )
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
+from aldsurv.cli.shared.reading_options import ReadingOptions, reading_of
 from aldsurv.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -49,14 +50,14 @@ class TablePredictions:
     incidence: CompetingDistribution | None = None
 
 
-def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> TablePredictions:
+def predict_table(model_path: str, table_path: str, given: OutcomeColumns, reading: ReadingOptions) -> TablePredictions:
     """Load a model, read a table with its outcome, and predict."""
     from aldsurv.distributions.wrappers.covariate_path import along_paths
 
     model = load_model(model_path)
     with errors_of_model(model_path):
-        columns = outcome_columns_in(table_path, model, given)
-        table = read_model_table(table_path, model, columns)
+        columns = outcome_columns_in(table_path, model, given, reading)
+        table = read_model_table(table_path, model, columns, reading)
     rows = require_events(table, columns)
     with errors_of_model(model_path):
         first, by_cause = model.predict_distribution(table.x), model.causes_ is not None and rows.causes is not None
@@ -65,14 +66,16 @@ def predict_table(model_path: str, table_path: str, given: OutcomeColumns) -> Ta
     return TablePredictions(model_path, model, table, rows, predicted, incidence)
 
 
-def read_training_rows(path: str | None, predictions: TablePredictions, given: OutcomeColumns) -> SurvivalData:
+def read_training_rows(
+    path: str | None, predictions: TablePredictions, given: OutcomeColumns, reading: ReadingOptions
+) -> SurvivalData:
     """Rows that the censoring is estimated from: those of `path`, or without one those that are predicted."""
     if path is None:
         return predictions.rows
     columns = outcome_columns_of(predictions.model, given)
     # Of episodes persons count, of other rows each.
     columns = columns if columns.stop else replace(columns, id=None)
-    rows = read_outcome_table(path, columns).y
+    rows = read_outcome_table(path, columns, reading=reading_of(predictions.model, reading)).y
     if rows is None:
         raise ParameterError(f"--train {path!r} has no outcome.")
     return rows.persons()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -18,7 +19,8 @@ from aldsurv.cli.shared.command_options import (
 from aldsurv.cli.shared.notes import warnings_as_notes
 from aldsurv.cli.shared.number_text import json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
-from aldsurv.cli.shared.outputs import MODEL, checked_output, is_standard_output
+from aldsurv.cli.shared.outputs import MODEL, PAGE, checked_output, is_standard_output
+from aldsurv.cli.shared.reading_options import ReadingOptions, reading_options
 from aldsurv.registry import MODELS
 
 __all__ = ["fit"]
@@ -29,6 +31,7 @@ _INTERRUPTED = 130
 @click.command(cls=CommandWithRecords, registries={"Models": MODELS})
 @click.argument("table", type=click.Path(path_type=Path))
 @outcome_options
+@reading_options
 @click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, commas between them.")
 @click.option("--categorical", default=None, metavar="COLUMNS", help="Columns whose values are codes.")
 @click.option("--model", default="ald", show_default=True, metavar="NAME", help="One of the models below.")
@@ -36,16 +39,30 @@ _INTERRUPTED = 130
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The same seed gives the same model.")
 @click.option("--members", type=int, default=None, metavar="N", help="Members of the ensemble.")
 @click.option("--support", default=None, metavar="NAME", help="real, positive, log or auto.")
-@click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months, for tables and plots.")
+@click.option("--learning-rate", type=float, default=None, metavar="X", help="Of networks and boosted trees.")
+@click.option("--ridge", type=float, default=None, metavar="X", help="Penalty of a regression; 0: none.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="NAME=VALUE", help="Any parameter of the model; may be repeated."
+)
+@click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; of dates, days.")
 @click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Share of rows to test on; 0: none.")
 @click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for better settings by N trials.")
 @out_option("The model to write.")
+@click.option(
+    "--report",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[FILE]",
+    help="Write a report of the rows held out  [default: beside the model]",
+)
 @force_option()
 @json_option()
 @quiet_option()
 def fit(
     table: Path,
     outcome: OutcomeColumns,
+    reading: ReadingOptions,
     drop: str | None,
     categorical: str | None,
     model: str,
@@ -53,15 +70,19 @@ def fit(
     seed: int,
     members: int | None,
     support: str | None,
+    learning_rate: float | None,
+    ridge: float | None,
+    assignments: tuple[str, ...],
     unit: str | None,
     held_out: float,
     trials: int | None,
     out: Path | None,
+    report: str | None,
     force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Learn from TABLE (CSV, TSV or Parquet) and save the model.
+    """Learn from TABLE (CSV, TSV, Parquet, Excel) and save the model.
 
     Columns that are not named are covariates. A random part of the rows is
     held out to measure how well the model predicts; the model that is saved
@@ -73,6 +94,9 @@ def fit(
     is given. A model of that name is replaced, any other file only with
     --force.
 
+    Two dates in place of a time are --start and --end; --unit is then
+    days, weeks, months (30.4375 days) or years (365.25 days).
+
     --event-values names the causes of an event that may be of several
     kinds. Models that tell causes apart predict the probability of each;
     the others, the time to the first event of any cause.
@@ -81,6 +105,13 @@ def fit(
     default. The best are tried again on fresh folds, and replace the default
     only if they are better beyond noise; otherwise the default stays. The
     rows held out take no part in the search.
+
+    --set gives any parameter of the model, as in --set max_epochs=50 or
+    --set hidden=64,64; 'aldsurv models NAME' lists them. What is set is not
+    searched by --tune.
+
+    --report writes the page of 'aldsurv report' about the rows held out, and
+    the model that was fitted without them.
 
     Ctrl-C ends the training: the best model so far is saved, the exit code
     is 130. A search by --tune that was stopped goes on when the same command
@@ -106,41 +137,60 @@ def fit(
       aldsurv fit visits.csv \\
         --id patient --start from \\
         --stop to --event died
+      aldsurv fit people.xlsx \\
+        --start diagnosis --end seen \\
+        --event died --unit months
       aldsurv fit people.csv \\
         --time t --event e --tune 30
       aldsurv fit people.csv \\
         --time t --event e \\
         --model boosted_ald --tune 50
+      aldsurv fit people.csv \\
+        --time t --event e \\
+        --set hidden=64,64 --report
     """  # noqa: D301
     # Imported here, so that help is shown at once.
     from aldsurv.cli.fit import fit_request, fit_run, fit_text
+    from aldsurv.cli.fit.model_parameters import OPTION_PARAMETERS, chosen_parameters
+    from aldsurv.files.writing import write_text
 
     start = time.monotonic()
-    options = {"recipe": recipe, "members": members, "support": support, "unit": unit}
+    options = dict(zip(OPTION_PARAMETERS, (recipe, members, support, learning_rate, ridge, unit), strict=True))
+    target = out or fit_request.default_target(table)
+    if outcome.end:
+        # The unit is that of the times, whether the model has a name for it or not.
+        outcome = replace(outcome, unit=unit or "days")
+        options["unit"] = outcome.unit if "unit" in MODELS.load(model).parameter_defaults() else None
     request = fit_request.FitRequest(
         table,
         outcome,
+        reading=reading,
         drop=split_names(drop),
         categorical=split_names(categorical),
         model=model,
-        parameters=fit_request.chosen_parameters(model, options),
+        parameters=chosen_parameters(model, options, assignments),
         seed=seed,
         held_out=held_out,
         trials=trials,
-        target=out or fit_request.default_target(table),
+        target=target,
+        report=None if report is None else Path(report or fit_request.default_report(table, target)),
         show_progress=not quiet,
     )
     request.check()
     checked_output(request.target, MODEL, inputs=[table], force=force)
+    if request.report is not None:
+        checked_output(request.report, PAGE, inputs=[table, request.target], force=force, option="--report")
     to_stderr = is_standard_output(request.target)
     printer = fit_text.Printer(silent=quiet or as_json, to_stderr=to_stderr)
     with warnings_as_notes(quiet=quiet or as_json) as notes:
         summary = fit_run.summarize_table(request)
-        printer.show(fit_text.table_text(summary, unit))
+        printer.show(fit_text.table_text(summary, outcome.unit or unit))
         notes.show()
         result = fit_run.run_fit(request, summary.table, printer, notes)
-        result.model.set_outcome_columns(summary.outcome.given)
+        result.model.set_outcome_columns(summary.outcome.given, reading.missing or ())
         result.model.save(request.target)
+        if request.report is not None and result.page is not None:
+            write_text(request.report, result.page)
     seconds = time.monotonic() - start
     if as_json:
         click.echo(json_text(fit_text.fit_facts(request, summary, result, seconds, notes)), err=to_stderr)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
+from aldsurv.cli.fit.model_parameters import Setting, errors_of_settings
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
+from aldsurv.cli.shared.reading_options import ReadingOptions
 from aldsurv.errors import ParameterError
+from aldsurv.files.writing import is_stream
 from aldsurv.models.base import SurvivalEstimator
-from aldsurv.quoting import quoted
 from aldsurv.registry import MODELS
 
-__all__ = ["FitRequest", "Setting", "chosen_parameters", "default_target"]
-
-Setting = str | int | float
+__all__ = ["FitRequest", "default_report", "default_target"]
 
 
 @final
@@ -37,8 +37,12 @@ class FitRequest:
         Of a search for settings; None for no search.
     target
         Where the model goes.
+    report
+        Where the report of the rows held out goes; None for none.
     show_progress
         Whether training shows how far it is.
+    reading
+        How the table is written down.
     """
 
     table: Path
@@ -51,7 +55,9 @@ class FitRequest:
     held_out: float
     trials: int | None
     target: Path
+    report: Path | None
     show_progress: bool
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     @property
     def estimator_type(self) -> type[SurvivalEstimator]:
@@ -68,7 +74,12 @@ class FitRequest:
             raise ParameterError(f"--seed must be a whole number from 0 on, but is {self.seed}.")
         if self.trials is not None and self.trials < 1:
             raise ParameterError(f"--tune must be a number of trials from 1 on, but is {self.trials}.")
-        self.estimator_type(**self.parameters).check_parameters()
+        if self.report is not None and not self.held_out:
+            raise ParameterError("--report is about rows held out, but --held-out is 0. Hold some out, such as 0.2.")
+        if self.report is not None and self.report.absolute() == self.target.absolute():
+            raise ParameterError(f"--report and the model must be different files, but both are {str(self.report)!r}.")
+        with errors_of_settings(self.parameters):
+            self.estimator_type(**self.parameters).check_parameters()
         if self.trials is not None:
             from aldsurv.tuning.record import import_optuna
 
@@ -85,29 +96,11 @@ class FitRequest:
         return self.estimator_type(**settings, **{name: value for name, value in others.items() if name in names})
 
 
-def chosen_parameters(model: str, options: Mapping[str, Setting | None]) -> dict[str, Setting]:
-    """The options that were used, each of which must be a parameter of the model.
-
-    Parameters
-    ----------
-    model
-        Registered name.
-    options
-        By name of the parameter; None for one that was not used.
-    """
-    names = MODELS.load(model).parameter_defaults()
-    chosen = {name: value for name, value in options.items() if value is not None}
-    for name in chosen:
-        if name not in names:
-            has = " and ".join(f"--{option}" for option in options if option in names) or "none"
-            others = [other for other in MODELS if name in MODELS.load(other).parameter_defaults()]
-            raise ParameterError(
-                f"the model {quoted(model)} has no --{name}. Of {', '.join(f'--{option}' for option in options)} it "
-                f"has {has}; models with --{name}: {', '.join(others)}."
-            )
-    return chosen
-
-
 def default_target(table: Path) -> Path:
     """The name of the table with the ending of models, in the current folder."""
     return Path(f"{Path(table.name.removesuffix('.gz')).stem}.aldsurv")
+
+
+def default_report(table: Path, target: Path) -> Path:
+    """The page beside the model, with its name; of a model that goes to a stream, with that of the table."""
+    return (default_target(table) if is_stream(target) else target).with_suffix(".html")

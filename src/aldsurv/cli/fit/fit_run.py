@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,28 +14,30 @@ from aldsurv.checks import listed
 from aldsurv.cli.causes.chosen_cause import models_with_causes
 from aldsurv.cli.causes.event_values import complete_event_values, require_events_of_causes
 from aldsurv.cli.fit import fit_text
-from aldsurv.cli.fit.fit_request import FitRequest, Setting, default_target
+from aldsurv.cli.fit.fit_request import FitRequest, default_target
+from aldsurv.cli.fit.held_out_report import held_out_page, require_report_rows
 from aldsurv.cli.fit.held_out_scores import HeldOutScores, score_held_out, split_table
+from aldsurv.cli.fit.model_parameters import Setting, errors_of_settings
 from aldsurv.cli.shared.column_uses import ColumnText, table_columns
 from aldsurv.cli.shared.error_text import errors_in_file
 from aldsurv.cli.shared.input_files import read_outcome_table, require_events
+from aldsurv.cli.shared.leak_notes import find_leaks, leak_notes
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.cli.shared.number_text import format_clock, format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.progress import progress_line
+from aldsurv.cli.shared.table_notes import copies_note, person_notes
 from aldsurv.columns.features import Features
 from aldsurv.errors import AldsurvError, CompetingCausesWarning, DataError, ParameterError
 from aldsurv.files.writing import is_stream
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.quoting import printable, quoted
+from aldsurv.tables.date_covariates import without_dates
 
 if TYPE_CHECKING:
     from aldsurv.cli.fit.fit_text import Printer
     from aldsurv.tables.table import Table
     from aldsurv.tuning.search import Progress, Tuning
-
-# Names of columns that hold the number of a person.
-_PERSON = re.compile(r"(?i)(^|[^a-z])(id|pid|mrn|patient|subject|person|participant)([^a-z]?(id|no|nr|number|code))?$")
 
 __all__ = ["FitResult", "TableSummary", "TuningResult", "run_fit", "summarize_table"]
 
@@ -77,6 +78,8 @@ class FitResult:
         The search for settings; None without one.
     interrupted
         Whether training was ended by Ctrl-C.
+    page
+        The report of the rows held out, as HTML; None without one.
     """
 
     model: SurvivalEstimator
@@ -84,12 +87,23 @@ class FitResult:
     scores: HeldOutScores | None
     tuning: TuningResult | None
     interrupted: bool
+    page: str | None = None
 
 
 def summarize_table(request: FitRequest) -> TableSummary:
     """Read the table, and learn how the model will use each column."""
-    table = read_outcome_table(request.table, request.outcome, drop=request.drop, categorical=request.categorical)
+    table = read_outcome_table(
+        request.table,
+        request.outcome,
+        drop=request.drop,
+        categorical=request.categorical,
+        reading=request.reading,
+    )
     require_events(table, request.outcome)
+    # Also of dates, which are left out: a number in place of one would give the outcome away just as well.
+    for note in leak_notes(find_leaks(table), request.drop):
+        warnings.warn(note, stacklevel=2)
+    table = without_dates(table)
     outcome = request.outcome
     if outcome.event_values:
         require_events_of_causes(table, outcome.event_values)
@@ -122,10 +136,12 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
     notes
         Gets what the user should know.
     """
-    _note_copies(request, table, notes)
-    _note_persons(request, table, notes)
+    _note_rows(request, table, notes)
     _note_causes(request, table, notes)
+    notes.show()
     train, test = split_table(table, request.held_out, request.seed, notes)
+    if request.report is not None:
+        require_report_rows(test)
     settings: dict[str, Setting] = dict(request.parameters)
     tuning = None
     if request.trials is not None:
@@ -146,42 +162,26 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
     except KeyboardInterrupt:
         # Not one epoch was done: the model that was tested is complete.
         return FitResult(model, len(train), scores, tuning, interrupted=True)
-    return FitResult(final_model, len(table), scores, tuning, final_model.innermost.interrupted_)
+    if final_model.innermost.interrupted_ or request.report is None:
+        return FitResult(final_model, len(table), scores, tuning, final_model.innermost.interrupted_)
+    page = held_out_page(request, model, train, test)
+    return FitResult(final_model, len(table), scores, tuning, interrupted=False, page=page)
 
 
 def fit_model(request: FitRequest, settings: dict[str, Setting], rows: Table) -> SurvivalEstimator:
     """The model with these settings, fitted to the rows."""
-    with _without_cause_warnings():
+    with _without_cause_warnings(), errors_of_settings(request.parameters):
         return request.unfitted(settings, rows.categorical).fit(rows.x, rows.y)
 
 
-def _note_copies(request: FitRequest, table: Table, notes: Notes) -> None:
-    """Say that some rows are there more than once, where any are held out."""
-    from aldsurv.columns.row_copies import count_extra, find_copies
-
+def _note_rows(request: FitRequest, table: Table, notes: Notes) -> None:
+    """Say that rows are copies, where any are held out, and that persons have several, unless they are named."""
     parts = {"validation", "folds"} & set(request.estimator_type.parameter_defaults())
-    splits = request.held_out or request.trials or parts
-    copies = find_copies(table.x, table.y) if splits and table.y is not None else None
+    copies = copies_note(table) if request.held_out or request.trials or parts else None
     if copies is not None:
-        count = count_extra(copies)
-        copied = "1 row is an exact copy of another" if count == 1 else f"{count} rows are exact copies of others"
-        notes.add(f"{copied}: copies stay on the same side of every split.")
-
-
-def _note_persons(request: FitRequest, table: Table, notes: Notes) -> None:
-    """Say that a column looks like the number of a person with several rows, unless persons are named."""
-    if request.outcome.id is not None:
-        return
-    for name, values in table.x.items():
-        if not _PERSON.search(name):
-            continue
-        count = len(set(values.tolist()))
-        # Many different values, but not one per row.
-        if len(table) / 10 < count < 0.9 * len(table):
-            notes.add(
-                f"column {quoted(name)} has {count} different values in {len(table)} rows: if it says of which person "
-                f"a row is, name it by --id {quoted(name)}, so that no person is on both sides of a split."
-            )
+        notes.add(copies)
+    for note in person_notes(table) if request.outcome.id is None else ():
+        notes.add(note)
 
 
 def _note_causes(request: FitRequest, table: Table, notes: Notes) -> None:

@@ -10,8 +10,8 @@ import click
 from aldsurv.cli.causes.cause_scores import ANY_CAUSE, cause_lines
 from aldsurv.cli.causes.chosen_cause import count_causes
 from aldsurv.cli.fit.held_out_scores import CONFIDENCE, HeldOutScores
+from aldsurv.cli.scores.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.column_uses import column_lines
-from aldsurv.cli.shared.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
 from aldsurv.cli.shared.number_text import format_count, format_limits, format_number
 from aldsurv.cli.shared.text_layout import printable, screen_width, wrapped
 from aldsurv.files.writing import is_stream
@@ -101,8 +101,10 @@ def held_out_text(scores: HeldOutScores, rows: int, *, has_causes: bool = False)
     has_causes
         Whether events are of several causes, so that it is said which are scored.
     """
+    persons = "" if scores.persons is None else f" of {format_count(scores.persons, 'person')}"
     heading = (
-        f"Fitted to {format_count(rows, 'row')}; on {scores.rows} held out ({format_count(scores.events, 'event')}):"
+        f"Fitted to {format_count(rows, 'row')}; on {scores.rows}{persons} held out "
+        f"({format_count(scores.events, 'event')}):"
     )
     log_likelihood = scores.metrics.get("log_likelihood")
     shown = shown_metrics(scores.metrics, [] if log_likelihood is None else [log_likelihood.value])
@@ -131,6 +133,10 @@ def saved_text(request: FitRequest, result: FitResult, rows: int, seconds: float
     parts = [f"{saved} ({seconds:.1f} s)"]
     if result.scores is not None and not result.interrupted:
         parts.append("The scores come from the same settings fitted without the rows held out.")
+    if result.page is not None:
+        parts.append(f"Report {printable(request.report)}: of that model, on the rows held out")
+    elif request.report is not None:
+        parts.append("No report: training was interrupted.")
     if not is_stream(request.target):
         parts.append(f"Next: aldsurv info {printable(request.target)}")
     return "\n".join(line for part in parts for line in wrapped(part, screen_width(), indent=2))
@@ -147,6 +153,7 @@ def fit_facts(
     return {
         "model": request.model,
         "file": str(request.target),
+        "report": None if result.page is None else str(request.report),
         "table": str(table.path),
         "rows": len(table),
         "events": None if table.y is None else table.y.n_events,

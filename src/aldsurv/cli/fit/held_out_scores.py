@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, cast, final
 import numpy as np
 
 from aldsurv.cli.causes.cause_scores import CauseScores, score_cause
-from aldsurv.cli.shared.metric_scores import Score, impossible_rows_note, infinite_times_note, metric_warnings
-from aldsurv.cli.shared.metric_settings import MetricSettings
+from aldsurv.cli.scores.metric_scores import (
+    FEW_EVENTS,
+    Score,
+    few_events_note,
+    impossible_rows_note,
+    infinite_times_note,
+    metric_warnings,
+    score_calibration,
+)
+from aldsurv.cli.scores.metric_settings import MetricSettings
 from aldsurv.cli.shared.notes import Notes
 from aldsurv.errors import CensoringError
 from aldsurv.models.neural.fitting.skill_check import HeldPart, gain_over_kaplan_meier, sampled_rows
+from aldsurv.plain_numbers import percent, plain_number
 from aldsurv.registry import METRICS
 
 if TYPE_CHECKING:
@@ -35,8 +44,8 @@ class HeldOutScores:
 
     Attributes
     ----------
-    rows, events
-        How many were held out.
+    rows, persons, events
+        How many were held out; persons only of episodes, else None. Events count whether their time is exact or not.
     metrics
         By name, in the order in which they are printed.
     cens_dcal_by_chance
@@ -50,6 +59,7 @@ class HeldOutScores:
     metrics: dict[str, Score]
     cens_dcal_by_chance: float
     causes: tuple[CauseScores, ...] = ()
+    persons: int | None = None
 
 
 def split_table(table: Table, share: float, seed: int, notes: Notes) -> tuple[Table, Table | None]:
@@ -70,7 +80,7 @@ def split_table(table: Table, share: float, seed: int, notes: Notes) -> tuple[Ta
     if not share:
         return table, None
     if table.y is None or round(share * len(table)) < 2 or len(table) - round(share * len(table)) < 2:
-        notes.add(f"too few rows ({len(table)}) to hold {100 * share:g} % out: {unknown}")
+        notes.add(f"too few rows ({len(table)}) to hold {percent(share)} out: {unknown}")
         return table, None
     train, test = table.split(share, random_state=seed)
     if not all(part.y is not None and part.y.upper.min() < math.inf for part in (train, test)):
@@ -116,20 +126,26 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
         times = metrics.point_estimate(predicted, data, point=error_point)
         notes.add(infinite_times_note(error_point, int(np.isinf(times).sum()), len(data)))
     if math.isinf(float(results["log_likelihood"].value)):
-        notes.add(impossible_rows_note(predicted, data))
+        notes.add(impossible_rows_note(predicted, data, test))
         if "bounded_log_likelihood" not in results:
             results["bounded_log_likelihood"] = metrics.bootstrap(
                 "bounded_log_likelihood", predicted, data, train=train.y, samples=_SAMPLES, random_state=seed
             )
     _note_no_skill(model, train, test, notes)
-    scores = {name: Score.of(results[name]) for name in METRICS if name in results}
+    settings = MetricSettings(None, _SAMPLES, CONFIDENCE, seed)
+    given = {name: Score.of(result) for name, result in results.items()}
+    given |= score_calibration(predicted, data, settings)
+    scores = {name: given[name] for name in METRICS if name in given}
     by_chance = metrics.censored_d_calibration_by_chance(predicted, data) if "cens_dcal" in scores else math.nan
     causes: tuple[CauseScores, ...] = ()
     if model.causes_ is not None and data.causes is not None:
         incidence = model.predict_incidence(test.x)
-        settings = MetricSettings(None, _SAMPLES, CONFIDENCE, seed)
         causes = tuple(score_cause(model, incidence, data, train.y, settings, cause) for cause in model.causes_)
-    return HeldOutScores(len(test), data.n_events, scores, by_chance, causes)
+    events = int((~data.right_censored).sum())
+    if events < FEW_EVENTS:
+        notes.add(few_events_note(events))
+    persons = None if test.y.person is None else test.y.n_persons
+    return HeldOutScores(len(test), events, scores, by_chance, causes, persons)
 
 
 def _note_no_skill(model: SurvivalEstimator, train: Table, test: Table, notes: Notes) -> None:
@@ -141,6 +157,6 @@ def _note_no_skill(model: SurvivalEstimator, train: Table, test: Table, notes: N
     if gain is not None and gain.mean < -gain.error:
         notes.add(
             f"the rows held out are predicted worse than by Kaplan-Meier, which ignores all columns: their mean "
-            f"log-likelihood is {-gain.mean:.2g} lower. Give more rows, or drop columns that say nothing about the "
-            "times."
+            f"log-likelihood is {plain_number(-gain.mean, 2)} lower. Give more rows, or drop columns that say nothing "
+            "about the times."
         )

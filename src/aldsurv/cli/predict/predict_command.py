@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import click
 
 from aldsurv.cli.causes.chosen_cause import cause_option, chosen_causes
-from aldsurv.cli.predict.prediction_files import FORMATS, RowWriter, output_file, output_format, writes_to_terminal
+from aldsurv.cli.predict.prediction_files import (
+    ALL_DIGITS,
+    FORMATS,
+    RowWriter,
+    output_file,
+    output_format,
+    writes_to_terminal,
+)
 from aldsurv.cli.process import discard
 from aldsurv.cli.shared.command_options import (
     force_option,
@@ -26,6 +33,7 @@ from aldsurv.cli.shared.command_options import (
     split_names,
 )
 from aldsurv.cli.shared.outputs import PREDICTIONS, checked_output
+from aldsurv.cli.shared.reading_options import ReadingOptions, reading_of, reading_options
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
 
@@ -40,6 +48,7 @@ __all__ = ["predict"]
 
 # The exit code that a shell shows for a program that a closed pipe has ended.
 _PIPE_CLOSED = 141
+_DIGITS = 6
 
 
 @click.command()
@@ -48,6 +57,7 @@ _PIPE_CLOSED = 141
 @click.option(
     "--times", metavar="T,T", help="Survival at these times, survival_T; and by then each cause: incidence_CAUSE_T."
 )
+@reading_options
 @cause_option("Of several causes only the incidence of this one at --times.")
 @click.option("--quantiles", metavar="P,P", help="Times by which the event has come with these probabilities: q10.")
 @click.option(
@@ -77,12 +87,19 @@ _PIPE_CLOSED = 141
     metavar="F",
     help="csv, parquet, jsonl; without it the ending of FILE decides.",
 )
+@click.option(
+    "--digits",
+    type=click.IntRange(1, ALL_DIGITS),
+    metavar="N",
+    help=f"Most significant digits of predictions in csv and jsonl; {ALL_DIGITS}: all. [default: {_DIGITS}]",
+)
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads. [default: all cores]")
 @json_option("With --out: print a summary as JSON. Else: rows as jsonl.")
 @quiet_option("No notes, no progress, no summary line.")
 def predict(
     model: Path,
     table: Path,
+    reading: ReadingOptions,
     times: str | None,
     cause: str | None,
     quantiles: str | None,
@@ -94,13 +111,14 @@ def predict(
     out: Path | None,
     force: bool,
     file_format: str | None,
+    digits: int | None,
     jobs: int | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Predict with MODEL for each row of TABLE.
 
-    TABLE is CSV, TSV (also gzipped) or Parquet of any length. The output has
+    TABLE is CSV, TSV (also gzipped), Parquet or Excel of any length. The output has
     one row for each row of TABLE, in order: the columns kept, the
     predictions, and whether some value lies outside of what training had
     shown. With a model of episodes (fit --start --stop) and their columns in
@@ -112,12 +130,16 @@ def predict(
     like those seen; --interval, where the event of a row may fall.
 
     A model with causes predicts at each of --times the probability of every
-    cause by then, and of no event: these add up to 1. All else is about the
-    first event of any cause.
+    cause by then, and of no event: apart from rounding these add up to 1. All
+    else is about the first event of any cause.
 
     FILE ends in .csv, .csv.gz, .parquet or .jsonl; one of another kind is
     replaced only with --force. A quantile that a curve never reaches is inf,
     in jsonl null. Kept columns of a text table stay the text they are.
+
+    Predictions have 6 significant digits in csv and jsonl, or as many as
+    --digits says; with 17 they read back as the same numbers. Parquet always
+    holds all digits.
 
     \b
     Examples:
@@ -138,6 +160,8 @@ def predict(
     form = output_format(out, file_format or ("jsonl" if as_json and out is None else None))
     if form == "parquet" and writes_to_terminal(out):
         raise ParameterError("--format parquet writes bytes that no terminal can show. Name a file by --out.")
+    if form == "parquet" and digits is not None:
+        raise ParameterError("--digits cannot be combined with Parquet, which holds all digits. Write csv or jsonl.")
     if out is not None:
         kind = PREDICTIONS["gz" if out.suffix.lower() == ".gz" else form]
         checked_output(out, kind, inputs=[model, table], force=force)
@@ -149,12 +173,23 @@ def predict(
         request = _with_causes(request, estimator, cause)
         if band is not None and estimator.n_members < 2:
             raise ParameterError(
-                f"--band needs a model of several members, but {str(model)!r} has one. Fit an ensemble, such as "
-                "--model ald --members 5."
+                f"--band needs a model of several members, but {str(model)!r} has one. Fit an ensemble: "
+                "aldsurv fit --model ald --members 5."
             )
-        prediction = _prediction(estimator, table, request, split_names(keep), given_survived, notes)
+        prediction = _prediction(estimator, table, reading, request, split_names(keep), given_survived, notes)
+        prediction = replace(prediction, digits=ALL_DIGITS if form == "parquet" else digits or _DIGITS)
     try:
-        _write(prediction, out, form, notes, start, jobs=jobs or _cores(), as_json=as_json, quiet=quiet)
+        _write(
+            prediction,
+            out,
+            form,
+            notes,
+            start,
+            jobs=jobs or _cores(),
+            markers_given=reading.missing is not None,
+            as_json=as_json,
+            quiet=quiet,
+        )
     except BrokenPipeError:
         # The reader of the rows has left early, as `head` does.
         if sys.__stdout__ is not None:
@@ -200,6 +235,7 @@ def _with_causes(request: PredictionRequest, model: SurvivalEstimator, cause: st
 def _prediction(
     model: SurvivalEstimator,
     table_path: Path,
+    reading: ReadingOptions,
     request: PredictionRequest,
     kept: tuple[str, ...],
     given_survived: str | None,
@@ -214,7 +250,7 @@ def _prediction(
     from aldsurv.datasets import read_blocks
 
     require_file(table_path)
-    table = read_blocks(table_path)
+    table = read_blocks(table_path, **reading_of(model, reading).arguments)
     if kept == ("all",) and "all" not in table.names:
         kept = tuple(data_columns(table))
     since = _since(given_survived, table)
@@ -247,6 +283,7 @@ def _write(
     start: float,
     *,
     jobs: int,
+    markers_given: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -264,6 +301,9 @@ def _write(
         writer.finish()
     for note in surprise_notes(surprises, prediction):
         notes.add(note)
+    unseen = prediction.table.describe_unseen_markers()
+    if unseen and markers_given:
+        notes.add(unseen)
     notes.show()
     if out is not None and (as_json or not quiet):
         seconds = time.perf_counter() - start

@@ -16,9 +16,11 @@ from typing import IO, Any, cast, final
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.files.writing import whole_file
 
-__all__ = ["FORMATS", "RowWriter", "output_file", "output_format", "writes_to_terminal"]
+__all__ = ["ALL_DIGITS", "FORMATS", "RowWriter", "output_file", "output_format", "writes_to_terminal"]
 
 FORMATS = ("csv", "parquet", "jsonl")
+# So many digits tell any two numbers apart.
+ALL_DIGITS = 17
 
 # Rows of a group in a Parquet file: what readers take in at once.
 _GROUP = 1 << 19

@@ -10,6 +10,7 @@ import click
 from aldsurv.cli.shared.input_files import time_unit
 from aldsurv.cli.shared.number_text import format_count, json_text
 from aldsurv.cli.shared.outputs import is_standard_output
+from aldsurv.plain_numbers import percent, plain_number
 from aldsurv.quoting import printable, shortened
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def horizon_notes(request: PredictionRequest, model: SurvivalEstimator) -> list[
     if not late:
         return []
     unit = time_unit(model)
-    end = f"{last:g}{f' {unit}' if unit else ''}"
+    end = f"{plain_number(last)}{f' {unit}' if unit else ''}"
     return [f"no training row was followed beyond {end}: predictions at {first_names(late)} are extrapolated."]
 
 
@@ -49,11 +50,10 @@ def surprise_notes(surprises: Surprises, prediction: Prediction) -> list[str]:
     """A note each on rows outside of what training had shown, and on new gaps."""
     notes = []
     if surprises.outside:
-        share = 100 * surprises.outside / surprises.rows
+        share = percent(surprises.outside / surprises.rows)
         counts = first_names([f"{name} {count}" for name, count in surprises.outside_by_column.most_common()])
         notes.append(
-            f"{surprises.outside} of {surprises.rows} rows ({share:.2g} %) lie outside of what training had shown: "
-            f"{counts}."
+            f"{surprises.outside} of {surprises.rows} rows ({share}) lie outside of what training had shown: {counts}."
         )
     if surprises.gaps_by_column:
         rules = prediction.inputs.gap_rules()

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.cli.predict.person_paths import Episodes, PathColumns, joined_blocks
+from aldsurv.cli.predict.prediction_files import ALL_DIGITS
+from aldsurv.cli.predict.significant_digits import rounded
 from aldsurv.cli.shared.column_uses import count_gaps
 from aldsurv.data.frame_columns import Column, number_column
 from aldsurv.errors import DataError
@@ -90,6 +92,8 @@ class Prediction:
         The time until which a row is known to be event-free: a number, the name of a column, or None.
     path
         Columns of the person, start and end of episodes, of which there is a prediction per person; None: one per row.
+    digits
+        Most significant digits of what is predicted; kept columns stay as they are.
     """
 
     model: SurvivalEstimator
@@ -99,6 +103,7 @@ class Prediction:
     kept: tuple[str, ...]
     since: float | str | None
     path: PathColumns | None = None
+    digits: int = ALL_DIGITS
 
     @property
     def names(self) -> list[str]:
@@ -148,7 +153,7 @@ class Prediction:
             kept = {name: column.take(episodes.last_rows) for name, column in kept.items()}
             outside = episodes.any_of(outside)
             surprises.rows, surprises.outside = len(outside), int(outside.sum())
-        columns = {**kept, **{name: arrow.array(values[name]) for name in self.request.names}}
+        columns = {**kept, **{name: arrow.array(rounded(values[name], self.digits)) for name in self.request.names}}
         columns["outside"] = arrow.array(outside)
         batch = arrow.record_batch(list(columns.values()), names=list(columns))
         return PredictedBlock(batch, surprises, block.position)

@@ -9,6 +9,7 @@ from aldsurv.cli.causes.event_values import describe_event_values
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.text_layout import printable, two_columns
+from aldsurv.plain_numbers import plain_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,7 @@ _REASONS = {
     "constant": "one value only",
     "no values": "no values",
     "identifier": "text that differs in every row, as an identifier does",
+    "nearly unique": "text that differs in most rows, as names and notes do",
 }
 
 
@@ -84,7 +86,8 @@ def _use(plan: ColumnPlan, gaps: int) -> str:
     if isinstance(plan, LeftOut):
         return f"left out: {_REASONS[plan.reason]}"
     if isinstance(plan, Number):
-        text, filled = f"number, {plan.low:.4g} to {plan.high:.4g}", f"filled with {plan.median:.4g}"
+        text = f"number, {plain_number(plan.low, 4)} to {plain_number(plan.high, 4)}"
+        filled = f"filled with {plain_number(plan.median, 4)}"
         has_gaps = plan.gaps
     elif isinstance(plan, Levels):
         levels = [printable(format_value(level)) for level in plan.levels]

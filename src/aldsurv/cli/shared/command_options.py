@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,8 +17,8 @@ from aldsurv.quoting import quoted
 from aldsurv.registry import Record, Registry
 
 __all__ = [
-    "CommandWithRecords", "force_option", "json_option", "out_option", "parse_numbers", "quiet_option", "split_names",
-    "train_option",
+    "CommandWithRecords", "force_option", "format_names", "json_option", "out_option", "parse_numbers", "quiet_option",
+    "split_names", "train_option",
 ]  # fmt: skip
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -63,6 +65,13 @@ def split_names(text: str | None) -> tuple[str, ...]:
     """Names with commas between them, each once; one that holds a comma is put in double quotes."""
     fields = next(csv.reader([text or ""], skipinitialspace=True), [])
     return tuple(dict.fromkeys(name.strip() for name in fields if name.strip()))
+
+
+def format_names(names: Sequence[str]) -> str:
+    """The inverse of `split_names`, as it is typed in a shell."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return shlex.quote(text.getvalue())
 
 
 def parse_numbers(

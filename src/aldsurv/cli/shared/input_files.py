@@ -10,10 +10,13 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from aldsurv.checks import listed
 from aldsurv.cli.causes.event_values import possible_mappings, possible_values
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_columns_of
+from aldsurv.cli.shared.reading_options import ReadingOptions, reading_of
 from aldsurv.errors import DataError, UnknownNameError
 from aldsurv.quoting import quoted
 
@@ -61,7 +64,12 @@ def time_unit(model: SurvivalEstimator) -> str | None:
 
 
 def read_outcome_table(
-    path: str | Path, columns: OutcomeColumns, *, drop: Sequence[str] = (), categorical: Sequence[str] = ()
+    path: str | Path,
+    columns: OutcomeColumns,
+    *,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    reading: ReadingOptions | None = None,
 ) -> Table:
     """Read a table with its outcome; with no columns named, without one.
 
@@ -73,6 +81,8 @@ def read_outcome_table(
         The columns of the outcome.
     drop, categorical
         Columns to leave out, and columns whose values are codes.
+    reading
+        How the file is written down.
     """
     from aldsurv.datasets import read_table
 
@@ -83,20 +93,31 @@ def read_outcome_table(
         columns.require_pair()
     persons = "group" if columns.stop is None else "id"
     roles = {persons if role == "id" else role: name for role, name in columns.columns.items()}
+    reading = reading or ReadingOptions()
     error: DataError | None = None
     values = possible_values(columns.event_value) if columns.event_value else [None]
     for value, mapping in product(values, possible_mappings(columns.event_values)):
         try:
-            return read_table(
-                path, **roles, event_value=value, event_values=mapping, drop=drop, categorical=categorical
-            )
+            with reading.noted():
+                return read_table(
+                    path,
+                    **roles,
+                    event_value=value,
+                    event_values=mapping,
+                    drop=drop,
+                    categorical=categorical,
+                    **columns.dates,
+                    **reading.arguments,
+                )
         except DataError as problem:  # noqa: PERF203
             # What was typed may be the text of a number where the column holds text.
             error = error or problem
     raise error or DataError(f"{str(path)!r} cannot be read.")
 
 
-def outcome_columns_in(path: str | Path, model: SurvivalEstimator, given: OutcomeColumns) -> OutcomeColumns:
+def outcome_columns_in(
+    path: str | Path, model: SurvivalEstimator, given: OutcomeColumns, reading: ReadingOptions | None = None
+) -> OutcomeColumns:
     """What `outcome_columns_of` gives, without a column of persons that only the table of training has.
 
     Parameters
@@ -105,6 +126,8 @@ def outcome_columns_in(path: str | Path, model: SurvivalEstimator, given: Outcom
         The table.
     model, given
         As for `outcome_columns_of`.
+    reading
+        How the file is written down.
     """
     from aldsurv.datasets import read_blocks
 
@@ -112,7 +135,7 @@ def outcome_columns_in(path: str | Path, model: SurvivalEstimator, given: Outcom
     if columns.id is None or given.id is not None or columns.stop is not None:
         return columns
     require_file(path)
-    if Path(path).is_dir() or columns.id in read_blocks(path).names:
+    if Path(path).is_dir() or columns.id in read_blocks(path, **(reading or ReadingOptions()).arguments).names:
         return columns
     warnings.warn(
         f"{str(path)!r} has no column {quoted(columns.id)}, which said in training of which person a row is: every row "
@@ -122,7 +145,9 @@ def outcome_columns_in(path: str | Path, model: SurvivalEstimator, given: Outcom
     return replace(columns, id=None)
 
 
-def read_model_table(path: str | Path, model: SurvivalEstimator, columns: OutcomeColumns) -> Table:
+def read_model_table(
+    path: str | Path, model: SurvivalEstimator, columns: OutcomeColumns, reading: ReadingOptions | None = None
+) -> Table:
     """Read a table for a fitted model: its covariates in its order; other columns are left out.
 
     Parameters
@@ -133,19 +158,27 @@ def read_model_table(path: str | Path, model: SurvivalEstimator, columns: Outcom
         The model.
     columns
         The columns of the outcome; with none named the table has no times.
+    reading
+        How the file is written down; without values for gaps, those of training count.
     """
     codes = model.innermost.get_params().get("categorical") or ()
-    table = read_outcome_table(path, columns, categorical=[name for name in codes if isinstance(name, str)])
+    categorical = [name for name in codes if isinstance(name, str)]
+    reading = reading_of(model, reading or ReadingOptions())
+    table = read_outcome_table(path, columns, categorical=categorical, reading=reading)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return table
-    missing = [name for name in names if name not in table.x]
+    features = model.innermost.features_
+    unused = set() if features is None else {plan.name for plan in features.columns if not plan.width}
+    missing = [name for name in names if name not in table.x and name not in unused]
     if missing:
         near = get_close_matches(missing[0], table.x, n=1, cutoff=0.6)
         hint = f"Is it {quoted(near[0])}? Rename it." if near else f"Give the columns of training: {listed(names, 5)}."
         raise UnknownNameError(f"{str(path)!r} has no column {listed(missing, 5)}, which the model needs", advice=hint)
     kept = tuple(name for name in table.categorical if name in set(names))
-    return replace(table, x={name: table.x[name] for name in names}, categorical=kept)
+    # What the model leaves out need not be there.
+    gaps = np.full(len(table), np.nan)
+    return replace(table, x={name: table.x.get(name, gaps) for name in names}, categorical=kept)
 
 
 def require_events(table: Table, columns: OutcomeColumns) -> SurvivalData:

@@ -9,12 +9,15 @@ from typing import final
 
 import click
 
+from aldsurv.cli.shared.command_options import format_names
+from aldsurv.errors import LeftOutWarning
 from aldsurv.quoting import printable, shortened
 
 __all__ = ["Notes", "warnings_as_notes"]
 
 # Many columns may be named in one note.
 _LONGEST = 3000
+_MOST_NAMES = 12
 
 
 @final
@@ -33,7 +36,7 @@ class Notes(list[str]):
 
     def add(self, message: object) -> None:
         """Add a text or a warning, unless it was added before."""
-        note = shortened(printable(" ".join(str(message).split())), _LONGEST)
+        note = shortened(printable(" ".join(_text(message).split())), _LONGEST)
         if note not in self:
             self.append(note)
 
@@ -43,6 +46,14 @@ class Notes(list[str]):
             for note in self[self._shown :]:
                 click.echo(f"aldsurv: note: {note}", err=True)
         self._shown = len(self)
+
+
+def _text(message: object) -> str:
+    """A text or a warning; advice that names an argument of the library in terms of options."""
+    if isinstance(message, LeftOutWarning):
+        names = format_names([str(column) for column in message.columns[:_MOST_NAMES]])
+        return f"{message.problem} To keep what is of use, give --categorical {names}."
+    return str(message)
 
 
 @contextmanager

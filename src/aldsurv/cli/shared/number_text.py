@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from numbers import Integral, Real
 
+from aldsurv.plain_numbers import plain_number
+
 __all__ = ["format_clock", "format_count", "format_limits", "format_number", "format_p_value", "json_text"]
 
 _NO_VALUE = "–"
@@ -18,10 +20,12 @@ def format_number(value: float, *, more: int = 0) -> str:
         return _NO_VALUE
     size = abs(value)
     if size >= 1e6:
-        return f"{value:.{4 + more}g}"
+        return plain_number(value, 4 + more)
     digits = more + (3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0)
-    # A number that would be rounded to 0 is shown with its first digit and its sign.
-    return f"{value:.{digits}f}" if size == 0 or size >= 0.5 * 10**-digits else f"{value:.1g}"
+    # What would be rounded to 0 is shown with one digit more, and as 0 where that is 0, too.
+    if 0.5 * 10 ** -(digits + 1) <= size < 0.5 * 10**-digits:
+        return f"{value:.{digits + 1}f}"
+    return f"{value:.{digits}f}" if size >= 0.5 * 10**-digits else f"{0:.{digits}f}"
 
 
 def format_limits(lower: float, upper: float, *, more: int = 0) -> str:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OutcomeColumns", "outcome_columns_of", "outcome_options"]
 
-_METAVARS = {"event_value": "VALUE", "event_values": "V=NAME,…"}
+_METAVARS = {"event_value": "VALUE", "event_values": "V=NAME,…", "date_format": "FORMAT"}
+# What is kept with the names of columns, but is none.
+_NO_COLUMNS = ("event_value", "event_values", "date_format", "unit")
 _HELP = {
     "time": "Column of times.",
     "event": "Column that says whether the event was observed.",
@@ -28,8 +30,10 @@ _HELP = {
     "entry": "Column of delayed entry.",
     "weight": "Column of weights.",
     "id": "Column of persons: rows of one stay together.",
-    "start": "Column of the start of a person's episode.",
-    "stop": "Column of its end, in place of --time.",
+    "start": "Column of the start of a person's episode; or, with --end, of a date.",
+    "stop": "Column of the end of the episode, in place of --time.",
+    "end": "Column of the date of the event or of the last visit, in place of --time.",
+    "date_format": "How dates are written, if unclear: day-first, month-first, or as in %d.%m.%Y.",
 }
 
 
@@ -52,6 +56,10 @@ class OutcomeColumns:
         Column that says of which person a row is.
     start, stop
         Columns of the episodes of persons whose covariates change, in place of time.
+    end
+        Column of the date of the end, with start that of the start, in place of time.
+    date_format, unit
+        How dates are written, if that was said, and the unit of the times between them.
     """
 
     time: str | None = None
@@ -65,6 +73,9 @@ class OutcomeColumns:
     start: str | None = None
     stop: str | None = None
     event_values: str | None = None
+    end: str | None = None
+    date_format: str | None = None
+    unit: str | None = None
 
     @property
     def given(self) -> dict[str, str]:
@@ -73,14 +84,27 @@ class OutcomeColumns:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Names of columns by role: without the values of the event."""
-        return {role: name for role, name in self.given.items() if role not in _METAVARS}
+        """Names of columns by role: without the values of the event, and the format and unit of dates."""
+        return {role: name for role, name in self.given.items() if role not in _NO_COLUMNS}
+
+    @property
+    def dates(self) -> dict[str, str]:
+        """Format and unit of dates, if there are any."""
+        return {role: name for role, name in self.given.items() if role in ("date_format", "unit") and self.end}
 
     def require_pair(self) -> None:
         """Raise `ParameterError` unless there are time and event, or lower and upper, and not both."""
-        if self.start or self.stop:
+        if self.end:
+            self._require_dates()
+        elif self.date_format:
+            raise ParameterError("--date-format can only be combined with dates, named by --start and --end.")
+        elif self.start or self.stop:
             self._require_episodes()
-            return
+        else:
+            self._require_times()
+
+    def _require_times(self) -> None:
+        """Raise `ParameterError` unless the columns are those of times or bounds."""
         pair = [role for role in ("time", "event", "lower", "upper") if role in self.given]
         if pair not in (["time", "event"], ["lower", "upper"]):
             options = " and ".join(f"--{role}" for role in pair) or "neither"
@@ -93,10 +117,30 @@ class OutcomeColumns:
                 raise ParameterError(
                     f"{option} cannot be combined with --lower and --upper, which say where events were observed."
                 )
+        self._require_event_values()
+
+    def _require_event_values(self) -> None:
         if self.event_values and self.event_value:
             raise ParameterError("--event-values cannot be combined with --event-value. Give one of them.")
         if self.event_values:
             parse_event_values(self.event_values)
+
+    def _require_dates(self) -> None:
+        """Raise `ParameterError` unless the columns are those of two dates and an event."""
+        from aldsurv.data.dates.date_columns import check_unit
+        from aldsurv.data.dates.date_texts import check_date_format
+
+        missing = [role for role in ("start", "event") if role not in self.given]
+        others = [role for role in ("time", "lower", "upper", "stop") if role in self.given]
+        if missing or others:
+            problem = f"--{missing[0]} is missing" if missing else f"--{others[0]} is none of them"
+            raise ParameterError(
+                f"dates need --start, --end and --event, but {problem}. Name the columns of the table, such as --start "
+                "diagnosis --end last_seen --event died."
+            )
+        check_date_format(self.date_format)
+        check_unit(self.unit or "days")
+        self._require_event_values()
 
     def _require_episodes(self) -> None:
         """Raise `ParameterError` unless the columns are those of episodes, and no others."""
@@ -107,7 +151,8 @@ class OutcomeColumns:
             problem = f"--{missing[0]} is missing" if missing else f"--{others[0]} is none of them"
             raise ParameterError(
                 f"episodes of persons need --id, --start, --stop and --event, but {problem}. Name the columns of the "
-                "table, such as --id person --start from --stop to --event status."
+                "table, such as --id person --start from --stop to --event status; for dates, --start, --end and "
+                "--event."
             )
 
 
@@ -135,11 +180,16 @@ def outcome_columns_of(model: SurvivalEstimator, given: OutcomeColumns) -> Outco
     columns = _columns_of_training(model)
     if given.lower or given.upper:
         columns = replace(columns, time=None, event=None, event_value=None, event_values=None, start=None, stop=None)
+        columns = replace(columns, end=None, date_format=None, unit=None)
+    if given.time or given.stop:
+        columns = replace(columns, end=None, date_format=None, unit=None)
     if given.time:
         columns = replace(columns, start=None, stop=None)
-    if given.start or given.stop:
-        columns = replace(columns, time=None, entry=None)
-    if given.time or given.event:
+    if given.start or given.stop or given.end:
+        columns = replace(columns, time=None, entry=columns.entry if columns.end else None)
+    if given.end:
+        columns = replace(columns, stop=None)
+    if given.time or given.event or given.end:
         columns = replace(columns, lower=None, upper=None)
     if (given.event and given.event != columns.event) or given.event_value or given.event_values:
         columns = replace(columns, event_value=None, event_values=None)
@@ -150,10 +200,23 @@ def outcome_columns_of(model: SurvivalEstimator, given: OutcomeColumns) -> Outco
             "the model does not know the columns of its outcome: it was not made by 'aldsurv fit'. "
             "Name them, such as --time months --event status."
         )
+    if columns.end and not columns.unit:
+        columns = replace(columns, unit=_unit_of(model))
     columns.require_pair()
     if columns.event_values and model.causes_ is not None:
         columns = replace(columns, event_values=in_order_of(model.causes_, columns.event_values))
     return columns
+
+
+def _unit_of(model: SurvivalEstimator) -> str:
+    """The unit of a model that was not trained with dates."""
+    unit = model.innermost.get_params().get("unit")
+    if unit is None:
+        raise ParameterError(
+            "the model was not trained with dates, and its unit of time is not known: --end cannot be used. Give the "
+            "times as numbers, by --time."
+        )
+    return str(unit)
 
 
 def _columns_of_training(model: SurvivalEstimator) -> OutcomeColumns:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aldsurv.cli.shared.metric_settings import MetricSettings
+from aldsurv.cli.scores.metric_settings import MetricSettings
+from aldsurv.cli.shared.number_text import format_count
 from aldsurv.errors import CensoringError, ImpossibleRowsWarning, SkippedResamplesWarning, UndefinedMetricWarning
 from aldsurv.registry import METRICS
 
@@ -19,8 +20,23 @@ if TYPE_CHECKING:
     from aldsurv.metrics import BootstrapResult
     from aldsurv.metrics.checked_arguments import PredictedDistribution
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.tables.table import Table
 
-__all__ = ["Score", "impossible_rows_note", "infinite_times_note", "metric_warnings", "score_all", "score_metric"]
+__all__ = [
+    "FEW_EVENTS",
+    "Score",
+    "few_events_note",
+    "impossible_rows_note",
+    "infinite_times_note",
+    "metric_warnings",
+    "score_all",
+    "score_calibration",
+    "score_metric",
+]
+
+
+# Below so many events the limits of a bootstrap are too narrow.
+FEW_EVENTS = 50
 
 
 class Score(NamedTuple):
@@ -68,7 +84,11 @@ def score_all(
                 random_state=settings.seed,
             )
     except CensoringError as error:
-        warnings.warn(f"only calibration and log-likelihood are defined for these rows: {error}", stacklevel=2)
+        odd = int((rows.left_censored | rows.interval_censored).sum())
+        reason = f"{odd} of {len(rows)} are left- or interval-censored" if odd else error.problem
+        warnings.warn(
+            f"only calibration and log-likelihood are defined for these rows: {reason.removesuffix('.')}.", stacklevel=2
+        )
         return {
             name: score_metric(name, predicted, rows, None, settings)
             if METRICS[name].any_censoring
@@ -107,6 +127,43 @@ def score_metric(
     return Score.of(result)
 
 
+def score_calibration(
+    predicted: PredictedDistribution,
+    rows: SurvivalData,
+    settings: MetricSettings,
+    *,
+    time: float | None = None,
+    cause: str | None = None,
+) -> dict[str, Score]:
+    """``calibration_slope`` and ``observed_expected_ratio``, at a time or over all follow-up, with limits.
+
+    Empty where the censoring leaves them undefined; those that have no value for other reasons are NaN, with a warning.
+    """
+    from aldsurv.metrics.calibration_summary import calibration_summary
+
+    try:
+        results = calibration_summary(
+            predicted,
+            rows,
+            time,
+            cause=cause,
+            confidence=settings.confidence,
+            samples=settings.bootstrap or 2,
+            random_state=settings.seed,
+        )
+    except CensoringError:
+        return {}
+    at = "" if time is None else f" at {time:g}"
+    scores = {}
+    for name in ("calibration_slope", "observed_expected_ratio"):
+        result = results[name if time is None else f"{name}_at"]
+        if result.reason:
+            warnings.warn(f"{METRICS[name].title}{at} has no value: {result.reason}.", stacklevel=2)
+        limits = (result.lower, result.upper) if settings.bootstrap else (math.nan, math.nan)
+        scores[name] = Score(result.value, *limits)
+    return scores
+
+
 @contextmanager
 def metric_warnings() -> Iterator[None]:
     """Warnings of metrics by the titles that are printed, and only once for all resamples.
@@ -121,7 +178,10 @@ def metric_warnings() -> Iterator[None]:
         message = warning.message
         if isinstance(message, ImpossibleRowsWarning):
             continue
-        if isinstance(message, SkippedResamplesWarning) and message.skipped == message.samples:
+        if isinstance(message, SkippedResamplesWarning):
+            # In the same words for all metrics, so that it is noted once.
+            if message.skipped < message.samples:
+                warnings.warn(_skipped_note(message), stacklevel=3)
             continue
         if isinstance(message, UndefinedMetricWarning):
             title = titles.get(message.metric, message.metric)
@@ -129,6 +189,19 @@ def metric_warnings() -> Iterator[None]:
             warnings.warn(f"{title} has no value{where}: {message.reason}.", stacklevel=3)
         else:
             warnings.warn(message, stacklevel=3)
+
+
+def few_events_note(events: int) -> str:
+    """What to know of scores that few events stand behind."""
+    return f"only {format_count(events, 'event')}: the scores are uncertain, and their intervals too narrow."
+
+
+def _skipped_note(skipped: SkippedResamplesWarning) -> str:
+    verb = "has" if skipped.skipped == 1 else "have"
+    return (
+        f"{skipped.skipped} of {skipped.samples} resamples {verb} no comparable pair or no event: limits of scores "
+        "that have no value there leave these out."
+    )
 
 
 def infinite_times_note(point: str, infinite: int, rows: int) -> str:
@@ -139,15 +212,25 @@ def infinite_times_note(point: str, infinite: int, rows: int) -> str:
     )
 
 
-def impossible_rows_note(predicted: SurvivalDistribution, rows: SurvivalData) -> str:
-    """Why the log-likelihood is not finite, and which number is."""
-    import numpy as np
+def impossible_rows_note(predicted: SurvivalDistribution, rows: SurvivalData, table: Table) -> str:
+    """Which rows make the log-likelihood infinite, why, and which number is finite.
 
-    from aldsurv.metrics.error.log_likelihood import log_likelihood_rows
+    Parameters
+    ----------
+    predicted, rows
+        The predictions, and the rows as observed; of episodes one per person.
+    table
+        Where the rows stand; a person goes by the row of the last episode.
+    """
+    from aldsurv.data.persons import episode_order
+    from aldsurv.metrics.error.impossible_rows import find_impossible_rows
 
-    impossible = int(np.isneginf(log_likelihood_rows(predicted, rows)).sum())
+    numbers = table.row_numbers
+    if table.y is not None and table.y.person is not None:
+        order = episode_order(table.y)
+        numbers = numbers[order.rows[order.last]]
     return (
-        f"{impossible} of {len(rows)} rows have no probability under the prediction, as events after the last step of "
-        "a curve, or between two steps: the log-likelihood is not finite. The bounded one mixes 1 % of an exponential "
-        "distribution into each prediction."
+        f"the log-likelihood is not finite: {find_impossible_rows(predicted, rows).text(numbers.tolist())}. Rows are "
+        "counted from 1, without the header. The bounded log-likelihood, with 1 % of an exponential distribution mixed "
+        "into each prediction, is finite."
     )

@@ -39,17 +39,22 @@ class MetricSettings:
         The number of resamples; None: no limits.
     confidence, seed
         Of the limits and of the resamples.
+    error
+        Time that stands for a distribution in errors, if not as by `point`.
     """
 
     point: RankingPoint | None
     bootstrap: int | None
     confidence: float
     seed: int
+    error: Point | None = None
 
     def error_point(self, model: SurvivalEstimator) -> Point:
         """The time that stands for a prediction of the model in errors."""
         from aldsurv.models.base import time_point
 
+        if self.error is not None:
+            return self.error
         return cast("Point", model.error_point_ if self.point is None else time_point(self.point))
 
     def ranking_point(self, model: SurvivalEstimator) -> RankingPoint:
