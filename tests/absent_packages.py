@@ -11,6 +11,7 @@ import pytest
 
 # Packages of the extras and peers of the tests, each with the extra of aldsurv that brings it.
 OPTIONAL = {
+    "dcurves": None,
     "distributed": "cluster",
     "h5py": "datasets",
     "jinja2": "reports",
@@ -18,6 +19,7 @@ OPTIONAL = {
     "lifelines": None,
     "matplotlib": "plots",
     "mpmath": None,
+    "openpyxl": "excel",
     "optuna": "tune",
     "pandas": None,
     "polars": None,

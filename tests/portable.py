@@ -33,6 +33,7 @@ SENSITIVE = (
     "tests/cli/test_fit.py",
     "tests/cli/test_persons.py",
     "tests/cli/test_predict.py",
+    "tests/cli/test_real_tables.py",
     "tests/cli/causes",
     "tests/contracts/test_causes_and_cure.py",
     "tests/contracts/test_episode_laws.py",

@@ -50,6 +50,16 @@ pyarrow.parquet.write_table(pyarrow.table(columns), "rows.parquet")
 table = read_table("rows.parquet", time="months", event="died")
 assert len(WeibullAFT().fit(table.x, table.y).predict_time(table.x)) == 80
 """,
+    "excel": """
+import openpyxl
+from aldsurv.datasets import read_table
+book = openpyxl.Workbook()
+for row in [("age", "months", "died"), *zip(x[:, 0].tolist(), y[0].tolist(), y[1].tolist())]:
+    book.active.append(row)
+book.save("rows.xlsx")
+table = read_table("rows.xlsx", time="months", event="died")
+assert len(WeibullAFT().fit(table.x, table.y).predict_time(table.x)) == 80
+""",
     "reports": """
 from pathlib import Path
 from aldsurv.reports import write_model_report

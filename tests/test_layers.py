@@ -13,8 +13,9 @@ SOURCE = Path(aldsurv.__file__).parent
 
 # From the ground up; rooms in one line do not know each other.
 LAYERS = [
-    ["errors", "quoting"],
+    ["errors", "plain_numbers", "quoting"],
     ["checks", "registry"],
+    ["notices", "display"],
     ["files"],
     ["data"],
     ["columns"],
@@ -25,7 +26,7 @@ LAYERS = [
     ["losses", "networks"],
     ["training"],
     ["models"],
-    ["inspection", "tuning"],
+    ["inspection", "planning", "tuning"],
     ["benchmark", "plots"],
     ["reports"],
     ["cli"],

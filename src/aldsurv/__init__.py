@@ -45,6 +45,9 @@ if TYPE_CHECKING:
         WeibullAFT,
         load,
     )
+    from aldsurv.models.updating.updated_survival import UpdatedSurvival
+    from aldsurv.notices import log_warnings
+    from aldsurv.tuning.model_update import update_model
 
 __version__ = "0.1.0"
 
@@ -69,18 +72,21 @@ __all__ = [
     "StackedSurvival",
     "SurvivalData",
     "SurvivalDistribution",
+    "UpdatedSurvival",
     "WeibullAFT",
     "benchmark",
     "datasets",
     "distributions",
     "inspection",
     "load",
+    "log_warnings",
     "metrics",
     "models",
     "nonparametric",
     "plots",
     "reports",
     "tuning",
+    "update_model",
 ]
 
 # Modules of names that are neither modules themselves nor models of the registry.
@@ -89,7 +95,10 @@ _HOMES = {
     "ConformalLowerBound": "aldsurv.models.wrappers.conformal",
     "SurvivalData": "aldsurv.data.survival_data",
     "SurvivalDistribution": "aldsurv.distributions",
+    "UpdatedSurvival": "aldsurv.models.updating.updated_survival",
     "load": "aldsurv.models.persistence",
+    "log_warnings": "aldsurv.notices",
+    "update_model": "aldsurv.tuning.model_update",
 }
 
 

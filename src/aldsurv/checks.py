@@ -160,8 +160,9 @@ class Sizes(Constraint):
     """Sizes of layers: whole numbers from 1 on, perhaps none of them."""
 
     def allows(self, value: object) -> bool:
-        """Whether each is a whole number from 1 on."""
-        return isinstance(value, (tuple, list)) and all(WholeNumber(1).allows(size) for size in value)
+        """Whether each is a whole number from 1 on; one number is one layer."""
+        sizes = value if isinstance(value, (tuple, list)) else (value,)
+        return all(WholeNumber(1).allows(size) for size in sizes)
 
     def describe(self) -> str:
         """With an example."""

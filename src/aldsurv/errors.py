@@ -9,14 +9,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AldsurvError",
+    "AldsurvWarning",
     "CensoringError",
+    "ColumnWarning",
     "CompetingCausesWarning",
     "CureWarning",
     "DataError",
     "EventValueWarning",
     "FitWarning",
+    "IgnoredColumnsWarning",
     "ImpossibleRowsWarning",
+    "InterruptedTrainingWarning",
+    "LeftOutWarning",
     "MissingDependencyError",
+    "MissingValueWarning",
     "ModelFileError",
     "NoSkillWarning",
     "NotFittedError",
@@ -25,6 +31,7 @@ __all__ = [
     "TrainingError",
     "UndefinedMetricWarning",
     "UnknownNameError",
+    "UnseenValuesWarning",
     "compose_message",
 ]
 
@@ -133,31 +140,74 @@ class UnknownNameError(AldsurvError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
-class FitWarning(UserWarning):
+class AldsurvWarning(UserWarning):
+    """Root of every warning that aldsurv gives; `aldsurv.log_warnings` sends them to a logger."""
+
+
+class ColumnWarning(AldsurvWarning):
+    """Columns of covariates that a model does not use, or that look as if it should not."""
+
+
+class IgnoredColumnsWarning(ColumnWarning):
+    """Rows to predict for have columns that the model was not fitted to, which are not used."""
+
+
+class UnseenValuesWarning(ColumnWarning):
+    """Rows to predict for have gaps or levels that the training rows did not have."""
+
+
+class FitWarning(AldsurvWarning):
     """A model was fitted, but not as it was asked for: columns were left out, or a penalty was needed."""
 
 
-class CompetingCausesWarning(UserWarning):
+class LeftOutWarning(ColumnWarning):
+    """Columns of text that a model leaves out, though it could use them as categories.
+
+    Parameters
+    ----------
+    problem
+        Which columns they are, and why they are left out.
+    columns
+        Their names or positions.
+    """
+
+    def __init__(self, problem: str, columns: tuple[str | int, ...] = ()) -> None:
+        super().__init__(problem, columns)
+        self.problem, self.columns = problem, columns
+
+    def __str__(self) -> str:
+        return f"{self.problem} To keep one, list it in categorical."
+
+
+class MissingValueWarning(AldsurvWarning):
+    """A value that was named as a gap does not occur in the table."""
+
+
+class CompetingCausesWarning(AldsurvWarning):
     """A model that knows one kind of event was given data with several causes."""
 
 
-class CureWarning(UserWarning):
+class CureWarning(AldsurvWarning):
     """A model with a share that never has the event was fitted to rows whose follow-up may be too short to tell it."""
 
 
-class EventValueWarning(UserWarning):
+class EventValueWarning(AldsurvWarning):
     """Values of an event column that look like the event, and count as censored."""
+
+
+class InterruptedTrainingWarning(AldsurvWarning, RuntimeWarning):
+    """Training was ended by Ctrl-C: the model has the best weights of the epochs before."""
 
 
 class MissingDependencyError(AldsurvError, ImportError):
     """An optional package is needed; the message says how to install it."""
 
 
-class NoSkillWarning(UserWarning):
+class NoSkillWarning(AldsurvWarning):
     """A model was fitted, but predicts rows that it did not learn from no better than Kaplan-Meier does."""
 
 
-class UndefinedMetricWarning(UserWarning):
+class UndefinedMetricWarning(AldsurvWarning):
     """A metric has no value for these rows, and is NaN.
 
     Parameters
@@ -177,11 +227,23 @@ class UndefinedMetricWarning(UserWarning):
         super().__init__(message)
 
 
-class ImpossibleRowsWarning(UserWarning):
-    """A prediction gives some observed rows a probability of 0: their log-likelihood is -inf."""
+class ImpossibleRowsWarning(AldsurvWarning):
+    """A prediction gives some observed rows a probability of 0: their log-likelihood is -inf.
+
+    Parameters
+    ----------
+    message
+        The text of the warning.
+    rows
+        The rows, counted from 0.
+    """
+
+    def __init__(self, message: str = "", *, rows: tuple[int, ...] = ()) -> None:
+        self.rows = rows
+        super().__init__(message)
 
 
-class SkippedResamplesWarning(UserWarning):
+class SkippedResamplesWarning(AldsurvWarning):
     """Resamples of a bootstrap on which a metric has no value are left out.
 
     Parameters

@@ -23,6 +23,7 @@ from aldsurv.distributions import (
     ProportionalHazards,
     QuantileKnots,
     Recalibrated,
+    ScaledHazard,
     Shifted,
     Step,
     Weibull,
@@ -139,6 +140,12 @@ def _recalibrated(draw: st.DrawFn, n: int) -> Recalibrated:
     return Recalibrated(parametric(draw, AsymmetricLaplace, n), LevelMap(knots, values))
 
 
+def _scaled_hazard(draw: st.DrawFn, n: int) -> ScaledHazard:
+    # Of positive times: the mean of a symmetric law is 0 except for rounding, which no relative bound allows.
+    base = parametric(draw, LogNormal, n) if draw(st.booleans()) else _smooth_weibull(draw, n)
+    return ScaledHazard(base, _column(draw, n, st.floats(-1.5, 1.5).map(math.exp)))
+
+
 def _covariate_path(draw: st.DrawFn, n: int) -> CovariatePath:
     """Of up to three episodes, from the start or after a delayed entry; some rows have fewer."""
     parts = [_smooth_weibull(draw, n), parametric(draw, LogNormal, n), _smooth_weibull(draw, n)]
@@ -161,6 +168,7 @@ BUILDERS = {
     "earliest": _earliest,
     "shifted": _shifted,
     "recalibrated": _recalibrated,
+    "scaled_hazard": _scaled_hazard,
 }
 
 

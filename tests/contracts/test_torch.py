@@ -28,6 +28,7 @@ from aldsurv.distributions import (
     ProportionalHazards,
     QuantileKnots,
     Recalibrated,
+    ScaledHazard,
     Shifted,
     Step,
     Weibull,
@@ -82,6 +83,8 @@ def on_torch(d, leaves: list[torch.Tensor]):
         return LeftTruncated(on_torch(d.base, leaves), torch.tensor(np.array(d.since)))
     if isinstance(d, Shifted):
         return Shifted(on_torch(d.base, leaves), tensor(d.offset))
+    if isinstance(d, ScaledHazard):
+        return ScaledHazard(on_torch(d.base, leaves), tensor(d.factor))
     if isinstance(d, Recalibrated):
         return Recalibrated(on_torch(d.base, leaves), d.level_map)
     if isinstance(d, Step):

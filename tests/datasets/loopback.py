@@ -125,9 +125,10 @@ class Server:
         body = reply.body if reply.cut is None else reply.body[: reply.cut]
         step = 1000 if reply.pause else 1 << 16
         for start in range(0, len(body), step):
-            connection.sendall(body[start : start + step])
+            # Counted first: who has received all of it may ask at once.
             with self._lock:
                 self.sent += len(body[start : start + step])
+            connection.sendall(body[start : start + step])
             self._end.wait(reply.pause)
         if reply.hang:
             self._end.wait(30)

@@ -33,7 +33,7 @@ from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.files.writing import whole_file
 from aldsurv.quoting import printable, shortened
 
-__all__ = ["ModelFile", "ModelFileError", "read_model_file", "write_model_file"]
+__all__ = ["ModelFile", "ModelFileError", "content_digest", "read_model_file", "write_model_file"]
 
 _SCHEMA = 1
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -86,9 +86,7 @@ def write_model_file(
     """
     from safetensors.numpy import save
 
-    values = {name: _little_endian(name, arrays[name]) for name in _sorted_names(arrays)}
-    metadata = {"aldsurv": _document_text(document), "format": "aldsurv", "schema": str(_SCHEMA)}
-    metadata["sha256"] = _checksum(metadata, values)
+    metadata, values = _signed(document, arrays)
     # safetensors 0.8 writes metadata in random order (its issue 584), so they are put in afterwards.
     tensors = save(values)
     start = 8 + int.from_bytes(tensors[:8], "little")
@@ -97,6 +95,21 @@ def write_model_file(
         file.write(header)
         file.write(memoryview(tensors)[start:])
     return Path(path)
+
+
+def content_digest(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """The ``sha256`` of the file that `write_model_file` writes of the same content."""
+    return _signed(document, arrays)[0]["sha256"]
+
+
+def _signed(
+    document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    """Metadata of a file with its checksum, and its little-endian arrays in the order of their names."""
+    values = {name: _little_endian(name, arrays[name]) for name in _sorted_names(arrays)}
+    metadata = {"aldsurv": _document_text(document), "format": "aldsurv", "schema": str(_SCHEMA)}
+    metadata["sha256"] = _checksum(metadata, values)
+    return metadata, values
 
 
 def read_model_file(path: str | os.PathLike[str], *, most_bytes: int | None = None) -> ModelFile:

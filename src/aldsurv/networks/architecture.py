@@ -9,23 +9,27 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Flag, Number, WholeNumber, check, check_all, is_whole_number
+from aldsurv.checks import Choice, Constraint, Flag, Number, WholeNumber, check, check_all, is_whole_number
 from aldsurv.errors import ParameterError
 from aldsurv.networks.activations import ACTIVATIONS
 
-__all__ = ["Architecture", "Slot"]
+__all__ = ["LAYER_CONSTRAINTS", "Architecture", "Slot"]
 
 # More would be a mistake, or a damaged file that asks for the memory.
 _MOST_LAYERS, _MOST_UNITS, _MOST_INPUTS = 64, 65_536, 10_000_000
 # Entries that a file has only if they are in use.
 _CAME_LATER = {"constants", "level_units"}
-_CONSTRAINTS = {
-    "inputs": WholeNumber(0, _MOST_INPUTS),
-    "outputs": WholeNumber(1, _MOST_UNITS),
+# What users choose; the sizes of the layers are checked where they become a tuple.
+LAYER_CONSTRAINTS: Mapping[str, Constraint] = {
     "activation": Choice(tuple(ACTIVATIONS)),
     "residual": Flag(),
     "batch_norm": Flag(),
     "dropout": Number(0, 1, below=True),
+}
+_CONSTRAINTS = {
+    "inputs": WholeNumber(0, _MOST_INPUTS),
+    "outputs": WholeNumber(1, _MOST_UNITS),
+    **LAYER_CONSTRAINTS,
 }
 _TYPES = {"inputs": int, "outputs": int, "constants": int, "residual": bool, "batch_norm": bool, "dropout": float}
 

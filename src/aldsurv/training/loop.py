@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from aldsurv.errors import ParameterError, TrainingError
+from aldsurv.errors import InterruptedTrainingWarning, ParameterError, TrainingError
 from aldsurv.losses.objective import ClosedFormObjective, Objective
 from aldsurv.networks.closed_form_passes import HandPasses
 from aldsurv.networks.level_grid import level_nodes
@@ -150,7 +150,7 @@ class Training:
                 warnings.warn(
                     f"training was interrupted in epoch {self._now.epoch + 1}: "
                     "the model has the best weights of the epochs before.",
-                    RuntimeWarning,
+                    InterruptedTrainingWarning,
                     stacklevel=2,
                 )
         if self._checkpoint is not None:
@@ -316,12 +316,13 @@ class Training:
                     argument="clip_features",
                     advice="Scale the columns, or limit them with clip_features.",
                 )
-        rate = float(self._settings.learning_rate)
+        rate = min(float(self._settings.learning_rate) / 10, 0.001)
         limit = "" if self._settings.clip_norm > 0 else " and clip_norm=1.0"
         return TrainingError(
             f"{problem}. The steps are probably too long",
             argument="learning_rate",
-            advice=f"Try learning_rate={min(rate / 10, 0.001):g}{limit}.",
+            suggestion=float(f"{rate:.3g}"),
+            advice=f"Try learning_rate={rate:g}{limit}.",
         )
 
     def _history(self, stopped_by: str) -> History:

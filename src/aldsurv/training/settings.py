@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from aldsurv.checks import Choice, Number, WholeNumber, check_all
+from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all
 
-__all__ = ["OPTIMIZERS", "SCHEDULES", "TrainingSettings"]
+__all__ = ["OPTIMIZERS", "SCHEDULES", "TRAINING_CONSTRAINTS", "TrainingSettings"]
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
 SCHEDULES = ("constant", "cosine", "linear", "exponential", "step")
@@ -21,8 +22,7 @@ _AUTO_BATCH, _AUTO_LARGEST, _AUTO_UPDATES = 128, 4096, 200
 # By rows held out of METABRIC, WHAS, GBSG, BreastMSK and parts of SUPPORT of 700 to 5,700 rows: docs/accuracy.md.
 _LARGEST_DECAY, _DECAY_ROWS = 3.0, 1200.0
 
-
-_CONSTRAINTS = {
+TRAINING_CONSTRAINTS: Mapping[str, Constraint] = {
     "optimizer": Choice(OPTIMIZERS),
     "schedule": Choice(SCHEDULES),
     "learning_rate": Number(0, above=True),
@@ -75,7 +75,7 @@ class TrainingSettings:
     clip_norm: float = 0.0
 
     def __post_init__(self) -> None:
-        check_all(vars(self), _CONSTRAINTS)
+        check_all(vars(self), TRAINING_CONSTRAINTS)
 
     def rate(self, epoch: int) -> float:
         """Learning rate of an epoch, counted from 0."""
