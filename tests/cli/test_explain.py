@@ -55,7 +55,7 @@ def test_a_row_adds_up_on_the_screen(folder, capsys):
     for place in (0, 1):
         total = numbers["mean"][place] + sum(numbers[name][place] for name in NAMES)
         assert abs(total - numbers["prediction"][place]) < 0.003
-    assert "exact" in text
+    assert "20\nbackground rows and all subsets of the columns, with a standard error" in text
 
 
 def test_json_equals_python(folder, capsys):

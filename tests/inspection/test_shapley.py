@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from aldsurv import SurvivalData
 from aldsurv.errors import AldsurvError, ParameterError
 from aldsurv.inspection import shapley_values
+from aldsurv.inspection.background_rows import typical_rows
+from aldsurv.inspection.covariate_table import CovariateTable
+from aldsurv.inspection.mixed_rows import _same
 from aldsurv.models import CoxRegression, LogNormalAFT
 from inspection.known_causes import KnownCauses, drawn_rows
 from inspection.known_rates import KnownRates, drawn_table, survival
@@ -46,7 +49,7 @@ def by_definition(predict, x, background):
 
 def test_four_columns_are_exact():
     table = drawn_table(24, 4)
-    explained = shapley_values(KnownRates(), table[:4], times=TIMES, background=table[4:])
+    explained = shapley_values(KnownRates(), table[:4], times=TIMES, background=table[4:], sample=20)
     for row in range(4):
         expected = by_definition(lambda x: survival(x, TIMES), table[row], table[4:])
         np.testing.assert_allclose(explained.values[row], expected, rtol=0, atol=1e-14)
@@ -58,7 +61,9 @@ def test_four_columns_are_exact():
 @pytest.mark.parametrize(("key", "rows", "columns"), [("four_columns", 4, 4), ("ten_columns", 2, 10)])
 def test_equal_to_the_package_shap(key, rows, columns):
     table = drawn_table({4: 24, 10: 16}[columns], columns)
-    explained = shapley_values(KnownRates(columns), table[:rows], times=TIMES, background=table[rows:], method="exact")
+    explained = shapley_values(
+        KnownRates(columns), table[:rows], times=TIMES, background=table[rows:], method="exact", sample=20
+    )
     np.testing.assert_allclose(explained.values, FROZEN[key], rtol=0, atol=1e-12)
 
 
@@ -123,7 +128,7 @@ def test_median_of_a_known_rate():
     table = drawn_table(10, 4)
     explained = shapley_values(KnownRates(), table[:2], summary="median", background=table[2:])
     expected = by_definition(lambda x: np.log(2) / -np.log(survival(x, [1.0])), table[0], table[2:])
-    np.testing.assert_allclose(explained.values[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(explained.values[0], expected, rtol=1e-9, atol=1e-12)
     assert explained.times is None
     assert explained.target == "median"
 
@@ -139,8 +144,79 @@ def test_causes_and_survival_add_up(since):
 
 def test_the_sample_of_the_background_has_its_mean():
     table = drawn_table(900, 4)
-    explained = shapley_values(KnownRates(), table[:1], times=TIMES, background=table, sample=30)
+    explained = shapley_values(KnownRates(), table[:1], times=TIMES, background=table)
     np.testing.assert_allclose(explained.base, survival(table, TIMES).mean(axis=0), atol=0.02)
+    assert explained.background_rows == 20
+
+
+@pytest.mark.parametrize(("columns", "method"), [(4, "exact"), (6, "sampled")])
+def test_values_of_a_sample_of_the_background_are_within_their_errors(columns, method):
+    table = drawn_table(400, columns)
+    rows, model = table[:20], KnownRates(columns)
+    truth = shapley_values(model, rows, times=TIMES, background=table, sample=400, method="exact")
+    assert (truth.errors == 0).all()
+    explained = shapley_values(model, rows, times=TIMES, background=table, method=method)
+    missed = np.abs(explained.values - truth.values)
+    assert (missed <= 2 * explained.errors + 1e-12).mean() > 0.9
+    # Errors that hold because they are far too large would say nothing.
+    assert np.sqrt((missed**2).mean()) > 0.2 * np.sqrt((explained.errors**2).mean())
+    np.testing.assert_allclose(explained.base + explained.values.sum(axis=1), explained.predicted, rtol=0, atol=1e-10)
+
+
+def test_chosen_rows_stand_for_all():
+    rng = np.random.default_rng(1)
+    x = {
+        **{f"x{k}": rng.normal(size=500) for k in range(5)},
+        "grade": rng.choice(np.array(["I", "II", None], object), 500, p=[0.6, 0.3, 0.1]),
+        "same": np.ones(500),
+    }
+    predicted = 0.1 * x["x0"][:, None] + (x["grade"] == "I")[:, None]
+    chosen = typical_rows(predicted, CovariateTable.of(x), 20)
+    assert len(set(chosen.tolist())) == 20
+    assert (np.diff(predicted[chosen, 0]) >= 0).all()
+    assert abs(np.mean(x["grade"][chosen] == "I") - np.mean(x["grade"] == "I")) <= 0.05
+    # Means of 20 rows drawn at random have a standard error of 0.22.
+    apart = [x[f"x{k}"][chosen].mean() - x[f"x{k}"].mean() for k in range(5)]
+    assert np.sqrt(np.mean(np.square(apart))) < 0.12
+
+
+def test_equal_rows_are_predicted_once():
+    class Counting(KnownRates):
+        seen = 0
+
+        def predict_distribution(self, X):
+            Counting.seen += len(X)
+            return super().predict_distribution(X)
+
+    table = (drawn_table(19, 6) > 0).astype(float)
+    explained = shapley_values(Counting(6), table[:3], times=TIMES, background=table[3:])
+    for row in range(3):
+        expected = by_definition(lambda x: survival(x, TIMES), table[row], table[3:])
+        np.testing.assert_allclose(explained.values[row], expected, rtol=0, atol=1e-14)
+    # 62 subsets of each of 16 background rows for each of 3 rows, if none were equal.
+    assert Counting.seen < 62 * 16 * 3 / 2
+
+
+def test_gaps_of_one_kind_are_equal():
+    values = np.array([None, float("nan"), "a", "b"], object)
+    assert _same(values, None).tolist() == [True, False, False, False]
+    assert _same(values, float("nan")).tolist() == [False, True, False, False]
+    assert _same(values, "a").tolist() == [False, False, True, False]
+    assert _same(np.array([1.0, np.nan]), np.nan).tolist() == [False, True]
+
+
+def test_a_model_of_one_column_gives_it_everything():
+    table = drawn_table(9, 3)[:, :1]
+    x, usual = {"age": table[:2, 0]}, {"age": table[2:, 0]}
+    drawn = drawn_table(60, 2)
+    model = LogNormalAFT().fit({"age": drawn[:, 0]}, (np.exp(drawn.sum(axis=1)), np.ones(60, bool)))
+    for method in ("exact", "sampled"):
+        explained = shapley_values(model, x, times=[1.0], background=usual, method=method)
+        expected = (
+            model.predict_distribution(x).survival([1.0]) - model.predict_distribution(usual).survival([1.0]).mean()
+        )
+        np.testing.assert_allclose(explained.values[:, 0], expected, atol=1e-12)
+        np.testing.assert_allclose(explained.errors, 0.0, atol=1e-15)
 
 
 def test_rows_can_be_chosen():
@@ -165,8 +241,9 @@ def test_rows_can_be_chosen():
         ({"horizon": 3.0}, "horizon"),
         ({"summary": "median", "horizon": 3.0}, "horizon"),
         ({"method": "kernel"}, "method must be"),
-        ({"repeats": 1}, "repeats must be"),
-        ({"sample": 0}, "sample must be"),
+        ({"repeats": 0}, "repeats must be"),
+        ({"repeats": 1, "method": "sampled"}, "repeats must be 2 or more"),
+        ({"sample": 1}, "sample must be"),
         ({"cause": 1}, "cause"),
         ({"background": np.zeros((3, 2))}, "background must have the 4 columns"),
         ({"background": np.zeros((0, 4))}, "no rows"),

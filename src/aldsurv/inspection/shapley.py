@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import factorial
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aldsurv.checks import Choice, WholeNumber, check
+from aldsurv.checks import Choice, OrNone, WholeNumber, check
 from aldsurv.errors import ParameterError
+from aldsurv.inspection.background_rows import even_steps, typical_rows
+from aldsurv.inspection.column_orders import AllSubsets, RandomOrders
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.inspection.explained_targets import ExplainedTarget, explained_target
+from aldsurv.inspection.mixed_rows import BLOCK, MixedRows, row_blocks
 from aldsurv.models.base import SurvivalEstimator
 
 __all__ = ["Attributions", "shapley_values"]
 
 FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Method: TypeAlias = Literal["auto", "exact", "sampled"]
 
 # Up to so many columns all subsets are predicted, unless the user decides; and at most so many even then.
 _FEW_COLUMNS, _MOST_COLUMNS = 7, 15
-# Rows predicted at once: enough to keep the processor busy, few enough for its cache.
-_BLOCK = 4096
+# Background rows among which those that are used are chosen.
+_MOST_BACKGROUND = 2000
 
 
 @final
@@ -40,7 +41,8 @@ class Attributions:
     values
         How much each column adds (n, d, m): to each of m numbers, such as the survival at m times.
     errors
-        Standard errors of the values (n, d, m) due to sampling; 0 where all subsets of columns were predicted.
+        Standard errors of the values (n, d, m) due to sampling, of background rows and of orders; 0 where all
+        background rows and all subsets of the columns were used.
     base
         Mean prediction of the background (m,).
     predicted
@@ -51,6 +53,10 @@ class Attributions:
         What is explained.
     columns
         Values of the columns in the rows, one array (n,) per column.
+    background_rows
+        Rows of the background that were used.
+    every_subset
+        Whether all subsets of the columns were predicted.
     """
 
     names: tuple[str, ...]
@@ -61,6 +67,8 @@ class Attributions:
     times: FloatArray | None
     target: str
     columns: tuple[NDArray[Any], ...]
+    background_rows: int
+    every_subset: bool
 
     def __len__(self) -> int:
         return len(self.values)
@@ -97,9 +105,9 @@ def shapley_values(
     since: float | None = None,
     horizon: float | None = None,
     background: object = None,
-    sample: int = 30,
+    sample: int = 20,
     method: Method = "auto",
-    repeats: int = 2,
+    repeats: int | None = None,
     random_state: Any = 0,
     advance: Callable[[], object] | None = None,
 ) -> Attributions:
@@ -131,14 +139,15 @@ def shapley_values(
     background
         Rows with the same columns that say what is usual; None: `X`.
     sample
-        Rows of the background that are used: if there are more, those at even steps in the order of their predictions,
-        whose mean is close to that of all.
+        Rows of the background that are used, 2 or more: if there are more, some from the lowest prediction to the
+        highest whose predictions and columns have nearly the means of all.
     method
         ``"exact"``: all subsets of the columns, for 15 columns or fewer. ``"sampled"``: for each background row
-        `repeats` random orders of the columns, and the same in reverse; the values still add up exactly, and have
-        standard errors. ``"auto"``: exact up to 7 columns.
+        `repeats` random orders of the columns, and the same in reverse; the values still add up exactly.
+        ``"auto"``: exact up to 7 columns.
     repeats
-        Random orders per background row, 2 or more.
+        Random orders per background row. None: one if the background has more rows than `sample`, whose differences
+        then show the error of the orders, too; else two, the least that have an error.
     random_state
         Seed or generator of the orders, which are the same for all rows of `X`.
     advance
@@ -158,16 +167,20 @@ def shapley_values(
     True
     """
     check("method", method, Choice(("auto", "exact", "sampled")))
-    check("repeats", repeats, WholeNumber(2))
-    check("sample", sample, WholeNumber(1))
+    check("repeats", repeats, OrNone(WholeNumber(1)))
+    check("sample", sample, WholeNumber(2))
     target = explained_target(model, times=times, summary=summary, cause=cause, since=since, horizon=horizon)
     table = CovariateTable.of(X)
     usual = table if background is None else _background(table, background)
     if not len(table) or not len(usual):
         raise ParameterError("there are no rows to explain.", argument="X" if not len(table) else "background")
+    if len(usual) > max(_MOST_BACKGROUND, sample):
+        usual = usual.rows(even_steps(len(usual), max(_MOST_BACKGROUND, int(sample))))
     of_background, predicted = _finite(target, usual), _finite(target, table)
+    share = 1.0
     if sample < len(usual):
-        chosen = _evenly_spaced(of_background, int(sample))
+        share = int(sample) / len(usual)
+        chosen = typical_rows(of_background, usual, int(sample))
         usual, of_background = usual.rows(chosen), of_background[chosen]
     count = len(table.keys)
     if method == "exact" and count > _MOST_COLUMNS:
@@ -176,16 +189,26 @@ def shapley_values(
             argument="method",
         )
     whole = method == "exact" or (method == "auto" and count <= _FEW_COLUMNS)
-    plan = _AllSubsets(count) if whole else _RandomOrders.drawn(random_state, len(usual), count, int(repeats))
-    parts = []
-    for row in range(len(table)):
-        parts.append(plan.values(_Row(target, table, row, usual), of_background, predicted[row]))
-        if advance is not None:
-            advance()
+    plan: AllSubsets | RandomOrders
+    if whole:
+        plan = AllSubsets(len(usual), count)
+    else:
+        orders = _orders_per_row(repeats, every_row=share == 1)
+        plan = RandomOrders(np.random.default_rng(random_state), len(usual), count, orders)
+    mixed, parts = MixedRows(target.predict, table, usual), []
+    # As many rows as fill a block are predicted together.
+    together = max(1, BLOCK // max(1, len(plan.places)))
+    for start in range(0, len(table), together):
+        rows = range(start, min(start + together, len(table)))
+        for row, each in zip(rows, mixed.predict(rows, plan.present, plan.places), strict=True):
+            parts.append(plan.values(each, of_background, predicted[row], share))
+            if advance is not None:
+                advance()
     values, errors = (np.array(part) for part in zip(*parts, strict=True))
     return Attributions(
-        table.names, values, errors, of_background.mean(axis=0), predicted, target.times, target.name, table.columns
-    )
+        table.names, values, errors, of_background.mean(axis=0), predicted, target.times, target.name, table.columns,
+        len(usual), whole,
+    )  # fmt: skip
 
 
 def _background(table: CovariateTable, background: object) -> CovariateTable:
@@ -203,16 +226,21 @@ def _background(table: CovariateTable, background: object) -> CovariateTable:
     return CovariateTable(table.keys, tuple(usual.columns[place] for place in places))
 
 
-def _evenly_spaced(predicted: FloatArray, count: int) -> NDArray[np.intp]:
-    """Places of `count` rows from the middles of as many parts of equal size, in the order of the mean prediction."""
-    order = np.argsort(predicted.mean(axis=1), kind="stable")
-    return np.sort(order[((np.arange(count) + 0.5) * len(order) / count).astype(np.intp)])
+def _orders_per_row(repeats: int | None, *, every_row: bool) -> int:
+    if repeats is None:
+        return 2 if every_row else 1
+    if every_row and repeats < 2:
+        raise ParameterError(
+            "repeats must be 2 or more where all background rows are used: one order has no standard error.",
+            argument="repeats",
+        )
+    return int(repeats)
 
 
 def _finite(target: ExplainedTarget, table: CovariateTable) -> FloatArray:
     """Predictions of the rows, all of which must be finite: shares of an infinite number are not defined."""
     predicted = np.concatenate(
-        [target.predict(table.rows(block).given) for block in _blocks(len(table))],
+        [target.predict(table.rows(block).given) for block in row_blocks(len(table))],
     )
     wrong = int(np.count_nonzero(~np.isfinite(predicted).all(axis=1)))
     if wrong:
@@ -222,94 +250,3 @@ def _finite(target: ExplainedTarget, table: CovariateTable) -> FloatArray:
             argument="summary",
         )
     return predicted
-
-
-def _blocks(count: int) -> list[NDArray[np.intp]]:
-    return [np.arange(start, min(start + _BLOCK, count)) for start in range(0, count, _BLOCK)]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Row:
-    """One row, and the background that replaces some of its columns."""
-
-    target: ExplainedTarget
-    table: CovariateTable
-    row: int
-    usual: CovariateTable
-
-    def predict(self, present: BoolArray, places: NDArray[np.intp]) -> FloatArray:
-        """Predictions (k, m) with the columns that are `present` (k, d), the others from background rows (k,)."""
-        blocks = [self._mixed(present[block], places[block]) for block in _blocks(len(places))]
-        return np.concatenate([self.target.predict(block.given) for block in blocks])
-
-    def _mixed(self, present: BoolArray, places: NDArray[np.intp]) -> CovariateTable:
-        own, other = self.table.columns, self.usual.columns
-        columns = []
-        for place in range(len(own)):
-            values = other[place][places]
-            if values.dtype != own[place].dtype:
-                values = values.astype(np.result_type(values.dtype, own[place].dtype))
-            values[present[:, place]] = own[place][self.row]
-            columns.append(values)
-        whole = None if self.table.whole is None else np.stack(columns, axis=1)
-        return CovariateTable(self.table.keys, tuple(columns), whole)
-
-
-@final
-class _AllSubsets:
-    """Values by their definition."""
-
-    def __init__(self, count: int) -> None:
-        numbers = np.arange(2**count)
-        self._present = ((numbers[:, None] >> np.arange(count)) & 1).astype(bool)
-        size = self._present.sum(axis=1)
-        weight = np.array([factorial(k) * factorial(count - k - 1) / factorial(count) for k in range(count)])
-        # Each subset counts for the columns in it with the weight of the subset without them, else with a minus.
-        joining = weight[np.maximum(size - 1, 0)][:, None]
-        leaving = weight[np.minimum(size, count - 1)][:, None]
-        self._weights = np.where(self._present, joining, -leaving).T
-
-    def values(self, row: _Row, of_background: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Values and errors (d, m)."""
-        rows, inner = len(of_background), self._present[1:-1]
-        places = np.tile(np.arange(rows), len(inner))
-        mixed = row.predict(np.repeat(inner, rows, axis=0), places) if len(inner) else np.empty((0, predicted.size))
-        means = mixed.reshape(len(inner), rows, predicted.size).mean(axis=1)
-        worth = np.concatenate([of_background.mean(axis=0)[None], means, predicted[None]])
-        values = self._weights @ worth
-        return values, np.zeros_like(values)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _RandomOrders:
-    """Values over random orders of the columns: `rank` (rows, repeats, 2, d) is the place of each column in them."""
-
-    rank: NDArray[np.intp]
-
-    @classmethod
-    def drawn(cls, random_state: Any, rows: int, count: int, repeats: int) -> _RandomOrders:
-        """Orders for each background row, each with its reverse: what one gets too much of, the other gets too little.
-
-        Each background row has the same number of orders, so that values add up exactly.
-        """
-        forward = np.argsort(np.random.default_rng(random_state).random((rows, repeats, count)), axis=2)
-        return cls(np.stack([forward, count - 1 - forward], axis=2))
-
-    def values(self, row: _Row, of_background: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Values and errors (d, m)."""
-        rows, repeats, _, count = self.rank.shape
-        rank = self.rank.reshape(-1, count)
-        start = np.repeat(np.arange(rows), 2 * repeats)
-        # After each step but the last there is a mixed row; before the first the background row, after the last X's.
-        present = rank[:, None, :] <= np.arange(count - 1)[None, :, None]
-        mixed = row.predict(present.reshape(-1, count), np.repeat(start, count - 1))
-        steps = np.empty((len(rank), count + 1, predicted.size))
-        steps[:, 0], steps[:, -1] = of_background[start], predicted
-        steps[:, 1:-1] = mixed.reshape(len(rank), count - 1, -1)
-        gains = np.take_along_axis(np.diff(steps, axis=1), rank[:, :, None], axis=1)
-        pairs = gains.reshape(rows, repeats, 2, count, -1).mean(axis=2)
-        # Between the repeats of one background row only the orders differ.
-        spread = pairs.var(axis=1, ddof=1).mean(axis=0)
-        return pairs.mean(axis=(0, 1)), np.sqrt(spread / (rows * repeats))

@@ -38,9 +38,12 @@ def _gelu(x: FloatArray) -> FloatArray:
 
 
 def _silu(x: FloatArray) -> FloatArray:
-    # x·sigmoid(x), with an exponent that is never positive.
-    decay = np.exp(-np.abs(x))
-    return x * np.where(x >= 0, 1.0, decay) / (1.0 + decay)
+    # x·sigmoid(x) = x/(1 + exp(-x)), in place: most of what a prediction takes. Beyond 700 the exponential is infinite
+    # for the purpose, but must not overflow.
+    decay = np.minimum(np.negative(x), 700.0)
+    np.exp(decay, out=decay)
+    decay += 1.0
+    return np.divide(x, decay, out=decay)
 
 
 def _softplus(x: FloatArray) -> FloatArray:

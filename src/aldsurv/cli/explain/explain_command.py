@@ -67,9 +67,10 @@ def explain(
     taken at even steps.
 
     The contributions are Shapley values: they add up to the prediction less
-    the mean prediction of the background. Up to 7 columns they are exact,
-    of more they are sampled, and have standard errors. They say what the
-    model uses, not what causes the event.
+    the mean prediction of 20 rows that stand for the background. Up to 7
+    columns all subsets of them are used, of more columns random orders.
+    Standard errors are shown. They say what the model uses, not what causes
+    the event.
 
     \b
     Examples:
@@ -150,10 +151,10 @@ def _row_numbers(text: str | None, length: int) -> NDArray[np.intp]:
     """Rows from 0 on; they are typed from 1 on."""
     import numpy as np
 
+    from aldsurv.inspection.background_rows import even_steps
+
     if text is None:
-        if length <= _MOST_ROWS:
-            return np.arange(length)
-        return np.asarray(np.linspace(0, length - 1, _MOST_ROWS).round(), np.intp)
+        return even_steps(length, _MOST_ROWS)
     numbers = parse_numbers(text, "--row", example="3", low=1)
     wrong = [number for number in numbers if number != int(number) or number > length]
     if wrong:

@@ -63,6 +63,8 @@ def facts(view: Explanation) -> dict[str, object]:
         "times": None if explained.times is None else explained.times.tolist(),
         "unit": view.unit,
         "base": explained.base.tolist(),
+        "background_rows": explained.background_rows,
+        "every_subset": explained.every_subset,
         "mean_absolute": dict(zip(explained.names, explained.importance.tolist(), strict=True)),
     }
     if view.single:
@@ -150,10 +152,15 @@ def _mean_block(view: Explanation, shown: list[int]) -> str:
 
 def _reading(explained: Attributions, *, single: bool) -> str:
     largest = float(explained.errors.max())
-    accuracy = "exact" if not largest else f"sampled, with a standard error of at most {format_number(largest)}"
+    orders = "all subsets of the columns" if explained.every_subset else "random orders of the columns"
+    accuracy = f"They are of {explained.background_rows} background rows and {orders}"
+    accuracy += f", with a standard error of at most {format_number(largest)}." if largest else ": exact."
     if single:
-        return f"Contributions add up from the mean prediction to that of the row; they are {accuracy}."
-    return "How far each column moves the predictions away from their mean, up or down, on average over the rows."
+        return f"Contributions add up from the mean prediction to that of the row. {accuracy}"
+    return (
+        "How far each column moves the predictions away from their mean, up or down, on average over the rows. "
+        f"{accuracy.replace('They', 'Contributions', 1)}"
+    )
 
 
 def _numbers(name: str, values: Any, shown: list[int]) -> list[str]:

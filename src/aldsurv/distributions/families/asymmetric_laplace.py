@@ -112,7 +112,7 @@ class AsymmetricLaplace(Parametric):
     @property
     def _mass_left(self) -> Array:
         """F(θ) = κ²/(1+κ²), without κ² overflowing or the sum losing the 1."""
-        return 1 / (1 + self.kappa**-2)
+        return 1 / (1 + (1 / self.kappa) ** 2)
 
     @property
     def _mass_right(self) -> Array:

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 
 from aldsurv.distributions.families.parametric import Parametric
-from aldsurv.distributions.numerics.backend import Array, namespace
+from aldsurv.distributions.numerics.backend import Array, is_numpy, namespace
 
 __all__ = ["LogTime"]
 
@@ -38,6 +38,8 @@ class LogTime(Parametric):
     def _survival(self, t: Array) -> Array:
         y, positive = self._log_times(t)
         value = self._log_family._survival(y)
+        if is_numpy(namespace(t)) and bool(positive.all()):
+            return value
         return namespace(t).where(positive, value, namespace(t).ones_like(value))
 
     def _cdf(self, t: Array) -> Array:

@@ -169,7 +169,10 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
 
     def _sum(self, formula: Callable[..., Array], *arguments: Array) -> Array:
         """Weighted sum; a component of weight 0 does not count, even if infinite."""
-        xp, values, weights = namespace(self.theta), self._each(formula, *arguments), self.weights[..., None]
+        xp, values = namespace(self.theta), self._each(formula, *arguments)
+        if is_numpy(xp) and bool((self.weights > 0).all()):
+            return np.asarray((self.weights[:, None, :] @ values)[:, 0, :])
+        weights = self.weights[..., None]
         return xp.sum(weights * xp.where(weights > 0, values, xp.zeros_like(values)), axis=1)
 
     def _log_sum(self, formula: Callable[..., Array], *arguments: Array) -> Array:
