@@ -2,7 +2,8 @@
 
 ``python -m bench.update`` draws a model's home and 100 new places for each shift. With 300 events the rung that the
 shift calls for should be chosen in at least 90 of 100; with 30 the update should never make the log-likelihood of
-fresh rows worse by more than the standard error of its held-out difference.
+fresh rows worse by more than the standard error of its held-out difference. It takes a few minutes, and puts the counts
+into docs/results/update.json.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from numpy.typing import NDArray
 from aldsurv import SurvivalData, WeibullAFT, metrics
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.tuning.model_update import ModelUpdate, update_model
+from bench.pages.results import store_section, today
 
+__all__ = ["FILE", "SECTION"]
+
+FILE, SECTION = "update.json", "update"
 COEFFICIENTS = np.array([0.8, -0.5, 0.4, 0.0, 0.3])
 OTHER_COEFFICIENTS = np.array([-0.2, 0.5, 0.4, 0.6, -0.5])
 # Coefficients, log factor of the hazard and shape of the times in the new place, and the rung that this calls for.
@@ -63,11 +68,12 @@ def worst_loss(model: SurvivalEstimator, shift: str, update: ModelUpdate, seed: 
 
 
 def main() -> None:
-    """Print counts of the rungs by shift, as JSON."""
+    """Print counts of the rungs by shift, as JSON, and keep them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=100)
     repetitions = parser.parse_args().repetitions
     model = WeibullAFT().fit(*draw(4000, COEFFICIENTS, 0.0, 1.5, np.random.default_rng(0)))
+    lines = []
     for shift in SHIFTS:
         many = Counter(one_update(model, shift, 300, seed).rung for seed in range(repetitions))
         few = [(seed, one_update(model, shift, 30, seed)) for seed in range(repetitions)]
@@ -81,6 +87,14 @@ def main() -> None:
             "losses above one": sum(loss > 1 for loss in losses),
         }
         print(json.dumps(line), flush=True)
+        lines.append(line)
+    keep(lines, repetitions)
+
+
+def keep(lines: list[dict[str, object]], repetitions: int) -> None:
+    """Put the counts into the results file."""
+    values = {"repetitions": repetitions, "shifts": lines}
+    store_section(FILE, SECTION, values, today("python -m bench.update", ["weibull_aft/default"]))
 
 
 if __name__ == "__main__":

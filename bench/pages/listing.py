@@ -39,11 +39,13 @@ PAGES: list[Page] = [
     Page("docs/cqrnn.md", "bench.pages.cqrnn"),
     Page("docs/deephit.md", "bench.pages.deephit"),
     Page("docs/deepsurv.md", "bench.pages.deepsurv"),
+    Page("docs/explain.md", "bench.pages.explain"),
     Page("docs/log_normal.md", "bench.pages.log_normal"),
     Page("docs/neutral.md", "bench.pages.neutral"),
     Page("docs/performance.md", "bench.pages.performance"),
     Page("docs/reproduction.md", "bench.pages.reproduction"),
     Page("docs/tutorial.md", "bench.pages.tutorial"),
+    Page("docs/update.md", "bench.pages.update"),
     Page("docs/wide.md", "bench.pages.wide"),
 ]
 

@@ -121,3 +121,10 @@ def test_bad_requests_are_one_line(folder, capsys, further, message):
     assert message in shown.err
     assert shown.err.count("\n") == 1
     assert not shown.out
+
+
+def test_a_time_after_training_has_a_note(folder, capsys):
+    shown = ran(capsys, folder / "m.aldsurv", folder / "people.csv", "--row", 2, "--times", "5000")
+    assert "--times 5000 is after" in shown.err
+    assert "the last time of training" in shown.err
+    assert "5000" in shown.out

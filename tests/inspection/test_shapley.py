@@ -124,6 +124,16 @@ def test_text_and_gaps_are_explained(people, model, asked):
         np.testing.assert_allclose(explained.predicted, expected, atol=1e-9)
 
 
+def test_a_row_may_be_a_dict_of_values(people):
+    x, y = people
+    model = LogNormalAFT().fit(x, y)
+    one = shapley_values(model, {"age": 70, "grade": "I", "size": None}, times=[2.0], background=x)
+    columns = {"age": np.array([70]), "grade": np.array(["I"], object), "size": np.array([np.nan])}
+    np.testing.assert_allclose(one.values, shapley_values(model, columns, times=[2.0], background=x).values, atol=1e-12)
+    with pytest.raises(ParameterError, match="background must have the columns of X, but has no column 'grade'"):
+        shapley_values(model, columns, background={"age": x["age"]})
+
+
 def test_median_of_a_known_rate():
     table = drawn_table(10, 4)
     explained = shapley_values(KnownRates(), table[:2], summary="median", background=table[2:])
@@ -247,6 +257,8 @@ def test_rows_can_be_chosen():
         ({"cause": 1}, "cause"),
         ({"background": np.zeros((3, 2))}, "background must have the 4 columns"),
         ({"background": np.zeros((0, 4))}, "no rows"),
+        ({"times": "soon"}, "times must be numbers, but are 'soon'"),
+        ({"summary": "restricted_mean", "since": 3.0, "horizon": 2.0}, "horizon must be after since"),
     ],
 )
 def test_bad_requests(asked, message):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,8 @@ def explained():
     base = np.array([0.5, 0.4, 0.3])
     predicted = base + values.sum(axis=1)
     names = ("age", "ward $", "gaps", "sex")
-    return Attributions(names, values, np.zeros_like(values), base, predicted, np.array([1.0, 2.0, 4.0]), "x", columns)
+    times = np.array([1.0, 2.0, 4.0])
+    return Attributions(names, values, np.zeros_like(values), base, predicted, times, "x", columns, 30, True)
 
 
 def test_lines_over_time(explained):
@@ -71,3 +74,18 @@ def test_a_point_per_row_and_column(explained):
 def test_bad_requests(explained, call, message):
     with pytest.raises(ParameterError, match=message):
         call(explained)
+
+
+def test_units_and_what_is_left_out_are_named(explained):
+    assert plot_attributions(explained, 1, time=2.0, unit="days").get_xlabel() == "change of x at 2 days"
+    assert plot_mean_attributions(explained).get_xlabel() == "mean absolute change of x, over 3 times"
+    ax = plot_attribution_swarm(explained, most=3, unit="days")
+    assert ax.get_xlabel() == "change of x at 4 days"
+    assert ax.get_title(loc="right") == "3 of 4 columns; grey: text or missing"
+    one = replace(explained[1], errors=np.full((1, 4, 3), 0.1))
+    assert plot_attributions(one).get_title(loc="right").endswith("bars: standard errors")
+    summary = replace(
+        one, times=None, values=one.values[..., :1], errors=one.errors[..., :1], base=one.base[:1],
+        predicted=one.predicted[:, :1],
+    )  # fmt: skip
+    assert plot_attributions(summary, unit="days").get_xlabel() == "change of x (days)"

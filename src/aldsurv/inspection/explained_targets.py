@@ -13,6 +13,7 @@ from aldsurv.checks import Choice, Number, check
 from aldsurv.data.event_columns import cause_number
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.quoting import quoted
 
 __all__ = ["ExplainedTarget", "explained_target"]
 
@@ -108,6 +109,10 @@ def _summary_target(
         )
     until = model.follow_up_ if horizon is None else float(horizon)
     check("horizon", until, Number(0, above=True))
+    if since and until <= since:
+        raise ParameterError(
+            f"horizon must be after since, {since:g}, but is {until:.4g}.", argument="horizon" if horizon else "since"
+        )
     return ExplainedTarget(
         f"mean up to {until:.4g}{condition}",
         None,
@@ -130,7 +135,10 @@ def _checked_times(model: SurvivalEstimator, times: ArrayLike | None, since: flo
                 f"since must be before the end of follow-up, {end:.4g}, but is {start:g}. Give times.", argument="since"
             )
         return np.linspace(start, end, _TIMES + 1)[1:]
-    grid = np.atleast_1d(np.asarray(times, np.float64))
+    try:
+        grid = np.atleast_1d(np.asarray(times, np.float64))
+    except (TypeError, ValueError):
+        raise ParameterError(f"times must be numbers, but are {quoted(times, 60)}.", argument="times") from None
     if grid.ndim != 1 or not grid.size or not np.isfinite(grid).all() or (grid < start).any():
         numbers = ", ".join(f"{each:g}" for each in grid.ravel()[:8])
         reason = ", until when nothing happened" if start else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, final
 
@@ -17,6 +17,7 @@ from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.inspection.explained_targets import ExplainedTarget, explained_target
 from aldsurv.inspection.mixed_rows import BLOCK, MixedRows, row_blocks
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.quoting import quoted
 
 __all__ = ["Attributions", "shapley_values"]
 
@@ -124,7 +125,7 @@ def shapley_values(
     model
         A fitted model.
     X
-        Rows to explain, columns with names or a 2-D array.
+        Rows to explain, columns with names or a 2-D array; or one row as a dict of values by name.
     times
         Explain the survival at these times, all at once. None: at 20 times up to the end of follow-up, the time by
         which 80 % of the training rows have left.
@@ -170,7 +171,7 @@ def shapley_values(
     check("repeats", repeats, OrNone(WholeNumber(1)))
     check("sample", sample, WholeNumber(2))
     target = explained_target(model, times=times, summary=summary, cause=cause, since=since, horizon=horizon)
-    table = CovariateTable.of(X)
+    table = CovariateTable.of(_as_rows(X))
     usual = table if background is None else _background(table, background)
     if not len(table) or not len(usual):
         raise ParameterError("there are no rows to explain.", argument="X" if not len(table) else "background")
@@ -211,6 +212,14 @@ def shapley_values(
     )  # fmt: skip
 
 
+def _as_rows(X: Any) -> Any:
+    """A dict of single values as columns of one row; anything else as it is."""
+    if isinstance(X, Mapping) and X and all(value is None or np.ndim(value) == 0 for value in X.values()):
+        texts = {name: isinstance(value, str) or value is None for name, value in X.items()}
+        return {name: np.array([value], object if texts[name] else None) for name, value in X.items()}
+    return X
+
+
 def _background(table: CovariateTable, background: object) -> CovariateTable:
     """The background with the columns of the table, in their order."""
     usual = CovariateTable.of(background)
@@ -222,6 +231,11 @@ def _background(table: CovariateTable, background: object) -> CovariateTable:
                 argument="background",
             )
         return usual
+    missing = [key for key in table.keys if key not in usual.keys]
+    if missing:
+        raise ParameterError(
+            f"background must have the columns of X, but has no column {quoted(missing[0])}.", argument="background"
+        )
     places = [usual.place(key) for key in table.keys]
     return CovariateTable(table.keys, tuple(usual.columns[place] for place in places))
 

@@ -84,7 +84,13 @@ def plot_attributions_over_time(
 
 
 def plot_attributions(
-    explained: Attributions, row: int = 0, *, time: float | None = None, most: int = 12, ax: Axes | None = None
+    explained: Attributions,
+    row: int = 0,
+    *,
+    time: float | None = None,
+    most: int = 12,
+    unit: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the values of one row at one time as bars, the largest on top, each with the value of its column.
 
@@ -98,6 +104,8 @@ def plot_attributions(
         One of its times; None: the last, or the summary that was explained.
     most
         Columns shown; the others are one bar together.
+    unit
+        Of time.
     ax
         Where to draw; None: in a new figure.
     """
@@ -116,18 +124,23 @@ def plot_attributions(
     places = np.arange(len(labels))[::-1]
     colours = [_UP if height >= 0 else _DOWN for height in heights]
     look: dict[str, Any] = {"ecolor": "0.35", "elinewidth": 1.0, "capsize": 2}
-    shown = None if not errors.any() else np.nan_to_num(bars)
-    ax.barh(places, heights, xerr=shown, color=colours, height=0.66, error_kw=look)
+    ax.barh(places, heights, xerr=bars if errors.any() else None, color=colours, height=0.66, error_kw=look)
     ax.axvline(0.0, color="0.4", linewidth=1.0)
     ax.set_yticks(places, labels)
-    ax.set_xlabel(f"change of {plain_label(one.target)}{_when(one, place)}")
-    write_remark(ax, f"mean {one.base[place]:.3g}, this row {one.predicted[0, place]:.3g}")
+    ax.set_xlabel(f"change of {_named(one, place, unit)}")
+    limits = "; bars: standard errors" if errors.any() else ""
+    write_remark(ax, f"mean {one.base[place]:.3g}, this row {one.predicted[0, place]:.3g}{limits}")
     draw_grid(ax, "x")
     return ax
 
 
 def plot_mean_attributions(
-    explained: Attributions, *, time: float | None = None, most: int = 20, ax: Axes | None = None
+    explained: Attributions,
+    *,
+    time: float | None = None,
+    most: int = 20,
+    unit: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the mean absolute value of each column over the rows, the largest on top.
 
@@ -139,6 +152,8 @@ def plot_mean_attributions(
         One of its times; None: the mean over all.
     most
         Columns shown.
+    unit
+        Of time.
     ax
         Where to draw; None: in a new figure.
     """
@@ -149,14 +164,24 @@ def plot_mean_attributions(
         ax = new_axes(6.4, 1.1 + 0.32 * len(order))
     ax.barh(range(len(order)), means[order], color=COLOURS[0], height=0.66)
     ax.set_yticks(range(len(order)), [plain_label(explained.names[k]) for k in order])
-    when = "" if time is None else _when(explained, _place(explained, time))
-    ax.set_xlabel(f"mean absolute change of {plain_label(explained.target)}{when}")
+    count = explained.base.size
+    if time is None and count > 1:
+        ax.set_xlabel(f"mean absolute change of {plain_label(explained.target)}, over {count} times")
+    else:
+        ax.set_xlabel(f"mean absolute change of {_named(explained, _place(explained, time), unit)}")
+    if len(order) < len(means):
+        write_remark(ax, f"{len(order)} of {len(means)} columns")
     draw_grid(ax, "x")
     return ax
 
 
 def plot_attribution_swarm(
-    explained: Attributions, *, time: float | None = None, most: int = 12, ax: Axes | None = None
+    explained: Attributions,
+    *,
+    time: float | None = None,
+    most: int = 12,
+    unit: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw one point per row and column: how much the column moves the row, coloured by the column's value.
 
@@ -170,6 +195,8 @@ def plot_attribution_swarm(
         One of its times; None: the last, or the summary that was explained.
     most
         Columns shown.
+    unit
+        Of time.
     ax
         Where to draw; None: in a new figure.
     """
@@ -181,11 +208,12 @@ def plot_attribution_swarm(
         ax = new_axes(6.8, 1.3 + 0.42 * len(order))
     ax.axvline(0.0, color="0.4", linewidth=1.0)
     low, high = float(values.min()), float(values.max())
-    mapped = None
+    mapped, any_grey = None, False
     for height, column in enumerate(order):
         rank = _ranks(explained.columns[column])
         points = height + _offsets(values[:, column], low, high)
         grey = np.isnan(rank)
+        any_grey |= bool(grey.any())
         ax.scatter(values[grey, column], points[grey], s=10, color="0.6", linewidths=0)
         if not grey.all():
             mapped = ax.scatter(
@@ -193,7 +221,11 @@ def plot_attribution_swarm(
             )
     ax.set_yticks(range(len(order)), [plain_label(explained.names[k]) for k in order])
     ax.set_ylim(-0.6, len(order) - 0.4)
-    ax.set_xlabel(f"change of {plain_label(explained.target)}{_when(explained, place)}")
+    ax.set_xlabel(f"change of {_named(explained, place, unit)}")
+    remarks = [f"{len(order)} of {len(explained.names)} columns"] if len(order) < len(explained.names) else []
+    remarks += ["grey: text or missing"] if any_grey else []
+    if remarks:
+        write_remark(ax, "; ".join(remarks))
     if mapped is not None:
         bar = ax.figure.colorbar(mapped, ax=ax, ticks=[0, 1], aspect=30)
         bar.set_ticklabels(["low", "high"])
@@ -219,10 +251,10 @@ def attribution_figure(explained: Attributions, *, unit: str | None = None) -> F
     figure = returned_figure(6.8 * panels, height)
     axes = figure.subplots(1, panels, squeeze=False)[0]
     if several:
-        plot_mean_attributions(explained, ax=axes[0])
-        plot_attribution_swarm(explained, ax=axes[-1])
+        plot_mean_attributions(explained, unit=unit, ax=axes[0])
+        plot_attribution_swarm(explained, unit=unit, ax=axes[-1])
         return figure
-    plot_attributions(explained, ax=axes[-1])
+    plot_attributions(explained, unit=unit, ax=axes[-1])
     if curve:
         plot_attributions_over_time(explained, unit=unit, ax=axes[0])
     return figure
@@ -248,8 +280,12 @@ def _place(explained: Attributions, time: float | None) -> int:
     return int(equal[0])
 
 
-def _when(explained: Attributions, place: int) -> str:
-    return "" if explained.times is None else f" at {explained.times[place]:.4g}"
+def _named(explained: Attributions, place: int, unit: str | None) -> str:
+    """What is explained: a probability at a time, or a time, each with the unit if it is known."""
+    target = plain_label(explained.target)
+    if explained.times is None:
+        return time_label(unit, target)
+    return f"{target} at {explained.times[place]:.4g}{'' if unit is None else f' {unit}'}"
 
 
 def _lines(one: Attributions, most: int) -> list[tuple[str, FloatArray]]:

@@ -14,6 +14,7 @@ from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.outputs import PICTURE, PREDICTIONS, checked_output, is_standard_output
 from aldsurv.cli.shared.reading_options import ReadingOptions, reading_of, reading_options
 from aldsurv.errors import ParameterError
+from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
@@ -101,8 +102,12 @@ def explain(
     if out is not None:
         checked_output(out, PREDICTIONS["csv"], inputs=inputs, force=force)
     to_stderr = out is not None and is_standard_output(out)
-    with warnings_as_notes(quiet=quiet or as_json):
+    with warnings_as_notes(quiet=quiet or as_json) as notes:
         estimator = load_model(model)
+        last = float(estimator.unique_times_[-1])
+        late = [time for time in grid or () if time > last]
+        if late:
+            notes.add(f"--times {late[0]:g} is after {plain_number(last, 4)}, the last time of training.")
         chosen_causes(estimator, cause)
         reading = reading_of(estimator, reading)
         data = read_model_table(table, estimator, OutcomeColumns(), reading)

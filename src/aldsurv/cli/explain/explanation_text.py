@@ -116,9 +116,9 @@ def _shown_places(explained: Attributions) -> list[int]:
 
 def _headings(view: Explanation, shown: list[int]) -> list[str]:
     times = view.explained.times
-    if times is None:
-        return [view.explained.target]
     unit = "" if view.unit is None else f" {view.unit}"
+    if times is None:
+        return [view.unit or "time"]
     return [f"{times[place]:.4g}{unit if place == shown[-1] else ''}" for place in shown]
 
 
@@ -168,7 +168,9 @@ def _numbers(name: str, values: Any, shown: list[int]) -> list[str]:
 
 
 def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{format_number(float(value))}"
+    # Less than rounding adds is nothing.
+    value = 0.0 if abs(value) < 1e-12 else float(value)
+    return f"{'+' if value > 0 else ''}{format_number(value)}"
 
 
 def _value_text(value: object) -> str:
