@@ -1,8 +1,8 @@
 """Milliseconds per row that `shapley_values` takes, and how far its values are from those of the whole background.
 
 ``python -m bench.explain`` fits models to 1,000 drawn rows with ten columns, explains the survival at 20 times, and
-puts the figures into docs/results/explain.json; ``python -m bench.explain --peer`` prints beside them what the permutation
-explainer of the package shap takes for about as many predictions, where that package is installed.
+puts the figures into docs/results/explain.json; ``python -m bench.explain --peer`` prints beside them what the
+permutation explainer of the package shap takes for about as many predictions, where that package is installed.
 """
 
 from __future__ import annotations
