@@ -330,10 +330,13 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         """
         check("pull", pull, Number(0, meaning="0: none"))
         self._require_fitted()
-        if self.last_layer_obstacle_ is not None:
-            raise ParameterError(f"refit_outputs is not possible: {self.last_layer_obstacle_}.", advice="Call fit.")
+        obstacle = self.last_layer_obstacle_
+        if self.causes_ is not None:
+            obstacle = f"this {type(self).__name__} tells the causes {', '.join(self.causes_)} apart"
+        if obstacle is not None:
+            raise ParameterError(f"the last layer cannot be refitted: {obstacle}", advice="Fit the whole model.")
         X, y, weight, groups = with_joined_episodes(X, y, None, None)
-        data = self._read_training_target(y, weight, groups)
+        data = first_event(read_target(y, weight, groups), type(self).__name__, stacklevel=3)
         require_events(data)
         return self._with_outputs_of(X, data, pull=float(pull), seed=random_state)
 

@@ -79,8 +79,8 @@ class ProportionalHazardsSurvival(LinearSurvival):
 
     @property
     def last_layer_obstacle_(self) -> str | None:
-        """Why `refit_outputs` is not possible: the hazard is that of one of several causes."""
-        return None if self.causes_ is None else super().last_layer_obstacle_
+        """Nothing is in the way of `refit_outputs`."""
+        return None
 
     def _pulled_states(self, x: FloatArray, data: SurvivalData, codes: IntArray | None, pull: float) -> States:
         require_right_censored(data, type(self).__name__)
