@@ -166,7 +166,6 @@ def test_models_without_a_last_layer_say_so(homes):
         (DeepSurv(**network), "belongs to the rows that it was fitted to"),
         (CQRNN(**network), "belongs to the rows"),
         (quick(batch_norm=True), "batch normalisation"),
-        (BoostedALD(members=1, max_rounds=2, random_state=0), "BoostedALD has no last layer"),
         (RecalibratedSurvival(CoxRegression(), random_state=0), "RecalibratedSurvival has no last layer"),
     ):
         with warnings.catch_warnings():
@@ -175,6 +174,7 @@ def test_models_without_a_last_layer_say_so(homes):
         with pytest.raises(ParameterError, match=f"the last layer cannot be refitted: .*{message}") as caught:
             fitted.refit_outputs(x, y)
         assert "\n" not in str(caught.value)
+    assert BoostedALD().last_layer_obstacle_ == "BoostedALD has no last layer that can be fitted alone"
     causes = SurvivalData.competing(y.time, np.where(y.event, np.arange(150) % 2 + 1, 0))
     with pytest.raises(ParameterError, match="tells the causes 1, 2 apart"):
         CauseSpecificCox().fit(x, causes).refit_outputs(x, y)

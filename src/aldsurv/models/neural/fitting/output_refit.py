@@ -47,6 +47,9 @@ def with_other_outputs(
     task = replace(task, model=replace(task.model, learning_rate=rate))
     start = OutputStart(replace(fitted.network, dropout=0.0), fitted.weights, strength)
     trained = run_loop([task], start)[0]
+    if trained.history.stopped_by == "interrupt":
+        # The model as it was is still there: a half-learned one is of no use.
+        raise KeyboardInterrupt
     times, before = thinned(task.times), fitted.trained_on
     packages = {"torch": str(require_torch("training").__version__)}
     facts = TrainedOn.describe(observed, times=times, fingerprint=trained.fingerprint, packages=packages)
