@@ -30,7 +30,7 @@ SHIFTS: dict[str, tuple[NDArray[np.float64], float, float, str]] = {
     "nothing": (COEFFICIENTS, 0.0, 1.5, "none"),
     "baseline": (COEFFICIENTS, 0.5, 1.5, "intercept"),
     "slope": (0.4 * COEFFICIENTS, 0.0, 1.5, "slope"),
-    "one effect": (np.where(np.arange(5) == 0, -0.4, COEFFICIENTS), 0.0, 1.5, "refit"),
+    "one effect": (np.where(np.arange(5) == 0, -0.4, COEFFICIENTS), 0.0, 1.5, "last_layer"),
     "everything": (OTHER_COEFFICIENTS, 0.5, 1.0, "refit"),
 }
 

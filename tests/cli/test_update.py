@@ -41,7 +41,7 @@ def test_what_it_says_and_writes(capsys):
     events = (frame.died == "yes").sum()
     lines = out.splitlines()
     assert lines[0] == f"m.aldsurv on new.csv: 200 rows, {events} events"
-    assert [line.split()[0] for line in lines[3:8]] == ["none", "intercept", "slope", "levels", "refit"]
+    assert [line.split()[0] for line in lines[3:9]] == ["none", "intercept", "slope", "levels", "last_layer", "refit"]
     assert lines[4].endswith("better than none")
     said = " ".join(out.split())
     assert "Chosen: intercept. All hazards are multiplied by one factor, " in said
@@ -81,12 +81,23 @@ def test_json_and_other_names_of_columns(capsys):
     assert dict(aldsurv.load("m-updated.aldsurv").trained_on_.outcome)["time"] == "months"
 
 
+def test_the_last_layer_by_name(capsys):
+    write("new.csv", 150, 5, coefficients=np.array([-0.8, -0.5, 0.4]))
+    assert main(["update", "m.aldsurv", "new.csv", "--rung", "last_layer", "--out", "l.aldsurv"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Chosen: last_layer. The last layer was learned from the new table, pulled towards what it was." in said
+    model = aldsurv.load("l.aldsurv")
+    assert (model.rung, model.ancestry_[0].rung, model.trained_on_.rows) == ("last_layer", "last_layer", 150)
+    assert main(["evaluate", "l.aldsurv", "new.csv", "--bootstrap", "0", "--json"]) == 0
+
+
 def test_few_events_say_so(capsys):
     write("few.csv", 42, 3)
     assert main(["update", "m.aldsurv", "few.csv"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Chosen: none. The model stays as it is." in said
-    assert "Too few events to try slope (from 40 on), levels (from 80 on), refit (from 100 on)." in said
+    few = "slope (from 40 on), levels (from 80 on), last_layer (from 70 on), refit (from 100 on)."
+    assert f"Too few events to try {few}" in said
 
 
 def test_errors_are_one_line_and_write_nothing(capsys, folder):

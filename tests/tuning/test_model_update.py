@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from aldsurv import CauseSpecificCox, CoxRegression, SurvivalData, UpdatedSurvival, WeibullAFT, metrics, update_model
 from aldsurv.errors import DataError, ParameterError
+from aldsurv.models.updating.adjustment import RUNGS
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,8 @@ SHIFTS = {
     "intercept": {"log_factor": 0.9},
     "slope": {"coefficients": 0.2 * COEFFICIENTS},
     "levels": {"two_peaks": True},
-    "refit": {"coefficients": np.array([-0.8, -0.5, 1.2]), "log_factor": 0.5},
+    "last_layer": {"coefficients": np.array([-0.8, -0.5, 0.4])},
+    "refit": {"coefficients": np.array([-0.8, -0.5, 1.2]), "log_factor": 0.5, "shape": 0.8},
 }
 
 
@@ -33,7 +35,7 @@ SHIFTS = {
 def test_the_ladder_stops_at_the_rung_that_the_shift_calls_for(home, rung, seed):
     update = update_model(home, *place(450, seed, **SHIFTS[rung]))
     assert update.rung == update.model.rung == rung
-    assert [score.rung for score in update.rungs] == ["none", "intercept", "slope", "levels", "refit"]
+    assert [score.rung for score in update.rungs] == list(RUNGS)
     assert update.rungs[0].verdict == "start"
     x, y = place(4000, 1000 + seed, **SHIFTS[rung])
     before, after = (metrics.log_likelihood(each.predict_distribution(x), y) for each in (home, update.model))
@@ -79,15 +81,16 @@ def test_with_thirty_events_nothing_is_lost(home, shift):
 def test_few_events_are_not_spent_on_many_parameters(home):
     x, y = place(450, 8, **SHIFTS["refit"])
     verdicts = {}
-    for events in (3, 25, 45):
+    for events in (3, 25, 45, 72):
         count = int(np.searchsorted(np.cumsum(y.event), events)) + 1
         update = update_model(home, x[:count], y[:count])
         assert update.events == events
         verdicts[events] = [score.verdict == "too few events" for score in update.rungs]
     assert verdicts == {
-        3: [False, True, True, True, True],
-        25: [False, False, True, True, True],
-        45: [False, False, False, True, True],
+        3: [False, True, True, True, True, True],
+        25: [False, False, True, True, True, True],
+        45: [False, False, False, True, True, True],
+        72: [False, False, False, True, False, True],
     }
 
 
@@ -104,7 +107,7 @@ def test_one_event_cannot_be_held_out(home):
 
 def test_a_rung_that_is_named_is_taken(home):
     rows = place(100, 10)
-    for rung in ("none", "intercept", "slope", "levels", "refit"):
+    for rung in RUNGS:
         update = update_model(home, *rows, rung=rung, folds=2, repeats=1, source="m.aldsurv")
         assert update.rung == update.model.rung == rung
         assert [score.rung for score in update.rungs] == (["none"] if rung == "none" else ["none", rung])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Constraint, check_all, declared_constraints
+from aldsurv.checks import Constraint, Number, check, check_all, declared_constraints
 from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -32,10 +32,10 @@ from aldsurv.models.prediction.member_spread import (
 )
 from aldsurv.models.prediction.path_prediction import predict_along_paths
 from aldsurv.models.prediction.survival_function import row_functions
-from aldsurv.models.rows.training_rows import TrainedOn
+from aldsurv.models.rows.training_rows import TrainedOn, require_events
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
-from aldsurv.models.training_target import read_target
+from aldsurv.models.training_target import read_target, with_joined_episodes
 from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted, shortened
 
@@ -49,12 +49,14 @@ if TYPE_CHECKING:
     from aldsurv.models.updating.ancestry import UpdateStep
     from aldsurv.models.wrappers.stack_table import StackTable
 
-__all__ = ["POINTS", "RANKING_POINTS", "SurvivalEstimator", "first_event", "summarised", "time_point"]
+__all__ = ["OUTPUT_PULL", "POINTS", "RANKING_POINTS", "SurvivalEstimator", "first_event", "summarised", "time_point"]
 
 FloatArray = NDArray[np.float64]
 
 # Summaries of a distribution that may stand for it.
 POINTS = ("mean", "median", "mode", "restricted_mean")
+# Events that the old weights of a last layer count as when it is learned from other rows.
+OUTPUT_PULL = 20.0
 # By which rows may be ranked; values of the parameter `point`.
 RANKING_POINTS = ("follow_up", *POINTS)
 
@@ -303,6 +305,44 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
     def ancestry_(self) -> tuple[UpdateStep, ...]:
         """The updates that the model went through, the oldest first."""
         return ()
+
+    @property
+    def last_layer_obstacle_(self) -> str | None:
+        """Why `refit_outputs` is not possible; None if it is."""
+        return f"{type(self).__name__} has no last layer that can be fitted alone"
+
+    def refit_outputs(
+        self, X: object, y: object, *, pull: float = OUTPUT_PULL, random_state: int | None = None
+    ) -> SurvivalEstimator:
+        """A model whose last layer is learned from other rows, pulled towards what it was; the rest is kept.
+
+        Of a network it is the output layer, of a linear model the linear predictor. Columns become numbers as in the
+        fitted model, which is left as it is.
+
+        Parameters
+        ----------
+        X, y
+            The other rows, as for ``fit``.
+        pull
+            How much the old weights count, in events; 0: not at all.
+        random_state
+            Seed of validation rows and batches, if there are any.
+        """
+        check("pull", pull, Number(0, meaning="0: none"))
+        self._require_fitted()
+        obstacle = self.last_layer_obstacle_
+        if self.causes_ is not None:
+            obstacle = f"this {type(self).__name__} tells the causes {', '.join(self.causes_)} apart"
+        if obstacle is not None:
+            raise ParameterError(f"the last layer cannot be refitted: {obstacle}", advice="Fit the whole model.")
+        X, y, weight, groups = with_joined_episodes(X, y, None, None)
+        data = first_event(read_target(y, weight, groups), type(self).__name__, stacklevel=3)
+        require_events(data)
+        return self._with_outputs_of(X, data, pull=float(pull), seed=random_state)
+
+    def _with_outputs_of(self, X: object, data: SurvivalData, *, pull: float, seed: int | None) -> SurvivalEstimator:
+        """What `refit_outputs` gives, of a model without an obstacle."""
+        raise NotImplementedError
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

@@ -85,6 +85,8 @@ class Training:
         File from which an interrupted run goes on, and which is removed at the end.
     fingerprint
         What the run depends on: a checkpoint of another one is refused.
+    keep_start
+        Whether a member keeps the weights with which it begins unless an epoch is better on the validation rows.
     """
 
     def __init__(
@@ -100,11 +102,13 @@ class Training:
         progress: bool | str = "auto",
         checkpoint: Path | None = None,
         fingerprint: str = "",
+        keep_start: bool = False,
     ) -> None:
         self._network, self._objective, self._settings = network, objective, settings
         self._work = StillTraining(network, train, validation, settings, seeds)
         self._optimizer, self._callbacks = self._work.optimizer, list(callbacks)
         self._show, self._checkpoint, self._fingerprint = progress, checkpoint, fingerprint
+        self._keep_start = keep_start
         members = network.members
         self._now = _Progress(
             np.full(members, math.inf),
@@ -128,6 +132,8 @@ class Training:
                 )
             if self._checkpoint.exists():
                 self._resume(self._checkpoint)
+        if self._keep_start and (at_start := self._loss_of_validation_rows()) is not None:
+            self._now.best_loss = at_start
         stopped_by = "max_epochs"
         most = int(self._settings.max_epochs)
         with self._sensible_threads(), progress_bar(self._show, most, self._now.epoch) as advance:
@@ -223,6 +229,7 @@ class Training:
                     losses = _differentiated_by_hand(network.passes, objective, batch)
                 else:
                     losses = self._differentiate(batch, epoch, number)
+                network.block.pull_back()
                 network.block.leave_fixed()
                 if clip > 0:
                     network.clip_gradients(clip)

@@ -38,6 +38,8 @@ class MemberNetwork:
         In which precision; encoders stay in their own.
     learned
         For each member which weights are learned, as in `WeightBlock`.
+    pull, towards
+        A penalty on differences from each member's weights before, as in `WeightBlock`.
     """
 
     def __init__(
@@ -48,12 +50,15 @@ class MemberNetwork:
         device: torch.device,
         dtype: torch.dtype = torch.float32,
         learned: Sequence[Mapping[str, NDArray[np.bool_]]] = (),
+        *,
+        pull: float = 0.0,
+        towards: Sequence[Mapping[str, NDArray[Any]]] = (),
     ) -> None:
         self.architecture = architecture
         self.members = len(initial)
         self.encoders = [encoder.to(device) for encoder in encoders]
-        self._learned = list(learned)
-        self.block = WeightBlock(architecture, initial, device, dtype, self._learned)
+        self._learned, self._pull, self._towards = list(learned), pull, list(towards)
+        self.block = WeightBlock(architecture, initial, device, dtype, self._learned, pull, self._towards)
         self.passes: HandPasses | None = None
         by_hand = architecture.activation in BY_HAND and not architecture.batch_norm and not architecture.level_units
         if by_hand and not encoders and device.type == "cpu":
@@ -150,7 +155,10 @@ class MemberNetwork:
         initial = [{name: array[k] for name, array in arrays.items()} for k in range(len(chosen))]
         learned = [self._learned[k] for k in chosen.tolist()] if self._learned else ()
         values = self.block.values
-        return MemberNetwork(self.architecture, initial, (), values.device, values.dtype, learned)
+        towards = [self._towards[k] for k in chosen.tolist()] if self._towards else ()
+        return MemberNetwork(
+            self.architecture, initial, (), values.device, values.dtype, learned, pull=self._pull, towards=towards
+        )
 
     def best_arrays(self) -> dict[str, NDArray[np.float32]]:
         """The remembered weights of the layers, without the encoders'."""

@@ -34,6 +34,9 @@ class WeightBlock:
     learned
         For each member by name of an array which of its weights are learned, bools of its shape; the others stay as
         they begin. An array that is not named is learned whole.
+    pull, towards
+        Strength of a penalty ``½·pull·Σ(weight - before)²``, and each member's arrays before, by name; those that are
+        not named have none.
     """
 
     def __init__(
@@ -43,6 +46,8 @@ class WeightBlock:
         device: torch.device,
         dtype: torch.dtype = torch.float32,
         learned: Sequence[Mapping[str, NDArray[np.bool_]]] = (),
+        pull: float = 0.0,
+        towards: Sequence[Mapping[str, NDArray[Any]]] = (),
     ) -> None:
         self.members = len(initial)
         slots = network.slots()
@@ -72,6 +77,10 @@ class WeightBlock:
             self.arrays[slot.name] = torch.from_numpy(stacked).to(device, dtype)
         self._best = {name: array.detach().clone() for name, array in self.arrays.items()}
         self._fixed = self._fixed_weights(learned)
+        self._pull, names = pull, list(towards[0]) if towards and pull else []
+        self._before = {
+            name: torch.from_numpy(np.stack([member[name] for member in towards])).to(device, dtype) for name in names
+        }
 
     def _fixed_weights(self, learned: Sequence[Mapping[str, NDArray[np.bool_]]]) -> list[tuple[Tensor, Tensor]]:
         """Gradients of the arrays that some members do not learn whole, and where they are 0."""
@@ -83,6 +92,13 @@ class WeightBlock:
             if gradient is not None and fixed.any():
                 found.append((gradient, torch.from_numpy(fixed).to(gradient.device)))
         return found
+
+    def pull_back(self) -> None:
+        """Add the gradients of the penalty on differences from the weights before."""
+        for name, before in self._before.items():
+            array = self.arrays[name]
+            if array.grad is not None:
+                array.grad.add_(array.detach() - before, alpha=self._pull)
 
     def leave_fixed(self) -> None:
         """Set the gradients of weights that are not learned to 0."""

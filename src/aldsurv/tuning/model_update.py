@@ -53,7 +53,7 @@ class RungScore:
     Attributes
     ----------
     rung
-        One of ``"none"``, ``"intercept"``, ``"slope"``, ``"levels"`` and ``"refit"``.
+        One of ``"none"``, ``"intercept"``, ``"slope"``, ``"levels"``, ``"last_layer"`` and ``"refit"``.
     least_events
         Events that the table must have for it to be tried.
     log_likelihood
@@ -128,8 +128,9 @@ def update_model(
     The rungs are tried from the smallest change to the largest; `UpdatedSurvival` describes them. A rung replaces the
     best so far if its held-out log-likelihood is higher beyond noise: each row is predicted with parameters learned
     from other rows of the table. The fewer events, the clearer the gain must be; with fewer than twenty events per
-    parameter a rung is not tried, nor a refit with fewer than ten per column or a hundred. Otherwise the model stays
-    as it is.
+    parameter a rung is not tried, nor a refit with fewer than ten per column or a hundred. A last layer, which is
+    pulled towards what it was, counts as two parameters and half of one per column, and needs no more events than a
+    refit. Otherwise the model stays as it is.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def update_model(
     folds, repeats
         Into how many parts the rows are divided, and how often.
     random_state
-        Seed of the parts, and of a refit whose model has no seed.
+        Seed of the parts, of a refit whose model has no seed, and of one of the last layer.
     source
         Where the model came from, such as the name of its file; kept in the ancestry.
 
@@ -193,8 +194,12 @@ class _Trial:
 
     def least_events(self, rung: str) -> int:
         """With fewer events than this, what the rung learns would be noise."""
+        columns = self.model.n_features_in_
+        refit = max(_EVENTS_PER_COLUMN * columns, _LEAST_REFIT_EVENTS)
         if rung == "refit":
-            return max(_EVENTS_PER_COLUMN * self.model.n_features_in_, _LEAST_REFIT_EVENTS)
+            return refit
+        if rung == "last_layer":
+            return min(math.ceil(_EVENTS_PER_PARAMETER * (2 + columns / 2)), refit)
         # As many knots as the map of levels has bins, beside factor and slope.
         knots = max(round(math.pow(self.events, 1 / 3)) - 1, 1)
         parameters = {"none": 0, "intercept": 1, "slope": 2, "levels": 2 + knots}[rung]
@@ -204,6 +209,8 @@ class _Trial:
         """Held-out log-likelihood of the rows of each part."""
         if rung == "refit":
             predictions = self._refitted()
+        elif rung == "last_layer":
+            predictions = self._with_other_outputs()
         else:
             predictions = [
                 fit_adjustment(rung, self.predicted[rest], self.data[rest]).apply(self.predicted[part])
@@ -232,8 +239,19 @@ class _Trial:
                 for each, part in zip(models, self.parts, strict=True)
             ]
 
+    def _with_other_outputs(self) -> list[SurvivalDistribution]:
+        predictions = []
+        with warnings.catch_warnings(), muted():
+            warnings.simplefilter("ignore")
+            for rest, part in zip(self.others, self.parts, strict=True):
+                changed = self.model.refit_outputs(take_rows(self.X, rest), self.data[rest], random_state=self.seed)
+                predictions.append(changed.predict_distribution(take_rows(self.X, part)))
+        return predictions
+
     def impossible(self, rung: str) -> str | None:
         """Why the rung cannot be learned from these rows, whatever their number; None if it can."""
+        if rung == "last_layer":
+            return self.model.last_layer_obstacle_
         known = self.data.exact | self.data.right_censored
         return "a map of levels needs exact or right-censored times" if rung == "levels" and not known.all() else None
 

@@ -103,7 +103,7 @@ print(predicted.median().tobytes().hex(), end="")
 
 def test_saved_as_data_and_read_with_numpy_alone(home, there, tmp_path):
     x, y = there
-    once = UpdatedSurvival(home, rung="slope").fit(x, y)
+    once = UpdatedSurvival(home, rung="last_layer").fit(x, y)
     model = UpdatedSurvival(once, rung="levels", source="a").fit(x, y)
     path = model.save(tmp_path / "m.aldsurv")
     loaded = aldsurv.load(path)

@@ -23,7 +23,7 @@ __all__ = ["update"]
 @reading_options
 @click.option(
     "--rung",
-    type=click.Choice(["auto", "none", "intercept", "slope", "levels", "refit"]),
+    type=click.Choice(["auto", "none", "intercept", "slope", "levels", "last_layer", "refit"]),
     default="auto",
     show_default=True,
     help="How the model is changed; auto chooses.",
@@ -47,17 +47,20 @@ def update(
 ) -> None:
     """Update MODEL on the rows of TABLE, from another place or time.
 
-    Five rungs, from the smallest change to the largest, are compared on
+    Six rungs, from the smallest change to the largest, are compared on
     rows held out of TABLE:
 
     \b
-      none       the model as it is
-      intercept  all hazards times a factor
-      slope      also the differences
-                 between people
-      levels     also a map of the levels
-      refit      the same model and settings
-                 fitted to TABLE alone
+      none        the model as it is
+      intercept   all hazards times a factor
+      slope       also the differences
+                  between people
+      levels      also a map of the levels
+      last_layer  the output layer of a
+                  network, the coefficients
+                  of a linear model
+      refit       the same model and settings
+                  fitted to TABLE alone
 
     A larger change must be better than the smaller one beyond noise;
     otherwise the smaller one stays. With few events the larger changes are
@@ -94,7 +97,7 @@ def update(
 
         with errors_of_model(model):
             result = update_model(estimator, rows.x, data, rung=rung, random_state=seed, source=Path(model).name)
-        if result.rung == "refit":
+        if result.rung in ("last_layer", "refit"):
             result.model.set_outcome_columns(columns.given, reading.missing or ())
         result.model.save(target)
     to_stderr = is_standard_output(target)

@@ -20,6 +20,7 @@ _CHANGES = {
     "intercept": "all hazards are multiplied by one factor",
     "slope": "all hazards are multiplied by one factor, and the differences between people by another",
     "levels": "hazards and differences between people are changed, then levels are mapped",
+    "last_layer": "the last layer was learned from the new table, pulled towards what it was",
     "refit": "the same model was fitted to the new table alone",
 }
 _HEADINGS = ("rung", "log-likelihood", "difference", "standard error", "")

@@ -27,6 +27,7 @@ from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import LinearProblem, solve
 from aldsurv.models.linear.linear_survival import States, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
+from aldsurv.models.linear.pulled_refit import refit_location
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
 from aldsurv.models.linear.sandwich import clusters_of
 from aldsurv.models.search_space import SearchSpace
@@ -171,6 +172,19 @@ class AcceleratedFailureTime(RidgeSurvival):
             )
         problem = _LogTimeProblem(x[numbers], design.names, spread, rows, self._standard(), self.LAST_PARAMETER[0])
         return (solve(problem, self.ridge, clusters),)
+
+    @property
+    def last_layer_obstacle_(self) -> str | None:
+        """Why `refit_outputs` is not possible: a cure has a second linear predictor."""
+        return "the linear predictor of a model with a cure cannot be fitted alone" if self.cure else None
+
+    def _pulled_states(self, x: FloatArray, data: SurvivalData, codes: IntArray | None, pull: float) -> States:
+        rows, numbers = informative_rows(data, type(self).__name__)
+        free, covariance = self._free_columns(), self.standardised_covariance_
+        found = refit_location(x[numbers], rows, self._standard(), self.standardised_, free=free, pull=pull)
+        # The spread is that of the old rows, and so is its variance.
+        found.covariance[-1, -1] = 1.0 if covariance is None else covariance[-1, -1]
+        return (self._changed_fit(*found),)
 
     def _plateau(self, rows: SurvivalData) -> float:
         """The share without event at the end of follow-up, with a warning if that is too early to tell."""

@@ -58,6 +58,17 @@ class CoxBaseline(FittedState):
             return self.baseline.distribution(risk, codes)
         return self.baseline.distribution(risk)  # type: ignore[call-arg]
 
+    def multiplied(self, log_factor: float) -> CoxBaseline:
+        """All hazards times a factor, given by its logarithm."""
+
+        def changed(part: BaselineHazard) -> BaselineHazard:
+            return BaselineHazard(part.times.copy(), part.log_cumulative + log_factor)
+
+        if isinstance(self.baseline, StratifiedBaseline):
+            parts = tuple(map(changed, self.baseline.baselines))
+            return CoxBaseline(baseline=StratifiedBaseline(self.baseline.levels, parts), average=self.average)
+        return CoxBaseline(baseline=changed(self.baseline), average=self.average)
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """For a file."""
         parts = self.baseline.baselines if isinstance(self.baseline, StratifiedBaseline) else (self.baseline,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -140,6 +140,30 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
         trained_on = TrainedOn.describe(data, times=times, fingerprint=data_fingerprint(x, data))
         self._adopt(design, states, trained_on, times)
         return self
+
+    def _with_outputs_of(self, X: object, data: SurvivalData, *, pull: float, seed: int | None) -> Self:
+        design, owner = self.design_, type(self).__name__
+        x, codes = design.numbers(X, owner), design.codes(X)
+        require_same_rows(len(x), data)
+        states = self._pulled_states(x, data, codes, pull)
+        times = thinned(distinct_times(data))
+        facts = TrainedOn.describe(data, times=times, fingerprint=data_fingerprint(x, data))
+        before = self.trained_on_
+        model = type(self)(**self.get_params(deep=False))
+        model._adopt(design, states, replace(facts, outcome=before.outcome, missing=before.missing), times)
+        return model
+
+    def _pulled_states(self, x: FloatArray, data: SurvivalData, codes: IntArray | None, pull: float) -> States:
+        """What is learned from other rows of numbers (n, d) with the coefficients pulled towards what they are."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def _free_columns(self) -> NDArray[np.bool_]:
+        """Which columns (d,) have a coefficient."""
+
+    @abstractmethod
+    def _changed_fit(self, estimates: FloatArray, covariance: FloatArray, log_likelihood: float) -> FittedState:
+        """The fit with other parameters, their covariance and their log-likelihood."""
 
     @abstractmethod
     def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> States:

@@ -10,18 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, Constraint
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.models.file_entries import Arrays
 from aldsurv.models.fitted_state import fitted_state
-from aldsurv.models.linear.cox_baseline import CoxBaseline
+from aldsurv.models.linear.cox_baseline import CoxBaseline, require_right_censored
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_survival import LinearSurvival, States, UserUnit
+from aldsurv.models.linear.partial_likelihood import PartialLikelihood
+from aldsurv.models.linear.pulled_refit import refit_log_risk
 from aldsurv.models.linear.ridge_survival import RidgeSurvival
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 
 __all__ = ["HazardRegression", "ProportionalHazardsSurvival"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,6 +76,24 @@ class ProportionalHazardsSurvival(LinearSurvival):
 
     def _baseline(self) -> CoxBaseline:
         return fitted_state(self, CoxBaseline)
+
+    @property
+    def last_layer_obstacle_(self) -> str | None:
+        """Nothing is in the way of `refit_outputs`."""
+        return None
+
+    def _pulled_states(self, x: FloatArray, data: SurvivalData, codes: IntArray | None, pull: float) -> States:
+        require_right_censored(data, type(self).__name__)
+        before, free = self._baseline(), self._free_columns()
+        average_row = before.distribution(np.zeros(len(x)), codes)
+        hazard = average_row.cumulative_hazard(data.lower[:, None])[:, 0]
+        if data.entry is not None:
+            entry = np.where(np.isfinite(data.entry), data.entry, 0.0)
+            hazard = hazard - average_row.cumulative_hazard(entry[:, None])[:, 0]
+        found = refit_log_risk(x - before.average, data, hazard, self.standardised_, free=free, pull=pull)
+        slopes, factor = found.point[1:], float(found.point[0])
+        value = PartialLikelihood(x, data, ties=self.ties, strata=codes)(slopes).value
+        return self._changed_fit(slopes, found.covariance[1:, 1:], value), before.multiplied(factor)
 
     def _strata_columns(self) -> Any:
         return self.strata

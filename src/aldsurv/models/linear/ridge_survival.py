@@ -124,6 +124,18 @@ class RidgeSurvival(LinearSurvival):
         lost = self.dropped_ if dropped is None else dropped
         return np.array([name in lost for name in names], np.bool_)
 
+    def _free_columns(self) -> NDArray[np.bool_]:
+        return np.array([name not in self.dropped_ for name in self.design_.names], np.bool_)
+
+    def _changed_fit(self, estimates: FloatArray, covariance: FloatArray, log_likelihood: float) -> LinearFit:
+        return LinearFit(
+            standardised=estimates,
+            standardised_covariance=covariance,
+            log_likelihood=log_likelihood,
+            dropped=self.dropped_,
+            penalty=None,
+        )
+
     def _summary_facts(self) -> list[str]:
         lines = []
         if self.penalty_ is not None:

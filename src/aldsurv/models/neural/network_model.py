@@ -270,6 +270,11 @@ class NetworkModel(ABC):
         """What is known beside the network after training; `outputs()` are its outputs (members, n, k) for all rows."""
         return prepared.extras
 
+    @property
+    def last_layer_obstacle(self) -> str | None:
+        """Why the output layer cannot be learned alone from other rows; None if it can."""
+        return "what it knows beside its network belongs to the rows that it was fitted to"
+
     # ---- after training
 
     def describe_outputs(self) -> tuple[Output, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from aldsurv.checks import Choice, Constraint, check, declared_constraints
 from aldsurv.columns.covariates import table_size
 from aldsurv.columns.features import Features
+from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent
-from aldsurv.models.neural.fitting.encoding import raw_inputs
+from aldsurv.models.neural.fitting.encoding import raw_inputs, require_torch
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.joint_fit import fit_together
+from aldsurv.models.neural.fitting.output_refit import with_other_outputs
 from aldsurv.models.neural.fitting.point_choice import PointScores
 from aldsurv.models.neural.fitting.prepare import Prepared, RunOptions, prepare
 from aldsurv.models.neural.network_model import NetworkModel
@@ -232,6 +234,22 @@ class NeuralSurvival(SurvivalEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif "feature_names_in_" in vars(self):
             del self.feature_names_in_
+
+    @property
+    def last_layer_obstacle_(self) -> str | None:
+        """Why `refit_outputs` is not possible; None if it is."""
+        fitted = self._fitted()
+        return "its encoder cannot be kept as it is" if fitted.encoders else fitted.model.last_layer_obstacle
+
+    def _with_outputs_of(self, X: object, data: SurvivalData, *, pull: float, seed: int | None) -> Self:
+        fitted = self._fitted()
+        require_torch(type(self).__name__)
+        options = self.run_options(fitted.model)
+        if seed is not None:
+            options = replace(options, seed=seed)
+        model = type(self)(**self.get_params(deep=False))
+        model.adopt(with_other_outputs(fitted, options, X, data, pull=pull))
+        return model
 
     # ---- what was learned
 

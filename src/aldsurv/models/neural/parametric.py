@@ -169,6 +169,13 @@ class ParametricNetwork(NetworkModel):
         fixed, layout = self.fixed_part_outputs(member), self.cause_outputs(extras)
         return fixed if fixed is None or layout is None else layout.spread(fixed)
 
+    @property
+    def last_layer_obstacle(self) -> str | None:
+        """Units that are normalised by batches would change with the rows."""
+        if self.strategy is not None or self.levels is not None:
+            return super().last_layer_obstacle
+        return "its layers have batch normalisation" if self.batch_norm else None
+
     def objective(
         self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
     ) -> Objective:

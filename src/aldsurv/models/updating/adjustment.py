@@ -20,14 +20,16 @@ from aldsurv.metrics.error.log_likelihood import log_likelihood_rows
 from aldsurv.models.file_entries import LARGEST_NUMBER, Arrays, FileContent, finite_floats, require
 from aldsurv.nonparametric.observed_levels import level_map
 
-__all__ = ["RUNGS", "Adjustment", "fit_adjustment"]
+__all__ = ["MODEL_RUNGS", "RUNGS", "Adjustment", "fit_adjustment"]
 
 FloatArray = NDArray[np.float64]
 # Log-likelihood of each row at log factors, its derivative, and minus its second derivative.
 Terms: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
 # From the smallest change to the largest.
-RUNGS = ("none", "intercept", "slope", "levels", "refit")
+RUNGS = ("none", "intercept", "slope", "levels", "last_layer", "refit")
+# Those that change the model itself, not its predictions.
+MODEL_RUNGS = ("last_layer", "refit")
 
 # No hazard is multiplied by more than e^20: such rows are unlike any that the change was learned from.
 _LARGEST_LOG = 20.0
@@ -115,12 +117,12 @@ def fit_adjustment(rung: str, predicted: SurvivalDistribution, data: SurvivalDat
     Parameters
     ----------
     rung
-        One of `RUNGS`; ``"none"`` and ``"refit"`` change nothing. ``"levels"`` is a map of levels after the change of
-        ``"slope"``, of exact and right-censored rows.
+        One of `RUNGS`; ``"none"``, and those that change the model itself, change nothing here. ``"levels"`` is a map
+        of levels after the change of ``"slope"``, of exact and right-censored rows.
     predicted, data
         Predictions of a model that did not learn from these rows, and the rows.
     """
-    if rung in ("none", "refit"):
+    if rung == "none" or rung in MODEL_RUNGS:
         return Adjustment()
     if rung == "intercept":
         return Adjustment(intercept=float(_most_likely(predicted, data, np.ones((len(data), 1)))[0]))

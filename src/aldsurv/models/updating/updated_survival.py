@@ -46,16 +46,19 @@ class UpdatedSurvival(WrappedSurvival):
         ``"none"``: as it is. ``"intercept"``: all hazards times one factor. ``"slope"``: also stretches or shrinks the
         differences between the rows, ``S(t|x)**exp(a + (b - 1)·(lp(x) - mean lp))`` with ``lp = log(-log S(t0|x))`` at
         the median time t0 of the events. ``"levels"``: after that a map of levels, as in `RecalibratedSurvival`.
-        ``"refit"``: the same model and settings, fitted to the new rows alone.
+        ``"last_layer"``: the output layer of a network or the linear predictor of a linear model is learned from the
+        new rows, pulled towards what it was, as `refit_outputs` does; what is before it stays. ``"refit"``: the same
+        model and settings, fitted to the new rows alone.
     source
         Where the model came from, such as the name of its file; kept in the ancestry.
     random_state
-        Seed of a refit whose model has none.
+        Seed of a refit whose model has none, and of one of the last layer.
 
     Attributes
     ----------
     estimator_
-        The model whose predictions are changed: the one given, or the one fitted again.
+        The model whose predictions are changed: the one given, the one with another last layer, or the one fitted
+        again.
     adjustment_
         The change: ``intercept``, ``slope``, ``time``, ``center`` and ``level_map``.
     ancestry_
@@ -90,6 +93,8 @@ class UpdatedSurvival(WrappedSurvival):
         X, data = read_update_rows(model, X, y, sample_weight, groups)
         if self.rung == "refit":
             changed, adjustment = settings_of(model, self.random_state).fit(X, data), Adjustment()
+        elif self.rung == "last_layer":
+            changed, adjustment = model.refit_outputs(X, data, random_state=self.random_state), Adjustment()
         else:
             predicted = model.predict_distribution(X)
             require_same_count(len(predicted), data)
@@ -116,6 +121,15 @@ class UpdatedSurvival(WrappedSurvival):
         self._require_fitted()
         factors = self.adjustment_.log_factors(self.estimator_.predict_distribution(X))
         return [self.adjustment_.apply(one, factors) for one in self.estimator_.predict_members(X)]
+
+    @property
+    def last_layer_obstacle_(self) -> str | None:
+        """Why the last layer of the model within cannot be fitted alone; None if it can."""
+        return self.estimator_.last_layer_obstacle_
+
+    def _with_outputs_of(self, X: object, data: SurvivalData, *, pull: float, seed: int | None) -> SurvivalEstimator:
+        # A change of hazards or levels is left out: the last layer learns it.
+        return self.estimator_.refit_outputs(X, data, pull=pull, random_state=seed)
 
     def summary(self) -> str:
         """The model within, how it was changed, and the updates."""

@@ -28,6 +28,7 @@ from aldsurv.models.linear.elastic_net.losses import LogTimeLoss
 from aldsurv.models.linear.elastic_net.scored_path import PathProblem
 from aldsurv.models.linear.elastic_net.solver import PenalisedFit
 from aldsurv.models.linear.linear_survival import States, UserUnit
+from aldsurv.models.linear.pulled_refit import refit_location
 from aldsurv.models.search_space import OneOf, SearchSpace
 
 __all__ = ["ElasticNetAFT"]
@@ -143,6 +144,17 @@ class ElasticNetAFT(ElasticNetSurvival):
             path=solution.path,
         )
         return (fit,)
+
+    @property
+    def last_layer_obstacle_(self) -> str | None:
+        """Nothing is in the way of `refit_outputs`."""
+        return None
+
+    def _pulled_states(self, x: FloatArray, data: SurvivalData, codes: IntArray | None, pull: float) -> States:
+        rows, numbers = informative_rows(data, type(self).__name__)
+        free, standard = self._free_columns(), self._of_family().standard
+        found = refit_location(x[numbers], rows, standard, self.standardised_, free=free, pull=pull)
+        return (self._changed_fit(*found),)
 
     def _to_users_unit(self, design: Design) -> UserUnit:
         return log_time_unit(design, *self._of_family().last_parameter)

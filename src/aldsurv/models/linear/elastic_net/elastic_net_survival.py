@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -15,7 +15,7 @@ from aldsurv.checks import Choice, Constraint, Number, OrNone, Satisfies, WholeN
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, NoSkillWarning
 from aldsurv.models.file_entries import Arrays, Document, FileContent, finite_floats, require
-from aldsurv.models.fitted_state import FittedState
+from aldsurv.models.fitted_state import FittedState, fitted_state
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.elastic_net.path import largest_alpha
@@ -201,6 +201,12 @@ class ElasticNetSurvival(LinearSurvival):
     @abstractmethod
     def _shown(self) -> list[int]:
         """Numbers of the parameters that are not 0 or belong to no column."""
+
+    def _free_columns(self) -> NDArray[np.bool_]:
+        return np.asarray(self._slopes() != 0)
+
+    def _changed_fit(self, estimates: FloatArray, covariance: FloatArray, log_likelihood: float) -> ElasticNetFit:
+        return replace(fitted_state(self, ElasticNetFit), standardised=estimates, log_likelihood=log_likelihood)
 
     def _solve(self, problem: PathProblem, x: FloatArray, weights: FloatArray, parts: list[IntArray]) -> Solution:
         """The path over standardised columns of rows of numbers (n, d), and where on it to stay."""

@@ -6,8 +6,8 @@ import copy
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError, TrainingError
 from aldsurv.models.neural.fitting.encoding import encoded, require_torch
-from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, TrainedNetwork, Weights
 from aldsurv.models.neural.fitting.point_choice import given_points
 from aldsurv.models.neural.fitting.prepare import Prepared
 from aldsurv.models.neural.fitting.wide_scores import with_scores_inside
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
     from aldsurv.losses.objective import Objective
 
-__all__ = ["run_loop", "train"]
+__all__ = ["OUTPUT_ARRAYS", "OutputStart", "run_loop", "train"]
 
 # Rows up to which training is in float64. The default takes as long as in float32 up to 2,000 rows and a third longer
 # here, ten networks of the paper's recipe two thirds.
 _MOST_PRECISE = 10_000
+# Arrays of the output layer.
+OUTPUT_ARRAYS = ("output.weight", "output.bias")
 # How often training starts anew with a smaller learning rate before it is given up.
 _RESTARTS = 3
 
@@ -123,8 +125,34 @@ def _finish(task: Prepared, trained: TrainedNetwork) -> FittedNetwork:
     )
 
 
-def run_loop(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
-    """Train the networks of all tasks in one loop; their models have the same settings."""
+@final
+@dataclass(frozen=True)
+class OutputStart:
+    """Trained networks whose output layer alone is learned on.
+
+    Attributes
+    ----------
+    network, weights
+        The networks, with a leading axis of members.
+    pull
+        Penalty on the difference from these weights.
+    """
+
+    network: Architecture
+    weights: Weights
+    pull: float
+
+
+def run_loop(tasks: Sequence[Prepared], start: OutputStart | None = None) -> list[TrainedNetwork]:
+    """Train the networks of all tasks in one loop; their models have the same settings.
+
+    Parameters
+    ----------
+    tasks
+        The prepared fits.
+    start
+        Networks of a single task to begin with; None: new ones.
+    """
     import torch
 
     from aldsurv.training.batches import RowSource
@@ -145,9 +173,15 @@ def run_loop(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
 
     encoders = _encoders(options.encoder, seeds)
     inputs = _encoded_width(encoders[0], x) if encoders else x.shape[1]
-    network = model.architecture(inputs, objective.outputs, tasks[0].extras, encoded=bool(encoders))
-    initial, learned = _initial(network, tasks, objective, weight, starts)
-    members = MemberNetwork(network, initial, encoders, device, dtype, learned)
+    if start is None:
+        network = model.architecture(inputs, objective.outputs, tasks[0].extras, encoded=bool(encoders))
+        initial, learned = _initial(network, tasks, objective, weight, starts)
+        members = MemberNetwork(network, initial, encoders, device, dtype, learned)
+    else:
+        network = start.network
+        initial, learned = _outputs_only(start, tasks[0])
+        towards = [{name: arrays[name] for name in OUTPUT_ARRAYS} for arrays in initial]
+        members = MemberNetwork(network, initial, (), device, dtype, learned, pull=start.pull, towards=towards)
     fingerprints = [data_fingerprint(task.x, task.data) for task in tasks]
     history = Training(
         members,
@@ -160,6 +194,7 @@ def run_loop(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
         progress=options.progress,
         checkpoint=options.checkpoint,
         fingerprint=_run_fingerprint(network, model.to_dict(), seeds, [*fingerprints, str(dtype)]),
+        keep_start=start is not None,
     ).run()
 
     arrays, modules = members.best_arrays(), members.restore_encoders()
@@ -232,6 +267,20 @@ def _initial(
                 arrays["output.bias"] = np.where(np.isnan(fixed), arrays["output.bias"], fixed).astype(np.float32)
             initial.append(arrays)
             learned.append(own)
+    return initial, learned
+
+
+def _outputs_only(
+    start: OutputStart, task: Prepared
+) -> tuple[list[dict[str, NDArray[np.float32]]], list[dict[str, NDArray[np.bool_]]]]:
+    """Arrays of each member as they are, and that only those of the output layer are learned."""
+    network, initial, learned = start.network, [], []
+    frozen = {slot.name: np.zeros(slot.shape, np.bool_) for slot in network.slots() if slot.name not in OUTPUT_ARRAYS}
+    for member in range(len(task.seeds)):
+        unused = None if task.features is None else task.model.unused_inputs(task.features, member)
+        own = _learned_weights(network, task.model.fixed_outputs(member, task.extras), unused)
+        initial.append({name: array[member] for name, array in start.weights.items()})
+        learned.append({**own, **frozen})
     return initial, learned
 
 
