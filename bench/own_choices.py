@@ -17,8 +17,8 @@ import numpy as np
 from aldsurv import ALDSurvival, SurvivalData, datasets, metrics
 from aldsurv.distributions import Exponential, LogNormal
 from aldsurv.models import fit_together
-from aldsurv.models.base import POINTS, summarised
 from aldsurv.models.neural.fitting.point_choice import HeldRows, chosen_points
+from aldsurv.models.prediction.point_summaries import POINTS, summarised
 from bench.pages.results import store_section, today
 from bench.paper_data import SYNTHETIC
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,32 +11,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Constraint, Number, check, check_all, declared_constraints
+from aldsurv.checks import Constraint, check_all, declared_constraints
 from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.distributions.wrappers.covariate_path import along_paths
-from aldsurv.errors import CompetingCausesWarning, ParameterError
+from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import Arrays, Document, FileContent, saved_parameters
 from aldsurv.models.fit_html import html_of_fit
+from aldsurv.models.output_refit import OutputRefit
 from aldsurv.models.persistence import save
-from aldsurv.models.prediction.member_spread import (
-    Band,
-    VarianceParts,
-    checked_level,
-    survival_band,
-    time_band,
-    variance_parts,
-)
+from aldsurv.models.prediction.ensemble_predictions import EnsemblePredictions
 from aldsurv.models.prediction.path_prediction import predict_along_paths
+from aldsurv.models.prediction.point_summaries import POINTS, summarised
 from aldsurv.models.prediction.survival_function import row_functions
-from aldsurv.models.rows.training_rows import TrainedOn, require_events
+from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
-from aldsurv.models.training_target import read_target, with_joined_episodes
+from aldsurv.models.training_target import first_event, read_target
 from aldsurv.plain_numbers import plain_number
-from aldsurv.quoting import quoted, shortened
+from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -49,19 +43,12 @@ if TYPE_CHECKING:
     from aldsurv.models.updating.ancestry import UpdateStep
     from aldsurv.models.wrappers.stack_table import StackTable
 
-__all__ = ["OUTPUT_PULL", "POINTS", "RANKING_POINTS", "SurvivalEstimator", "first_event", "summarised", "time_point"]
+__all__ = ["SurvivalEstimator"]
 
 FloatArray = NDArray[np.float64]
 
-# Summaries of a distribution that may stand for it.
-POINTS = ("mean", "median", "mode", "restricted_mean")
-# Events that the old weights of a last layer count as when it is learned from other rows.
-OUTPUT_PULL = 20.0
-# By which rows may be ranked; values of the parameter `point`.
-RANKING_POINTS = ("follow_up", *POINTS)
 
-
-class SurvivalEstimator(SklearnEstimatorMixin, ABC):
+class SurvivalEstimator(SklearnEstimatorMixin, EnsemblePredictions, OutputRefit, ABC):
     """An estimator whose prediction for each row is a `SurvivalDistribution`.
 
     Attributes
@@ -222,13 +209,6 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             return np.asarray(distribution.approximate_restricted_mean(self.follow_up_))
         return summarised(distribution, point, float(self.unique_times_[-1]))
 
-    def predict_members(self, X: object) -> list[SurvivalDistribution]:
-        """What each member of an ensemble predicts for the rows of `X`, in the unit of the training times.
-
-        `predict_distribution` is their mixture, in equal parts. Of a model that is no ensemble it is the only one.
-        """
-        return [self.predict_distribution(X)]
-
     def predict_path(
         self,
         X: object,
@@ -257,11 +237,6 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
             A row per person, in the order of their first rows, as `SurvivalData.persons` has them.
         """
         return predict_along_paths(self.predict_distribution, X, id, start, stop, gaps=gaps)
-
-    @property
-    def n_members(self) -> int:
-        """Networks or other members of an ensemble; 1 without one."""
-        return 1
 
     @property
     def innermost(self) -> SurvivalEstimator:
@@ -307,44 +282,6 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         return ()
 
     @property
-    def last_layer_obstacle_(self) -> str | None:
-        """Why `refit_outputs` is not possible; None if it is."""
-        return f"{type(self).__name__} has no last layer that can be fitted alone"
-
-    def refit_outputs(
-        self, X: object, y: object, *, pull: float = OUTPUT_PULL, random_state: int | None = None
-    ) -> SurvivalEstimator:
-        """A model whose last layer is learned from other rows, pulled towards what it was; the rest is kept.
-
-        Of a network it is the output layer, of a linear model the linear predictor. Columns become numbers as in the
-        fitted model, which is left as it is.
-
-        Parameters
-        ----------
-        X, y
-            The other rows, as for ``fit``.
-        pull
-            How much the old weights count, in events; 0: not at all.
-        random_state
-            Seed of validation rows and batches, if there are any.
-        """
-        check("pull", pull, Number(0, meaning="0: none"))
-        self._require_fitted()
-        obstacle = self.last_layer_obstacle_
-        if self.causes_ is not None:
-            obstacle = f"this {type(self).__name__} tells the causes {', '.join(self.causes_)} apart"
-        if obstacle is not None:
-            raise ParameterError(f"the last layer cannot be refitted: {obstacle}", advice="Fit the whole model.")
-        X, y, weight, groups = with_joined_episodes(X, y, None, None)
-        data = first_event(read_target(y, weight, groups), type(self).__name__, stacklevel=3)
-        require_events(data)
-        return self._with_outputs_of(X, data, pull=float(pull), seed=random_state)
-
-    def _with_outputs_of(self, X: object, data: SurvivalData, *, pull: float, seed: int | None) -> SurvivalEstimator:
-        """What `refit_outputs` gives, of a model without an obstacle."""
-        raise NotImplementedError
-
-    @property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the parameters that `predict_parameters` gives; none if predictions are not of one family."""
         return ()
@@ -376,100 +313,6 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         if not self.__sklearn_is_fitted__():
             return super()._html_of_fit()
         return html_of_fit(self)
-
-    def band_stretch(self) -> float:
-        """Standard errors of the prediction in one standard deviation between the members.
-
-        As for the prediction of a further member; models whose members hold out known shares of rows override it.
-        """
-        return float(np.sqrt(1 + 1 / self.n_members))
-
-    def predict_survival_band(self, X: object, times: object, *, level: float = 0.9) -> Band:
-        """Between which limits the members of an ensemble leave the survival of each row, time by time.
-
-        Student's limits, on the scale of ``log(-log S)``, around the mean of the members, with one degree of freedom
-        less than there are members. Members that each hold out other rows are what a jackknife leaves out in turn:
-        the distance between them says how far the prediction would move with other rows like these. It does not
-        say how far the event times of one individual spread (`SurvivalDistribution.interval` does), nor what all
-        members get wrong alike. Where a member's survival is 0 or 1, the limits are the range of the members.
-
-        Parameters
-        ----------
-        X
-            Covariates.
-        times
-            A number, a vector (m,), or (n, m).
-        level
-            Of the limits.
-
-        Returns
-        -------
-        Band
-            ``lower`` and ``upper``, each as ``predict_distribution(X).survival(times)``, which lies between them.
-        """
-        level, members = checked_level(level), self._several_members(X)
-        joint = self.predict_distribution(X)
-        return survival_band(members, joint, times, level=level, stretch=self.band_stretch())
-
-    def predict_time_band(self, X: object, *, point: str | None = None, level: float = 0.9) -> Band:
-        """Between which limits the members of an ensemble leave a predicted time, as `predict_survival_band` has them.
-
-        The scale is that of the logarithm. Where a member's time is infinite or not above 0, the limits are the range
-        of the members.
-
-        Parameters
-        ----------
-        X
-            Covariates.
-        point
-            ``"median"``, ``"mean"``, ``"mode"`` or ``"restricted_mean"``; None for the one of `predict_time`.
-        level
-            Of the limits.
-
-        Returns
-        -------
-        Band
-            ``lower`` and ``upper`` (n,); the time predicted by all members together lies between them.
-        """
-        level, members = checked_level(level), self._several_members(X)
-        name = self.error_point_ if point is None else point
-        if name not in POINTS:
-            raise ParameterError(f"point must be one of {', '.join(POINTS)}, but is {name!r}.")
-        values = np.stack([self._summarised(one, name) for one in members])
-        joint = self._summarised(self.predict_distribution(X), name)
-        most = float(self.unique_times_[-1]) if name == "restricted_mean" else np.inf
-        return time_band(values, joint, level=level, stretch=self.band_stretch(), most=most)
-
-    def predict_spread(self, X: object, *, horizon: float | None = None) -> VarianceParts:
-        """The variance of the predicted time of each row, and how much of it is disagreement between members.
-
-        Parameters
-        ----------
-        X
-            Covariates.
-        horizon
-            Look at the time up to here only, anything later counting as here; None for all of it. Heavy tails have no
-            finite variance, but one within a horizon.
-
-        Returns
-        -------
-        VarianceParts
-            ``within``, ``between`` and ``total`` (n,), the sum of both.
-        """
-        number = isinstance(horizon, (int, float, np.number)) and not isinstance(horizon, bool)
-        if horizon is not None and (not number or not 0 < horizon < np.inf):
-            raise ParameterError(f"horizon must be a positive number or None, but is {horizon!r:.60}.")
-        return variance_parts(self._several_members(X), horizon)
-
-    def _several_members(self, X: object) -> list[SurvivalDistribution]:
-        self._require_fitted()
-        if self.n_members < 2:
-            raise ParameterError(
-                f"this {type(self).__name__} has one member: there is no spread between members",
-                argument="members",
-                advice="Take an ensemble, such as ALDSurvival(members=5).",
-            )
-        return self.predict_members(X)
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Harrell's C of `predict` on the rows of `X`: 0.5 is chance, 1 a perfect ranking.
@@ -517,54 +360,3 @@ class SurvivalEstimator(SklearnEstimatorMixin, ABC):
         if times is not None or return_array:
             return np.asarray(getattr(distribution, kind)(self.unique_times_ if times is None else times))
         return row_functions(distribution, kind, self.unique_times_)
-
-
-def time_point(point: str) -> str:
-    """The summary that is the predicted time where rows are ranked by `point`."""
-    return "median" if point == "follow_up" else point
-
-
-def first_event(data: SurvivalData, owner: str, *, stacklevel: int) -> SurvivalData:
-    """The data without their causes, for a model that does not tell them apart, with a warning if there are several.
-
-    Parameters
-    ----------
-    data
-        The rows.
-    owner
-        The name of the model.
-    stacklevel
-        Of the warning, so that it is about the line that called ``fit``.
-    """
-    if data.cause is None or data.causes is None:
-        return data
-    counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
-    seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
-    if len(seen) > 1:
-        listed = ", ".join(f"{quoted(name)} ({n})" for name, n in zip(data.causes, counts, strict=True) if n)
-        warnings.warn(
-            f"{owner} does not tell causes apart: it learns the time to the first event of any "
-            f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
-            f"y.of_cause({quoted(seen[0])}); for the incidence of each, use a model that tells them apart, such as "
-            "ALDSurvival, CauseSpecificCox or FineGray.",
-            CompetingCausesWarning,
-            stacklevel=stacklevel,
-        )
-    return data.without_causes()
-
-
-def summarised(distribution: SurvivalDistribution, point: str, horizon: float) -> FloatArray:
-    """One time per row (n,).
-
-    Parameters
-    ----------
-    distribution
-        The rows.
-    point
-        One of `POINTS`.
-    horizon
-        Up to which the restricted mean counts.
-    """
-    if point == "restricted_mean":
-        return np.asarray(distribution.restricted_mean(horizon))
-    return np.asarray(getattr(distribution, point)())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from aldsurv.checks import Choice, Constraint, Number, OrNone, Satisfies, Text, WholeNumber
-from aldsurv.models.base import RANKING_POINTS
+from aldsurv.models.prediction.point_summaries import RANKING_POINTS
 
 __all__ = ["CATEGORICAL", "LEVEL_CONSTRAINTS", "POINT", "UNIT"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from aldsurv.models.base import time_point
+from aldsurv.models.prediction.point_summaries import time_point
 
 __all__ = ["PointParameterMixin"]
 
 
 class PointParameterMixin:
-    """An estimator whose parameter `point` is one of `aldsurv.models.base.RANKING_POINTS`."""
+    """An estimator whose parameter `point` is one of `aldsurv.models.prediction.point_summaries.RANKING_POINTS`."""
 
     point: str
 

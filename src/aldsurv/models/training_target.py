@@ -11,9 +11,10 @@ from aldsurv.columns.joined_episodes import join_episodes
 from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column, group_numbers
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import AldsurvWarning, DataError, ParameterError
+from aldsurv.errors import AldsurvWarning, CompetingCausesWarning, DataError, ParameterError
+from aldsurv.quoting import quoted, shortened
 
-__all__ = ["read_target", "with_joined_episodes"]
+__all__ = ["first_event", "read_target", "with_joined_episodes"]
 
 
 def with_joined_episodes(
@@ -53,6 +54,35 @@ def read_target(y: object, sample_weight: object = None, groups: object = None) 
             advice="Give some rows a positive sample_weight.",
         )
     return data.with_weight(weight * data.weights)
+
+
+def first_event(data: SurvivalData, owner: str, *, stacklevel: int) -> SurvivalData:
+    """The data without their causes, for a model that does not tell them apart, with a warning if there are several.
+
+    Parameters
+    ----------
+    data
+        The rows.
+    owner
+        The name of the model.
+    stacklevel
+        Of the warning, so that it is about the line that called ``fit``.
+    """
+    if data.cause is None or data.causes is None:
+        return data
+    counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
+    seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
+    if len(seen) > 1:
+        listed = ", ".join(f"{quoted(name)} ({n})" for name, n in zip(data.causes, counts, strict=True) if n)
+        warnings.warn(
+            f"{owner} does not tell causes apart: it learns the time to the first event of any "
+            f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
+            f"y.of_cause({quoted(seen[0])}); for the incidence of each, use a model that tells them apart, such as "
+            "ALDSurvival, CauseSpecificCox or FineGray.",
+            CompetingCausesWarning,
+            stacklevel=stacklevel,
+        )
+    return data.without_causes()
 
 
 def _with_groups(data: SurvivalData, groups: object) -> SurvivalData:

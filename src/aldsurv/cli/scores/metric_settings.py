@@ -51,7 +51,7 @@ class MetricSettings:
 
     def error_point(self, model: SurvivalEstimator) -> Point:
         """The time that stands for a prediction of the model in errors."""
-        from aldsurv.models.base import time_point
+        from aldsurv.models.prediction.point_summaries import time_point
 
         if self.error is not None:
             return self.error

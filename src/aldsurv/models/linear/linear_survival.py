@@ -155,7 +155,7 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
 
     def _pulled_states(self, x: FloatArray, data: SurvivalData, codes: IntArray | None, pull: float) -> States:
         """What is learned from other rows of numbers (n, d) with the coefficients pulled towards what they are."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no last layer")
 
     @abstractmethod
     def _free_columns(self) -> NDArray[np.bool_]:

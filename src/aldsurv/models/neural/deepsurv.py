@@ -16,11 +16,11 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.models.base import RANKING_POINTS
 from aldsurv.models.file_entries import Arrays, Document
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.network_model import NETWORK_ENTRIES, PYCOX_TRAINING, NetworkModel, Output
 from aldsurv.models.neural.neural_survival import NeuralSurvival
+from aldsurv.models.prediction.point_summaries import RANKING_POINTS
 from aldsurv.models.rows.strata import Stratum, covariates, named_columns, strata_numbers, strata_of
 from aldsurv.models.rows.training_rows import thinned
 from aldsurv.models.search_space import SearchSpace

@@ -22,9 +22,9 @@ from aldsurv.distributions.competing.averaged import AveragedIncidence
 from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.distributions.wrappers.mixture import Mixture
 from aldsurv.errors import ParameterError
-from aldsurv.models.base import RANKING_POINTS
 from aldsurv.models.file_entries import Document, from_portable, portable, require
 from aldsurv.models.neural.extras import Extras
+from aldsurv.models.prediction.point_summaries import RANKING_POINTS
 from aldsurv.models.search_space import Entry, OneOf, Range
 from aldsurv.networks import Architecture
 from aldsurv.networks.architecture import LAYER_CONSTRAINTS

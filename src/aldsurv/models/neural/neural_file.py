@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.features import Features
 from aldsurv.errors import ModelFileError, ParameterError
-from aldsurv.models.base import POINTS, RANKING_POINTS, SurvivalEstimator
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import (
     LARGEST_NUMBER,
     Arrays,
@@ -23,6 +23,7 @@ from aldsurv.models.file_entries import (
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.point_choice import PointChoice, PointScores, given_points
 from aldsurv.models.neural.network_model import NetworkModel, with_added_settings
+from aldsurv.models.prediction.point_summaries import POINTS, RANKING_POINTS
 from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.networks import Architecture
 from aldsurv.networks.numpy_forward import forward

@@ -12,11 +12,11 @@ from aldsurv.checks import Choice, Constraint, OrNone, Text, WholeNumber
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import ParameterError
-from aldsurv.models.base import SurvivalEstimator, first_event
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent, require
 from aldsurv.models.persistence import model_digest
 from aldsurv.models.rows.training_rows import require_events, require_same_count
-from aldsurv.models.training_target import read_target, with_joined_episodes
+from aldsurv.models.training_target import first_event, read_target, with_joined_episodes
 from aldsurv.models.updating.adjustment import RUNGS, Adjustment, fit_adjustment
 from aldsurv.models.updating.ancestry import UpdateStep, ancestry_from_file
 from aldsurv.models.wrappers.cross_fitting import unfitted

@@ -14,9 +14,9 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.wrappers.level_map import softplus
 from aldsurv.errors import DataError
-from aldsurv.models.base import SurvivalEstimator, first_event
+from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.rows.member_rows import member_seeds
-from aldsurv.models.training_target import with_joined_episodes
+from aldsurv.models.training_target import first_event, with_joined_episodes
 from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, predict_held_out, read_rows, unfitted
 from aldsurv.models.wrappers.nested import NestedEstimatorMixin
 from aldsurv.nonparametric.censoring_weights import censoring_distribution

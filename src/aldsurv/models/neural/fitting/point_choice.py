@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.data.follow_up import end_of_follow_up
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.models.base import POINTS, summarised, time_point
+from aldsurv.models.prediction.point_summaries import POINTS, summarised, time_point
 
 __all__ = ["HeldRows", "PointChoice", "PointScores", "chosen_points", "given_points"]
 
