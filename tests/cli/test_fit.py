@@ -109,7 +109,10 @@ def test_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 80
     note = "WeibullAFT leaves out columns that hold text that differs in every row, as identifiers do: column 'id'."
     few = "only 22 events: the scores are uncertain, and their intervals too narrow."
-    assert err == f"aldsurv: note: {note} To keep what is of use, give --categorical id.\naldsurv: note: {few}\n"
+    assert (
+        err
+        == f"aldsurv: note: {note} To use it as a category all the same, give --categorical id.\naldsurv: note: {few}\n"
+    )
     assert names() == ["people.aldsurv", "people.csv"]
 
 
@@ -299,9 +302,9 @@ def test_wrong_requests(capsys: pytest.CaptureFixture[str], words: list[str], to
         ({"months": {4: "-2"}}, "'small.csv': time must be finite and not negative, but 1 of 60 values is not"),
         ({"months": {4: "-2"}}, "first -2.0 (column 'months', line 6)"),
         ({"months": {4: "inf"}}, "first inf (column 'months', line 6)"),
-        ({"months": {4: ""}}, "first nan (column 'months', line 6)"),
+        ({"months": {4: ""}}, "first a gap (column 'months', line 6)"),
         ({"months": {4: "long"}}, "but 1 of 60 values is not, first the text 'long' (column 'months', line 6)"),
-        ({"status": {4: ""}}, "known in every row, but 1 of 60 values is not, first nan (column 'status', line 6)"),
+        ({"status": {4: ""}}, "known in every row, but 1 of 60 values is not, first a gap (column 'status', line 6)"),
         ({"status": {4: 2}}, "Name the value that is the event, such as --event-value 1."),
         ({"status": dict.fromkeys(range(60), 0)}, "'small.csv' has no event in 60 rows. Check which value of 'status'"),
         ({"x": {4: "inf"}}, "finite, but 1 of 60 values is not, first inf (column 'x', row 5 below the header)"),
