@@ -14,7 +14,7 @@ import pytest
 __all__ = ["DRAWN", "REAL", "TableCase"]
 
 # The first rows of a long table are enough here.
-_MOST_ROWS = 500
+_MOST_ROWS = 300
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ DRAWN = (
     _drawn(
         "wide.csv",
         lambda frame: frame.join(
-            pd.DataFrame(np.random.default_rng(0).normal(size=(len(frame), 90)).round(3)).add_prefix("gene")
+            pd.DataFrame(np.random.default_rng(0).normal(size=(len(frame), 40)).round(3)).add_prefix("gene")
         ),
     ),
     _drawn("sheet.xlsx", _with(), write=_as_excel),

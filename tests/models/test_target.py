@@ -60,7 +60,7 @@ def test_times_alone_are_events_with_a_warning(wrap):
         ((TIME[:5], EVENT[:5]), "X has 120 rows, but y has 5"),
         ((TIME, EVENT[:5]), "time has 120 values, but event has 5"),
         ((TIME, np.zeros(120)), "no event was observed in any row"),
-        ((np.r_[np.nan, TIME[1:]], EVENT), r"time must be finite and not negative.*first a gap \(row 0\)"),
+        ((np.r_[np.nan, TIME[1:]], EVENT), r"time must be finite and not negative.*first nan \(row 0\)"),
         ((np.r_[np.inf, TIME[1:]], EVENT), "time must be finite"),
         ((np.r_[-1.0, TIME[1:]], EVENT), "time must be finite and not negative"),
         ((TIME, np.r_[np.nan, ONES[1:]]), "event"),

@@ -187,7 +187,7 @@ class ExcelFile(TableFile):
             if 1 <= number <= len(sheets):
                 return sheets[int(number) - 1]
             raise UnknownNameError(
-                f"{str(self.path)!r} has no sheet {number}, but {len(sheets)}",
+                f"{str(self.path)!r} has no sheet {number}: they are numbered from 1 to {len(sheets)}",
                 argument="sheet",
                 advice=f"Sheets: {listed(titles, 8)}.",
             )

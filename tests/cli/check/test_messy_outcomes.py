@@ -95,9 +95,9 @@ def test_three_rows_are_enough_for_a_guess(capsys):
 
 DAYS = pd.to_datetime("2015-01-02") + pd.to_timedelta(np.arange(N) % 9, unit="D")
 OBSTACLES = {
-    "a gap in the times": ({"months": lambda table: table["months"].where(table.index != 4)}, "first a gap (column"),
+    "a gap in the times": ({"months": lambda table: table["months"].where(table.index != 4)}, "first nan (column"),
     "a negative time": ({"months": lambda table: table["months"].where(table.index != 4, -3)}, "first -3.0 (column"),
-    "a gap in the events": ({"died": lambda table: table["died"].where(table.index != 4)}, "first a gap (column"),
+    "a gap in the events": ({"died": lambda table: table["died"].where(table.index != 4)}, "first nan (column"),
     "no event": ({"died": 0}, "has no event in 60 rows"),
     "unclear dates": (
         {"months": "x", "diagnosis": DAYS.strftime("%d/%m/%Y"), "last_seen": DAYS.strftime("%d/%m/2016")},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.data.frame_columns import BoolArray, Column, is_missing
+from aldsurv.data.frame_columns import BoolArray, Column
 from aldsurv.quoting import quoted
 
 __all__ = ["require_equal_length", "require_rows"]
@@ -38,13 +38,9 @@ def require_rows(
         return
     bad = np.flatnonzero(~good)
     row = int(bad[0])
-    values = [f"{label} {_value(values[row : row + 1].tolist()[0])}".strip() for label, values in shown.items()]
+    values = [f"{label} {quoted(values[row : row + 1].tolist()[0])}".strip() for label, values in shown.items()]
     count = f"{bad.size} of {good.size} values {'is' if bad.size == 1 else 'are'}"
     raise column.error(f"must be {rule}, but {count} not, first {' and '.join(values)}", row=row, advice=advice)
-
-
-def _value(value: object) -> str:
-    return "a gap" if is_missing(value) else quoted(value)
 
 
 def require_equal_length(first: Column, reference: NDArray[Any], other: Column, values: NDArray[Any]) -> None:
