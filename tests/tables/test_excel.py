@@ -200,7 +200,7 @@ def test_sheets(book):
         assert read_table(book, sheet=chosen).x["x"].tolist() == [value]
     with pytest.raises(UnknownNameError, match=r"no sheet 'Dta'. Did you mean 'Data'\? Sheets: 'Empty', 'Data'"):
         read_table(book, sheet="Dta")
-    with pytest.raises(UnknownNameError, match="no sheet 5, but 4"):
+    with pytest.raises(UnknownNameError, match="no sheet 5: they are numbered from 1 to 4"):
         read_table(book, sheet=5)
     with pytest.raises(ParameterError, match="sheet must be a name or a number"):
         read_table(book, sheet=1.5)
