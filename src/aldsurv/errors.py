@@ -27,6 +27,7 @@ __all__ = [
     "NoSkillWarning",
     "NotFittedError",
     "ParameterError",
+    "SheetWarning",
     "SkippedResamplesWarning",
     "TrainingError",
     "UndefinedMetricWarning",
@@ -177,6 +178,23 @@ class LeftOutWarning(ColumnWarning):
 
     def __str__(self) -> str:
         return f"{self.problem} To keep one, list it in categorical."
+
+
+class SheetWarning(AldsurvWarning):
+    """An Excel file has several sheets, and none was named.
+
+    Parameters
+    ----------
+    problem
+        Which one is read, and which others there are.
+    """
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.problem} To read another, give its name or number as sheet."
 
 
 class MissingValueWarning(AldsurvWarning):

@@ -13,6 +13,9 @@ import pytest
 
 __all__ = ["DRAWN", "REAL", "TableCase"]
 
+# The first rows of a long table are enough here.
+_MOST_ROWS = 300
+
 
 @dataclass(frozen=True)
 class TableCase:
@@ -62,7 +65,8 @@ class TableCase:
 def _packaged(package: str, *names: str) -> Callable[[], bytes]:
     def content() -> bytes:
         module = pytest.importorskip(package)
-        return Path(module.__file__).parent.joinpath(*names).read_bytes()
+        lines = Path(module.__file__).parent.joinpath(*names).read_bytes().splitlines(keepends=True)
+        return b"".join(lines[: 1 + _MOST_ROWS])
 
     return content
 
@@ -72,8 +76,7 @@ def _arff(name: str) -> Callable[[], bytes]:
         sksurv_datasets = pytest.importorskip("sksurv.datasets")
         io_module = pytest.importorskip("sksurv.io")
         path = Path(sksurv_datasets.__file__).parent / "data" / name
-        # The first rows of a long table are enough here.
-        frame = io_module.loadarff(str(path)).head(1500)
+        frame = io_module.loadarff(str(path)).head(_MOST_ROWS)
         return frame.to_csv(index=False).encode()
 
     return content
@@ -295,7 +298,7 @@ DRAWN = (
     _drawn(
         "wide.csv",
         lambda frame: frame.join(
-            pd.DataFrame(np.random.default_rng(0).normal(size=(len(frame), 90)).round(3)).add_prefix("gene")
+            pd.DataFrame(np.random.default_rng(0).normal(size=(len(frame), 40)).round(3)).add_prefix("gene")
         ),
     ),
     _drawn("sheet.xlsx", _with(), write=_as_excel),

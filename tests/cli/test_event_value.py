@@ -48,8 +48,20 @@ def test_case_and_spaces_are_ignored_only_after_saying_so(capsys):
     assert note in capsys.readouterr().err
     assert run([*FIT, "--event-value", "DEAD"]) == 0
     output = capsys.readouterr()
-    assert "20 events (25 %)" in output.out
-    assert "column 'e' holds 'dead ' in 20 rows beside 'DEAD'" in output.err
+    assert "40 events (50 %)" in output.out
+    assert "column 'e': 'dead ' (20 rows) counts as 'DEAD', too: only capital letters and spaces differ." in output.err
+
+
+def test_a_column_of_censoring_is_noticed(capsys):
+    table(["1", "0"])
+    text = Path("t.csv").read_text().replace("x,t,e", "x,t,is_censored")
+    Path("t.csv").write_text(text)
+    words = ["is_censored" if word == "e" else word for word in FIT]
+    note = "column 'is_censored' is named like one of censoring, and 1 is taken for the event"
+    assert run(words) == 0
+    assert note in capsys.readouterr().err
+    assert run([*words, "--event-value", "0"]) == 0
+    assert note not in capsys.readouterr().err
 
 
 def test_yes_and_no(capsys):

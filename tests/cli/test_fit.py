@@ -109,7 +109,10 @@ def test_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 80
     note = "WeibullAFT leaves out columns that hold text that differs in every row, as identifiers do: column 'id'."
     few = "only 22 events: the scores are uncertain, and their intervals too narrow."
-    assert err == f"aldsurv: note: {note} To keep what is of use, give --categorical id.\naldsurv: note: {few}\n"
+    assert (
+        err
+        == f"aldsurv: note: {note} To use it as a category all the same, give --categorical id.\naldsurv: note: {few}\n"
+    )
     assert names() == ["people.aldsurv", "people.csv"]
 
 
@@ -306,7 +309,7 @@ def test_wrong_requests(capsys: pytest.CaptureFixture[str], words: list[str], to
         ({"status": dict.fromkeys(range(60), 0)}, "'small.csv' has no event in 60 rows. Check which value of 'status'"),
         ({"x": {4: "inf"}}, "finite, but 1 of 60 values is not, first inf (column 'x', row 5 below the header)"),
         ({"x": {4: "four"}}, "holds numbers mixed with text, first 'four' (column 'x', row 5 below the header)"),
-        ({"x": {4: "four"}}, "or name the column by --categorical"),
+        ({"x": {4: "four"}}, "or the column by --categorical"),
         ({"x": dict.fromkeys(range(60), 1)}, "no column has two values to learn from in its 60 rows"),
         ({"x": dict.fromkeys(range(60), "")}, "no column has two values to learn from"),
     ],

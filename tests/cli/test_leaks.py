@@ -54,7 +54,7 @@ def test_names_are_left_out_shown_and_not_needed_later(capsys):
     assert main(["fit", "people.csv", *FIT, "--held-out", "0"]) == 0
     out, err = capsys.readouterr()
     assert "name      left out: text that differs in most rows, as names and notes do" in out
-    assert "column 'name'. To keep what is of use, give --categorical name." in err
+    assert "column 'name'. To use it as a category all the same, give --categorical name." in err
     assert main(["info", "people.aldsurv"]) == 0
     assert "name      left out: text that differs in most rows, as names and notes do" in capsys.readouterr().out
     assert aldsurv.load("people.aldsurv").features_.width == 13

@@ -150,7 +150,11 @@ def test_exit_codes_of_damaged_tables(first: int, tmp_path: Path, monkeypatch: p
     codes = []
     for seed in range(first, first + BLOCK):
         Path("t.csv").write_bytes(mutated(seed))
-        command = ("fit", "--model", "cox", "--out", "m.aldsurv", "--force") if seed % EVERY_FIT == 0 else ("check",)
+        command = ("check",)
+        if seed % EVERY_FIT == 0:
+            # Scores of rows held out take longer than the rest: for some.
+            held_out = ("--held-out", "0") if seed % (5 * EVERY_FIT) else ()
+            command = ("fit", "--model", "cox", "--out", "m.aldsurv", "--force", *held_out)
         output, errors = io.StringIO(), io.StringIO()
         with redirect_stdout(output), redirect_stderr(errors):
             code = main((command[0], "t.csv", "--time", "months", "--event", "died", *command[1:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -75,10 +76,14 @@ def test_a_table_of_others(case: TableCase, capsys: pytest.CaptureFixture[str]) 
         return
     model = NETWORKS.get(case.name, case.model)
     quick = QUICK if case.name in NETWORKS else ()
-    checked = plain(run(capsys, case, "check", case.name, *case.options))
+    shown = run(capsys, case, "check", case.name, *case.options)
+    checked = plain(shown)
     assert f"{case.name}: {rows} rows, {frame.shape[1]} columns" in checked
-    fit_options = (*case.options, *case.fit_options, "--model", model, *quick, "--out", "m.aldsurv")
-    fitted = run(capsys, case, "fit", case.name, *fit_options)
+    # The command that is suggested, as it is shown.
+    suggested = shlex.split(shown.partition("\nNext\n")[2].replace("\\\n", " "))
+    assert suggested[:3] == ["aldsurv", "fit", case.name]
+    assert set(case.options) <= set(suggested)
+    fitted = run(capsys, case, *suggested[1:], "--model", model, *quick, "--out", "m.aldsurv")
     assert f"{case.name}: {rows} rows, {frame.shape[1]} columns" in plain(fitted)
     parts = re.search(r"Fitted to (\d+) rows; on (\d+)(?: of \d+ persons)? held out \((\d+) events?\)", fitted)
     assert parts is None or int(parts[1]) + int(parts[2]) == rows

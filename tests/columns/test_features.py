@@ -485,7 +485,9 @@ def test_a_column_that_is_left_out_need_not_be_there_later():
 
 def test_numbers_that_look_like_identifiers_are_kept_and_told():
     frame = table().assign(number=RNG.permutation(60) + 1000, patientId=RNG.permutation(1000)[:60])
-    with pytest.warns(UserWarning, match="look like identifiers: column 'number', column 'patientId'. Drop them"):
+    with pytest.warns(
+        UserWarning, match="look like identifiers: column 'number', column 'patientId'. If they are, drop them"
+    ):
         features = Features.learn(frame)
     assert isinstance(features.columns[-1], Number)
 

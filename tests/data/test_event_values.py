@@ -85,14 +85,19 @@ def test_gaps_may_be_censored():
 
 
 def test_values_that_look_like_a_cause_are_mentioned():
-    with pytest.warns(EventValueWarning, match="'Death' in 1 row beside 'death'"):
-        from_values(["death", "Death", "relapse"], {"death": "death", "relapse": "relapse"})
+    with pytest.warns(EventValueWarning, match=r"'Death' \(1 row\) counts as 'death', too"):
+        data = from_values(["death", "Death", "relapse"], {"death": "death", "relapse": "relapse"})
+    assert data.cause.tolist() == [1, 1, 2]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        from_values(["death", "Death", "DEATH"], {"death": "death", "Death": "relapse"})
+    assert "'DEATH' in 1 row beside 'death'" in str(caught[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         from_values(["death", "Death"], {"death": "death", "Death": "relapse"})
 
 
-def test_values_are_matched_without_regard_to_case_only_if_none_is_exact():
+def test_values_are_matched_without_regard_to_case():
     values = ["dead ", "DEAD", "relapse", "alive", "Alive"]
     with pytest.warns(EventValueWarning, match=r"'dead ' \(1 row\), 'DEAD' \(1 row\) count as 'Dead'"):
         data = from_values(values, {"Dead": "death", "relapse": "relapse"})

@@ -16,6 +16,7 @@ from aldsurv.nonparametric import kaplan_meier, survival_limits
 from aldsurv.reports import write_model_report
 from aldsurv.reports.model import citation, evaluated_model
 from aldsurv.reports.model.model_page import model_report
+from aldsurv.reports.page import number_format
 from aldsurv.reports.page.page import render_page
 from reports.browser import CHROMIUM, clicking, opened_page
 from reports.known_model import BelowZero, KnownScale, even_rows
@@ -516,3 +517,21 @@ def test_nothing_is_wider_than_a_phone(page, tmp_path):
     found, complaints = opened_page(tmp_path / "profile", frame)
     assert complaints == []
     assert found.values("data-told") == ["0 beyond 360"]
+
+
+def test_columns_that_the_model_leaves_out_are_not_shown(tables, tmp_path, monkeypatch):
+    leave_pictures_undrawn(monkeypatch)
+    x, y = tables[0]
+    x = {"name": np.array([f"Person {k}" for k in range(len(y))], object), **x}
+    with pytest.warns(UserWarning, match="leaves out columns"):
+        model = WeibullAFT().fit(x, y)
+    text = write_model_report(model, x, y, tmp_path / "page.html", train=y).read_text(encoding="utf-8")
+    assert "Person 1" not in text
+    assert "Left out by the model: name." in text
+
+
+@pytest.mark.parametrize("value", [-0.004, 0.0])
+def test_no_negative_zero(value):
+    assert number_format.fixed(value, 2) == "0.00"
+    assert number_format.signed(value, 2) == "+0.00"
+    assert number_format.interval(value, 1) == "0.00 to 1.00"

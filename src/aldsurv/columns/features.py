@@ -353,6 +353,7 @@ def _warn_of_learned(learned: list[LearnedColumn], table: Covariates, owner: str
     suspects = [label for (_, suspect), label in zip(learned, labels, strict=True) if suspect]
     if suspects:
         message = (
-            f"{owner} uses columns of numbers that look like identifiers: {_first_labels(suspects)}. Drop them if so."
+            f"{owner} uses columns of numbers that look like identifiers: {_first_labels(suspects)}. If they are, drop "
+            "them."
         )
         warn(message, ColumnWarning)

@@ -47,8 +47,8 @@ def event_column(column: Column, event_value: object = None) -> BoolArray:
     """A fresh bool column of shape (n,), True = the event was observed.
 
     Without `event_value` the column must hold True/False or 0/1, or the words yes and no. With it, rows equal to it are
-    events and all others are censored; if none is equal, those that differ in capital letters and spaces only, with a
-    warning.
+    events, and so are those that differ from it in capital letters and spaces only, with a warning; all others are
+    censored.
     """
     raw = column_array(column)
     rule, advice = "known in every row", "Drop those rows, or say whether the event was observed."
@@ -72,13 +72,12 @@ def event_column(column: Column, event_value: object = None) -> BoolArray:
     if event_value is None and all(value in (0, 1) for value in distinct):
         return np.array([bool(item) for item in items], np.bool_)
     counts = Counter(items)
-    if event_value is not None and event_value in distinct:
-        _warn_of_lookalikes(items, event_value, column)
-        return np.array([item == event_value for item in items], np.bool_)
     alike = _lookalikes(distinct, event_value) if event_value is not None else _words_for_yes(distinct, column.name)
-    if alike:
-        _warn_of_match({value: n for value, n in counts.items() if value in alike}, event_value, column)
-        return np.array([item in alike for item in items], np.bool_)
+    others = {value: n for value, n in counts.items() if value in alike and value != event_value}
+    if others:
+        _warn_of_match(others, event_value, column, occurs=event_value in counts)
+    if alike or (event_value is not None and event_value in counts):
+        return np.array([item in alike or item == event_value for item in items], np.bool_)
     raise _event_error(counts, column, event_value)
 
 
@@ -100,14 +99,13 @@ def _lookalikes(distinct: Iterable[Any], event_value: object) -> set[str]:
     return {value for value in distinct if isinstance(value, str) and fold_text(value) == event}
 
 
-def _warn_of_match(counts: Mapping[Any, int], event_value: object, column: Column) -> None:
+def _warn_of_match(counts: Mapping[Any, int], event_value: object, column: Column, *, occurs: bool = False) -> None:
     """Say which values count as the event although they were not named as they are written."""
     subject = column.argument if column.name is None else f"column {quoted(column.name)}"
-    what = (
-        "the event, for no value was named"
-        if event_value is None
-        else f"{quoted(event_value)}, which does not occur itself: only capital letters and spaces differ"
-    )
+    what = "the event, for no value was named"
+    if event_value is not None:
+        itself = ", too" if occurs else ", which does not occur itself"
+        what = f"{quoted(event_value)}{itself}: only capital letters and spaces differ"
     message = f"{subject}: {_counted(counts)} count{'s' * (len(counts) == 1)} as {what}."
     warnings.warn(message, EventValueWarning, stacklevel=6)
 
@@ -276,14 +274,15 @@ def column_values(column: Column) -> list[Any]:
 def _named_as(counts: Mapping[Any, int], event_values: EventValues, column: Column) -> dict[Any, Any]:
     """The named value that each value of a column stands for although it is not written so, with a warning.
 
-    Only capital letters and spaces may differ, the named value must not occur, and no other may be meant.
+    Only capital letters and spaces may differ, and no other named value may be meant.
     """
     meant: dict[Any, Any] = {}
     for named in event_values:
         alike = _lookalikes(counts, named) - set(event_values)
-        if alike and named not in counts and len(_lookalikes(event_values, named)) == 1:
+        if alike and len(_lookalikes(event_values, named)) == 1:
             meant |= dict.fromkeys(alike, named)
-            _warn_of_match({value: n for value, n in counts.items() if value in alike}, named, column)
+            others = {value: n for value, n in counts.items() if value in alike}
+            _warn_of_match(others, named, column, occurs=named in counts)
     return meant
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.inspection.known_outcome import KnownOutcome, Pairs
+from aldsurv.plain_numbers import percent
 
 __all__ = ["NOTE_KINDS", "Sign", "SignKind", "block_signs"]
 
@@ -97,9 +98,7 @@ def _gap_signs(gaps: BoolArray, outcome: KnownOutcome, n_columns: int) -> Iterat
     one_sided = (np.minimum(among_events, among_censored) == 0) & (difference >= _ONE_SIDED_DIFFERENCE)
     beyond_chance = difference > NormalDist().inv_cdf(1 - _CHANCE / 2 / n_columns) * error
     for k in np.flatnonzero(beyond_chance & (one_sided | (difference >= _GAP_DIFFERENCE))):
-        shares = (
-            f"{_percentage(among_events[k])} of the events and {_percentage(among_censored[k])} of the censored rows"
-        )
+        shares = f"{percent(among_events[k])} of the events and {percent(among_censored[k])} of the censored rows"
         yield int(candidates[k]), Sign("gaps", f"has values in {shares}", float(difference[k]))
 
 
@@ -125,7 +124,7 @@ def _event_signs(
             distance = _distance(codes, target, levels.size)
             if distance >= _COPY_DISTANCE and _chance_of_copy(target, levels.size, n_columns) < math.log(_CHANCE):
                 reported.add(few[k])
-                which = "every row" if distance == 1 else f"{_percentage(distance)} of the rows"
+                which = "every row" if distance == 1 else f"{percent(distance)} of the rows"
                 yield int(few[k]), Sign("event", f"says in {which} whether the event came", distance)
 
 
@@ -191,10 +190,3 @@ def _rank_correlation(first: FloatArray, second: FloatArray) -> float:
 def _ranks(values: FloatArray) -> FloatArray:
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
-
-
-def _percentage(share: float) -> str:
-    """A share that is all or none only if it is exactly."""
-    percent = round(100 * float(share))
-    percent = min(max(percent, 1 if share > 0 else 0), 100 if share == 1 else 99)
-    return f"{percent} %"

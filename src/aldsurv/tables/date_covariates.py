@@ -27,8 +27,9 @@ def without_dates(table: Table) -> Table:
         return table
     one = len(dates) == 1
     warnings.warn(
-        f"column{'s' * (not one)} {listed(dates, 8)} hold{'s' * one} dates and {'is' if one else 'are'} left out. Give "
-        "a number in place of a date that matters, such as the age at that day or the year.",
+        f"column{'s' * (not one)} {listed(dates, 8)} hold{'s' * one} dates and {'is' if one else 'are'} left out. If "
+        "a date is known when predictions are made and matters, give a number in its place, such as the age on that "
+        "day or the year.",
         FitWarning,
         stacklevel=2,
     )

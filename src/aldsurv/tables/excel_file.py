@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.checks import is_whole_number, listed
-from aldsurv.errors import AldsurvError, DataError, MissingDependencyError, ParameterError, UnknownNameError
+from aldsurv.errors import (
+    AldsurvError,
+    DataError,
+    MissingDependencyError,
+    ParameterError,
+    SheetWarning,
+    UnknownNameError,
+)
 from aldsurv.quoting import quoted
 from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow
 from aldsurv.tables.excel_archive import MergedCells, check_archive, scan_sheet
@@ -180,7 +187,7 @@ class ExcelFile(TableFile):
             if 1 <= number <= len(sheets):
                 return sheets[int(number) - 1]
             raise UnknownNameError(
-                f"{str(self.path)!r} has no sheet {number}, but {len(sheets)}",
+                f"{str(self.path)!r} has no sheet {number}: they are numbered from 1 to {len(sheets)}",
                 argument="sheet",
                 advice=f"Sheets: {listed(titles, 8)}.",
             )
@@ -205,11 +212,11 @@ class ExcelFile(TableFile):
             )
         others = [title for title in titles if title != first.title]
         if others:
-            warnings.warn(
-                f"{str(self.path)!r} has {len(sheets)} sheets, of which {quoted(first.title)} is read. The others are "
-                f"{listed(others, 8)}: to read one of them, name it as the sheet.",
-                stacklevel=6,
+            problem = (
+                f"{str(self.path)!r} has {len(sheets)} sheets, of which {quoted(first.title)} is read; not read: "
+                f"{listed(others, 8)}."
             )
+            warnings.warn(SheetWarning(problem), stacklevel=6)
         return first
 
     def _has_cells(self, sheet: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,8 @@ def complete_event_values(text: str, values: Collection[object]) -> str:
     names = parse_event_values(text)
     known = {candidate for value in names for candidate in possible_values(value)}
     # What differs in capital letters and spaces only counts as the value that was named.
-    folded = {fold_text(value) for value in names} - {fold_text(str(value)) for value in values if value in known}
+    counts = Counter(fold_text(value) for value in names)
+    folded = {word for word, count in counts.items() if count == 1}
     others = [
         str(value)
         for value in values

@@ -11,7 +11,7 @@ from aldsurv.cli.shared.error_text import error_line
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.text_layout import join_names, printable, screen_width, two_columns, wrapped
 from aldsurv.columns.column_entries import format_value
-from aldsurv.plain_numbers import plain_number
+from aldsurv.plain_numbers import percent, plain_number
 
 if TYPE_CHECKING:
     from aldsurv.cli.check.table_check import CheckedColumn, TableCheck
@@ -32,7 +32,7 @@ def check_text(check: TableCheck, notes: Sequence[str]) -> str:
     if notes:
         lines = [line for note in notes for line in _item(note, width)]
         blocks.append(["Look at", *lines])
-    if check.problem is None:
+    if check.obstacle is None and check.problem is None:
         blocks.append(["Next", *command_lines(next_command(check), width)])
     return "\n\n".join("\n".join(block) for block in blocks)
 
@@ -61,7 +61,7 @@ def check_facts(check: TableCheck, notes: Sequence[str]) -> dict[str, object]:
         ],
         "notes": list(notes),
         "problem": None if check.problem is None else error_line(check.problem),
-        "next": None if check.problem is not None else " ".join(next_command(check)),
+        "next": " ".join(next_command(check)) if check.obstacle is None and check.problem is None else None,
     }
 
 
@@ -107,14 +107,17 @@ def _kind_counts(columns: Sequence[CheckedColumn]) -> dict[str, int]:
 def _outcome_lines(check: TableCheck, width: int) -> list[str]:
     guess, data = check.guess, check.data
     if not check.outcome.given:
-        lines = ["Outcome", *wrapped("  not named, and not clear from the names of the columns", width, indent=2)]
+        unclear = "not clear from the names of the columns"
+        why = unclear if check.obstacle is None else "the columns that may be it cannot be read as they are"
+        lines = ["Outcome", *wrapped(f"  not named, and {why}", width, indent=2)]
         for option, names in (("--time", guess.times), ("--event", guess.events)):
             if names:
                 lines += wrapped(f"  {option} may be {printable(', '.join(names))}", width, indent=4)
         return lines
     heading = "Outcome"
-    if guess.guessed:
-        options = join_names([f"--{role.replace('_', '-')}" for role in guess.guessed])
+    guessed = [role for role in guess.guessed if role in check.outcome.columns]
+    if guessed:
+        options = join_names([f"--{role}" for role in guessed])
         heading += f" (a guess: name other columns by {options})"
     roles = [(role.replace("_", " "), printable(name)) for role, name in check.outcome.columns.items()]
     rows = [(role, f"column {name}") for role, name in roles]
@@ -139,7 +142,7 @@ def _value_text(check: TableCheck) -> str:
 def _summary_rows(data: SurvivalData) -> list[tuple[str, str]]:
     facts = _outcome_facts(data)
     persons = data.n_persons
-    share = f" ({100 * facts['events'] / persons:.0f} %)" if persons else ""
+    share = f" ({percent(facts['events'] / persons)})" if persons else ""
     of = f"{format_count(persons, 'person' if data.person is not None else 'row')}{share}"
     rows = [("events", f"{facts['events']} of {of}, {facts['censored']} censored")]
     if facts["causes"]:
@@ -150,7 +153,8 @@ def _summary_rows(data: SurvivalData) -> list[tuple[str, str]]:
     if facts["median_follow_up"] is not None:
         rows.append(("follow-up", f"median {_time(facts['median_follow_up'])}, by reverse Kaplan-Meier"))
     if facts["tied_events"] is not None:
-        rows.append(("ties", f"{facts['tied_events']} of the events have the time of another"))
+        tied = facts["tied_events"]
+        rows.append(("ties", f"{tied} of the events have the time of another" if tied else "none among the events"))
     if facts["at_time_0"]:
         rows.append(("time 0", format_count(facts["at_time_0"], "row")))
     return rows

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
-from aldsurv.cli.shared.table_notes import is_person_name
+from aldsurv.cli.shared.table_notes import is_censoring_name, is_person_name
 
 if TYPE_CHECKING:
     from aldsurv.tables.table import Table
@@ -26,20 +26,24 @@ _TIMES = {
     **dict.fromkeys(("temps", "tiempo", "ftime", "follow", "osmonths", "pfsmonths", "survdays", "survmonths"), 2),
 }
 _EVENTS = {
-    **dict.fromkeys(("event", "status", "death", "died", "dead", "deceased", "observed", "fustat", "churn"), 3),
+    **dict.fromkeys(
+        ("event", "status", "death", "died", "dead", "deceased", "observed", "fustat", "fstat", "churn"), 3
+    ),
     **dict.fromkeys(
         ("e", "cens", "censor", "censors", "censored", "censoring", "censdead", "censrec", "relapse", "fail"), 2
     ),
     **dict.fromkeys(("failed", "failure", "recurrence", "recur", "arrest", "outcome", "delta", "d", "c"), 2),
-    **dict.fromkeys(("indicator", "vital", "churned", "deces", "muerte", "tod", "verstorben"), 2),
+    **dict.fromkeys(("indicator", "stat", "vital", "churned", "deces", "muerte", "tod", "verstorben"), 2),
 }
 # Words that make of such a name one of a covariate.
 _OTHER_WORDS = {
     "since", "prior", "previous", "birth", "diagnosis", "start", "enrollment", "marital", "smoking", "performance",
     "menopausal", "er", "pr", "her2", "age", "baseline", "history", "employment", "tumor", "tumour", "ecog", "visit",
 }  # fmt: skip
-_STARTS, _STOPS = {"start", "tstart", "begin", "from", "start_time"}, {"stop", "tstop", "end", "to", "stop_time"}
-_LOWERS, _UPPERS = {"lower", "left", "lower_bound", "l"}, {"upper", "right", "upper_bound", "u"}
+_STARTS, _STOPS = {"start", "tstart", "begin", "from"}, {"stop", "tstop", "end", "to"}
+_LOWERS, _UPPERS = {"lower", "left", "l"}, {"upper", "right", "u"}
+# What may stand beside these.
+_PAIR_WORDS = {"bound", "limit", "time", "day", "days", "week", "weeks", "month", "months", "year", "years"}
 _FIRST_DATES = {
     "start", "diagnosis", "diagnosed", "diag", "entry", "admission", "admitted", "enrolled", "enrolment", "enrollment",
     "inclusion", "randomised", "randomized", "randomisation", "randomization", "surgery", "transplant", "begin",
@@ -82,6 +86,13 @@ def guess_outcome(table: Table, given: OutcomeColumns) -> OutcomeGuess:
     times = _ranked({name: _name_score(name, _TIMES) for name, values in free.items() if _may_be_time(values)})
     events = _ranked({name: _name_score(name, _EVENTS) for name, values in free.items() if _may_be_event(values)})
     guess = _guessed(table, free, given, times, events)
+    if guess == given:
+        # By names alone: reading them then says what is wrong with their values.
+        numbers = {name: _name_score(name, _TIMES) for name, values in free.items() if values.dtype.kind in "iuf"}
+        named = {name: _name_score(name, _EVENTS) for name, values in free.items() if _has_few_values(values)}
+        guess = _guessed(table, free, given, _ranked(numbers), _ranked(named))
+    if guess.event and not given.event and is_censoring_name(guess.event) and _is_zero_or_one(free[guess.event]):
+        guess = replace(guess, event_value="0")
     guessed = tuple(role for role in guess.given if role not in given.given)
     shown_times = tuple(name for name, score in times.items() if score > 0)[:_MOST_SHOWN]
     return OutcomeGuess(guess, shown_times, tuple(events)[:_MOST_SHOWN], guessed)
@@ -146,13 +157,14 @@ def _may_be_time(values: NDArray[Any]) -> bool:
     """Numbers without gaps, none of them negative, and more than a few different ones."""
     if values.dtype.kind not in "iuf":
         return False
-    return bool((values >= 0).all() and np.isfinite(values).all() and np.unique(values).size >= _FEWEST_TIMES)
+    fewest = min(_FEWEST_TIMES, max(values.size - 1, 2))
+    return bool((values >= 0).all() and np.isfinite(values).all() and np.unique(values).size >= fewest)
 
 
 def _may_be_event(values: NDArray[Any]) -> bool:
     """A few different whole numbers or words, and no gaps."""
     if values.dtype == object:
-        distinct = set(values.tolist())
+        distinct = _folded(values)
         return None not in distinct and 2 <= len(distinct) <= _MOST_EVENT_VALUES
     if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
         return False
@@ -161,14 +173,41 @@ def _may_be_event(values: NDArray[Any]) -> bool:
     return bool(few and (numbers == np.floor(numbers)).all() and numbers.min() >= 0 and numbers.max() <= 10)
 
 
+def _has_few_values(values: NDArray[Any]) -> bool:
+    """A few different values, gaps not counted; one is enough."""
+    distinct = _folded(values) if values.dtype == object else set(np.unique(values[values == values]).tolist())
+    return 1 <= len(distinct - {None}) <= _MOST_EVENT_VALUES
+
+
+def _folded(values: NDArray[Any]) -> set[Any]:
+    """The different values, text without regard to capital letters and spaces."""
+    from aldsurv.data.event_columns import fold_text
+
+    return {fold_text(value) if isinstance(value, str) else value for value in set(values.tolist())}
+
+
+def _is_zero_or_one(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "biuf" and bool(((values == 0) | (values == 1)).all())
+
+
 def _pair(x: Mapping[str, NDArray[Any]], first: set[str], second: set[str]) -> tuple[str, str] | None:
     """Two columns of numbers of such names, the first nowhere above the second."""
     numbers = {name: values for name, values in x.items() if values.dtype.kind in "iuf"}
-    for low in (name for name in numbers if name.strip().lower() in first):
-        for high in (name for name in numbers if name.strip().lower() in second):
+    for low in (name for name in numbers if _without(name, first) is not None):
+        for high in (name for name in numbers if _without(name, second) == _without(low, first)):
             if not (numbers[low] > numbers[high]).any() and not (numbers[low] < 0).any():
                 return low, high
     return None
+
+
+def _without(name: str, words: set[str]) -> tuple[str, ...] | None:
+    """What a name has beside one of the words, such as a unit; None if it has none of them, or has others, too."""
+    from aldsurv.inspection.outcome_names import name_words
+
+    parts = name_words(name)
+    present = [word for word in parts if word in words and (len(word) > 1 or len(parts) == 1)]
+    rest = tuple(word for word in parts if word != present[0]) if present else ()
+    return rest if present and _PAIR_WORDS.issuperset(rest) else None
 
 
 def _date_pair(x: Mapping[str, NDArray[Any]]) -> tuple[str, str] | None:

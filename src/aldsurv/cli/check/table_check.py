@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+from aldsurv.cli.check.gap_values import GapValue, likely_gap_values, words_among_numbers
 from aldsurv.cli.check.outcome_guess import OutcomeGuess, guess_outcome
 from aldsurv.cli.shared.column_uses import count_gaps, table_columns
 from aldsurv.cli.shared.error_text import errors_in_file
@@ -95,6 +96,10 @@ class TableCheck:
         Covariates that no model takes, and why.
     problem
         Why a model cannot be fitted with this outcome; None if it can, or if no outcome is known.
+    obstacle
+        Why columns that are named like an outcome cannot be read as one, if they were guessed.
+    gap_values
+        Numbers that may stand for gaps, and the covariates that hold them.
     """
 
     request: CheckRequest
@@ -107,6 +112,8 @@ class TableCheck:
     suspects: list[SuspiciousColumn]
     refused: dict[str, AldsurvError]
     problem: AldsurvError | None
+    obstacle: AldsurvError | None = None
+    gap_values: Mapping[str, Sequence[GapValue]] = field(default_factory=dict)
 
     @property
     def data(self) -> SurvivalData | None:
@@ -119,7 +126,7 @@ class TableCheck:
         words: dict[str, None] = {}
         for name, error in self.refused.items():
             if error.argument == "categorical":
-                words |= dict.fromkeys(_words_among_numbers(self.table.x[name]))
+                words |= dict.fromkeys(words_among_numbers(self.table.x[name]))
         return tuple(words)
 
     @property
@@ -128,7 +135,7 @@ class TableCheck:
         return tuple(
             name
             for name, error in self.refused.items()
-            if error.argument != "categorical" or not _words_among_numbers(self.table.x[name])
+            if error.argument != "categorical" or not words_among_numbers(self.table.x[name])
         )
 
 
@@ -147,6 +154,9 @@ def check_table(request: CheckRequest) -> TableCheck:
         _require_known(request.outcome, whole)
     guess = guess_outcome(whole, request.outcome)
     read, outcome, problem = _with_outcome(request, guess, whole)
+    obstacle = None
+    if problem is not None and not request.outcome.columns:
+        read, outcome, problem, obstacle = whole, OutcomeColumns(), None, problem
     table = without_dates(read)
     features, refused = _learned(table, request)
     if problem is None and table.y is not None and not refused and (features is None or not features.width):
@@ -163,6 +173,8 @@ def check_table(request: CheckRequest) -> TableCheck:
         [] if read.y is None or not read.x else suspicious_columns(read.x, read.y),
         refused,
         problem,
+        obstacle,
+        {} if read.y is None else likely_gap_values(table.x),
     )
 
 
@@ -201,8 +213,6 @@ def _with_outcome(
             if error.argument == "event_value" and error.suggestion is not None and not given:
                 outcome = replace(outcome, event_value=str(error.suggestion))
                 continue
-            if not request.outcome.columns:
-                return whole, OutcomeColumns(), None
             return whole, outcome, error
         return table, outcome, None
 
@@ -290,11 +300,3 @@ def _value_counts(values: NDArray[Any]) -> dict[Any, int]:
     if len(counts) <= _FEW_VALUES:
         counts.sort(key=lambda item: (item[0] is None, isinstance(item[0], str), item[0]))
     return dict(counts)
-
-
-def _words_among_numbers(values: NDArray[Any]) -> Sequence[str]:
-    """The few different words of a column that otherwise holds numbers; none if there are many."""
-    from aldsurv.data.frame_columns import is_numeric_text
-
-    words = {value.strip() for value in set(values.tolist()) if isinstance(value, str) and not is_numeric_text(value)}
-    return sorted(words) if len(words) <= _EXAMPLES else []

@@ -26,7 +26,7 @@ from aldsurv.cli.shared.notes import Notes
 from aldsurv.cli.shared.number_text import format_clock, format_count
 from aldsurv.cli.shared.outcome_options import OutcomeColumns
 from aldsurv.cli.shared.progress import progress_line
-from aldsurv.cli.shared.table_notes import copies_note, person_notes
+from aldsurv.cli.shared.table_notes import censoring_note, copies_note, is_censoring_name, person_notes
 from aldsurv.columns.features import Features
 from aldsurv.errors import AldsurvError, CompetingCausesWarning, DataError, ParameterError
 from aldsurv.files.writing import is_stream
@@ -100,6 +100,9 @@ def summarize_table(request: FitRequest) -> TableSummary:
         reading=request.reading,
     )
     require_events(table, request.outcome)
+    event, value_named = request.outcome.event, request.outcome.event_value or request.outcome.event_values
+    if event is not None and not value_named and is_censoring_name(event):
+        warnings.warn(censoring_note(event), stacklevel=2)
     # Also of dates, which are left out: a number in place of one would give the outcome away just as well.
     for note in leak_notes(find_leaks(table), request.drop):
         warnings.warn(note, stacklevel=2)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from aldsurv.cli.shared.command_options import split_names
+from aldsurv.cli.shared.text_layout import join_names
 from aldsurv.errors import AldsurvError, ParameterError, UnknownNameError
 from aldsurv.quoting import quoted, suggest_names
 from aldsurv.registry import MODELS
@@ -113,7 +114,8 @@ def _require_option(model: str, name: str, options: Mapping[str, Setting]) -> No
     if name in names:
         return
     option, known = _option_name(name), ", ".join(map(_option_name, options))
-    has = " and ".join(_option_name(other) for other in options if other in names) or "none"
+    options_of_model = [_option_name(other) for other in options if other in names]
+    has = join_names(options_of_model) if options_of_model else "none"
     others = [other for other in MODELS if name in MODELS.load(other).parameter_defaults()]
     raise ParameterError(
         f"the model {quoted(model)} has no {option}. Of {known} it has {has}; models with {option}: "

@@ -61,7 +61,7 @@ _WORDINGS: Mapping[str, _Wording] = {
     "drop": _Wording("--drop", "Change --drop, or the columns of the table.", "Change the columns of the table."),
     "categorical": _Wording(
         "--categorical",
-        "Leave such fields empty, or name the column by --categorical if its values are codes.",
+        "Name such text by --missing if it stands for a gap, or the column by --categorical if its values are codes.",
         "Leave such fields empty.",
     ),
     "encoding": _Wording(
@@ -72,7 +72,7 @@ _WORDINGS: Mapping[str, _Wording] = {
     ),
     "decimal": _Wording(
         "--decimal",
-        "Name the mark by --decimal, and write decimals with it and thousands without a mark.",
+        "Name the mark by --decimal, and write thousands without a mark.",
         "Write decimals with a point, and thousands without a mark.",
     ),
     "delimiter": _Wording("--delimiter"),
@@ -97,7 +97,7 @@ _WORDINGS: Mapping[str, _Wording] = {
     "stop": _Wording("--stop"),
     "end": _Wording("--end"),
     "date_format": _Wording(
-        "--date-format", "Say how dates are written by --date-format: day-first, month-first, or as in %d.%m.%y."
+        "--date-format", "Say how dates are written by --date-format: day-first, month-first, or as in %d.%m.%Y."
     ),
     "gaps": _Wording(advice="Fill the gap with an episode that has the covariates that held then."),
     "groups": _Wording("--id", "Name a column with more persons by --id, or none."),

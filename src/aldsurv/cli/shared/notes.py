@@ -10,7 +10,7 @@ from typing import final
 import click
 
 from aldsurv.cli.shared.command_options import format_names
-from aldsurv.errors import LeftOutWarning
+from aldsurv.errors import LeftOutWarning, SheetWarning
 from aldsurv.quoting import printable, shortened
 
 __all__ = ["Notes", "warnings_as_notes"]
@@ -52,7 +52,10 @@ def _text(message: object) -> str:
     """A text or a warning; advice that names an argument of the library in terms of options."""
     if isinstance(message, LeftOutWarning):
         names = format_names([str(column) for column in message.columns[:_MOST_NAMES]])
-        return f"{message.problem} To keep what is of use, give --categorical {names}."
+        kept = "it as a category" if len(message.columns) == 1 else "them as categories"
+        return f"{message.problem} To use {kept} all the same, give --categorical {names}."
+    if isinstance(message, SheetWarning):
+        return f"{message.problem} To read another, name it by --sheet."
     return str(message)
 
 

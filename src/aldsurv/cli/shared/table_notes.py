@@ -10,7 +10,7 @@ from aldsurv.quoting import quoted
 if TYPE_CHECKING:
     from aldsurv.tables.table import Table
 
-__all__ = ["copies_note", "is_person_name", "person_notes"]
+__all__ = ["censoring_note", "copies_note", "is_censoring_name", "is_person_name", "person_notes"]
 
 # Names of columns that hold the number of a person.
 _PERSON = re.compile(r"(?i)(^|[^a-z])(id|pid|mrn|patient|subject|person|participant)([^a-z]?(id|no|nr|number|code))?$")
@@ -19,6 +19,19 @@ _PERSON = re.compile(r"(?i)(^|[^a-z])(id|pid|mrn|patient|subject|person|particip
 def is_person_name(name: str) -> bool:
     """Whether a column is named like one that says of which person a row is."""
     return _PERSON.search(name) is not None
+
+
+def is_censoring_name(name: str) -> bool:
+    """Whether a column is named as if its value 1 meant that a row is censored."""
+    return re.search(r"(?i)(^|[^a-z])(is[^a-z]?)?censor(ed|ing)([^a-z]|$)", name) is not None
+
+
+def censoring_note(event: str) -> str:
+    """That 1 is taken for the event although the name says the opposite, or may do so."""
+    return (
+        f"column {quoted(event)} is named like one of censoring, and 1 is taken for the event: if 1 means censored, "
+        "give --event-value 0."
+    )
 
 
 def copies_note(table: Table) -> str | None:

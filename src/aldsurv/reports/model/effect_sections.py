@@ -64,7 +64,8 @@ def column_importance(evaluated: EvaluatedModel) -> Importance:
 
 def effect_sections(evaluated: EvaluatedModel, importance: Importance) -> tuple[Section, ...]:
     """Importance and effects on the predicted time, and on the parameters of the predicted distributions."""
-    columns = [place for place in importance.order if _varies(evaluated, place)][:_MOST_COLUMNS]
+    used = [place for place in importance.order if place in evaluated.used_places]
+    columns = [place for place in used if _varies(evaluated, place)][:_MOST_COLUMNS]
     predicted = _predicted_time(evaluated)
     effects = [_effect(evaluated, place, predicted.summary) for place in columns]
     lead = Text(

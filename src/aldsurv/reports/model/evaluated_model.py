@@ -118,6 +118,13 @@ class EvaluatedModel:
         """The unit of time as it is written at axes."""
         return None if self.unit is None else plain_label(self.unit)
 
+    @property
+    def used_places(self) -> list[int]:
+        """Positions of the columns that predictions depend on; what a model leaves out may be names of persons."""
+        plans = () if self.model.features_ is None else self.model.features_.columns
+        left_out = {plan.name for plan in plans if not plan.names_out}
+        return [place for place, name in enumerate(self.table.names) if name not in left_out]
+
     def some_rows(self, most: int) -> EvaluatedModel:
         """The same on at most so many rows, drawn at random."""
         if len(self.rows) <= most:

@@ -87,7 +87,7 @@ def _people_table(
     table, observed, end = evaluated.everything.rows(people), outcome[people], evaluated.follow_up
     medians, limits = as_numbers(predicted.median()), as_numbers(predicted.interval(INTERVAL_LEVEL))
     times = np.unique(np.quantile(outcome.time[outcome.event], [0.25, 0.75]))
-    survival, shown = as_numbers(predicted.survival(times)), range(min(len(table.names), _SHOWN_COLUMNS))
+    survival, shown = as_numbers(predicted.survival(times)), evaluated.used_places[:_SHOWN_COLUMNS]
     band = None
     if evaluated.model.n_members > 1:
         band = np.stack(evaluated.model.predict_time_band(table.given, point="median", level=_BAND_LEVEL), axis=1)

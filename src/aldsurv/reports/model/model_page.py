@@ -158,7 +158,8 @@ def model_report(
     with collected_warnings():
         importance = column_importance(evaluated)
         column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
-        groups, horizon = subgroups(evaluated, importance.order, column)
+        used = [place for place in importance.order if place in evaluated.used_places]
+        groups, horizon = subgroups(evaluated, used, column)
         chosen = chosen_people(evaluated, findings, people)
         parts = (
             data_section(evaluated, findings),

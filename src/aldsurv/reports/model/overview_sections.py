@@ -11,7 +11,16 @@ from aldsurv.reports.model.calibration_verdict import calibration_tiles, calibra
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import Findings
 from aldsurv.reports.model.model_verdicts import coverage_verdict, describe_error, gain_verdict, ranking_verdict
-from aldsurv.reports.page.number_format import counted, either_of, interval, number, percent, time_with_unit, value_text
+from aldsurv.reports.page.number_format import (
+    counted,
+    either_of,
+    interval,
+    name_list,
+    number,
+    percent,
+    time_with_unit,
+    value_text,
+)
 from aldsurv.reports.page.page import Section, Text, Tile, Tiles, Verdicts
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
@@ -112,8 +121,9 @@ def _column_table(evaluated: EvaluatedModel, findings: Findings) -> PageTable:
             "outside", "Not in training", numeric=True, meaning="Values outside the range or levels of training"
         ),
     )
-    rows = []
-    for place, (name, values) in enumerate(zip(evaluated.table.names, evaluated.table.columns, strict=True)):
+    rows, names, used = [], evaluated.table.names, evaluated.used_places
+    for place in used:
+        name, values = names[place], evaluated.table.columns[place]
         present = [value for value in values.tolist() if value is not None and value == value]
         missing = (len(values) - len(present)) / len(values)
         outside = None if findings.outside is None else float(findings.outside[:, place].mean())
@@ -126,6 +136,9 @@ def _column_table(evaluated: EvaluatedModel, findings: Findings) -> PageTable:
             )
         )
     about = f"The first {_MOST_COLUMNS} of {len(rows)} columns." if len(rows) > _MOST_COLUMNS else ""
+    left_out = [name for place, name in enumerate(names) if place not in used]
+    if left_out:
+        about = f"{about} Left out by the model: {name_list(left_out)}.".strip()
     return PageTable("columns", "Columns of the model", columns, tuple(rows[:_MOST_COLUMNS]), about=about)
 
 

@@ -46,12 +46,17 @@ def number(value: float, digits: int = 3) -> str:
 
 def fixed(value: float, decimals: int = 3) -> str:
     """A fixed number of decimals; a dash for NaN and infinities."""
-    return f"{value:.{decimals}f}".replace("-", _MINUS) if math.isfinite(value) else _MISSING
+    return f"{_rounded(value, decimals):.{decimals}f}".replace("-", _MINUS) if math.isfinite(value) else _MISSING
 
 
 def signed(value: float, decimals: int = 2) -> str:
     """A number with its sign."""
-    return _MISSING if math.isnan(value) else f"{value:+.{decimals}f}".replace("-", _MINUS)
+    return _MISSING if math.isnan(value) else f"{_rounded(value, decimals):+.{decimals}f}".replace("-", _MINUS)
+
+
+def _rounded(value: float, decimals: int) -> float:
+    """Rounded, and never a negative zero, which is not written."""
+    return round(value, decimals) + 0.0
 
 
 def per_hundred(share: float) -> str:
@@ -77,8 +82,7 @@ def interval(lower: float, upper: float, decimals: int = 2) -> str:
     """Two limits."""
     if math.isnan(lower) or math.isnan(upper):
         return _MISSING
-    texts = [number(limit) if math.isinf(limit) else f"{limit:.{decimals}f}" for limit in (lower, upper)]
-    return " to ".join(texts).replace("-", _MINUS)
+    return " to ".join(number(limit) if math.isinf(limit) else fixed(limit, decimals) for limit in (lower, upper))
 
 
 def p_value(value: float) -> str:

@@ -80,7 +80,8 @@ def cause_effect_section(
     """How the incidence of each cause changes with the most important columns."""
     at = findings[0].horizon
     when = time_with_unit(at, evaluated.unit)
-    candidates = [place for place in importance.order if _varies(evaluated, place)][:_MOST_CANDIDATES]
+    used = [place for place in importance.order if place in evaluated.used_places]
+    candidates = [place for place in used if _varies(evaluated, place)][:_MOST_CANDIDATES]
     effects = {place: [_effect(evaluated, place, each.cause, at) for each in findings] for place in candidates}
     shown: list[int] = []
     for spans in zip(*([effect.span for effect in effects[place]] for place in candidates), strict=True):
