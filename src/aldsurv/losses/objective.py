@@ -141,7 +141,7 @@ def row_shares(values: FloatArray, weight: FloatArray | None) -> FloatArray:
     """Share of each row (members, rows) in the mean of its member's values."""
     if weight is None:
         return np.full_like(values, 1 / values.shape[1])
-    return weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
+    return np.asarray(weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT))
 
 
 def weighted_mean(values: Tensor, weight: Tensor | None) -> Tensor:

@@ -130,10 +130,10 @@ class RowSource:
         return tuple(self._picked(field, index, chosen.shape) for field in self.fields), weight
 
     def _index(self, chosen: NDArray[np.int64]) -> Tensor:
-        # Any row will do where it does not count.
-        fallback = np.array([own[0] for own in self.rows])[:, None]
-        known = np.where(chosen < 0, fallback, chosen) if (chosen < 0).any() else chosen
-        return torch.from_numpy(np.ascontiguousarray(known).reshape(-1)).to(self.x.device)
+        if (chosen < 0).any():
+            # Any row will do where it does not count.
+            chosen = np.where(chosen < 0, np.array([own[0] for own in self.rows])[:, None], chosen)
+        return torch.from_numpy(np.ascontiguousarray(chosen).reshape(-1)).to(self.x.device)
 
     def _picked(self, values: Tensor, index: Tensor, shape: tuple[int, ...]) -> Tensor:
         picked = values.index_select(0, index).view(*shape, *values.shape[1:])
@@ -152,6 +152,5 @@ class RowSource:
         bits = dropout_bits(generators, batches * rows * units)
         least = round(dropout * 2**16) - 2**15
         kind = np.float64 if self.dtype == torch.float64 else np.float32
-        factors = (bits >= least).astype(kind)
-        factors *= kind(1 / (1 - dropout))
+        factors = np.multiply(bits >= least, kind(1 / (1 - dropout)), dtype=kind)
         return torch.from_numpy(factors.reshape(members, batches, rows, units)).to(self.x.device)

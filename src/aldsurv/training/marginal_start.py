@@ -106,9 +106,9 @@ def _losses_and_slopes(
     """Losses of members (m,) whose rows all have the same outputs (m, k), and their slopes (m, k)."""
     if isinstance(objective, ClosedFormObjective):
         known = [field.numpy(force=True) for field in fields]
-        return objective.constant_losses_and_slopes(
-            outputs, known, None if weight is None else weight.numpy(force=True)
-        )
+        counts = None if weight is None else weight.numpy(force=True)
+        found = objective.constant_losses_and_slopes(outputs, known, counts)
+        return np.asarray(found[0], np.float64), np.asarray(found[1], np.float64)
     raw = torch.tensor(outputs, device=fields[0].device).requires_grad_()
     losses = objective.losses(raw[:, None].expand(-1, fields[0].shape[1], -1), tuple(fields), weight)
     (slopes,) = torch.autograd.grad(losses.sum(), raw)

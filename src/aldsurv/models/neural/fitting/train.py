@@ -148,12 +148,14 @@ def run_loop(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
     network = model.architecture(inputs, objective.outputs, tasks[0].extras, encoded=bool(encoders))
     initial, learned = _initial(network, tasks, objective, weight, starts)
     members = MemberNetwork(network, initial, encoders, device, dtype, learned)
+    # In the precision of the training: no batch has to be converted.
+    known = _in_precision(x, dtype), tuple(_in_precision(field, dtype) for field in objective.fields), weight
     fingerprints = [data_fingerprint(task.x, task.data) for task in tasks]
     history = Training(
         members,
         objective,
-        RowSource(x, objective.fields, weight, training, dtype),
-        None if validation is None else RowSource(x, objective.fields, weight, validation, dtype),
+        RowSource(*known, training, dtype),
+        None if validation is None else RowSource(*known, validation, dtype),
         model.training_settings(),
         seeds=seeds,
         callbacks=list(options.callbacks),
@@ -186,6 +188,11 @@ def _precision(task: Prepared, device: torch.device) -> torch.dtype:
     if task.options.encoder is not None or device.type != "cpu" or len(task.x) > _MOST_PRECISE:
         return torch.float32
     return torch.float64
+
+
+def _in_precision(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Floating numbers in a precision; whole numbers and bools stay so."""
+    return values.to(dtype) if values.is_floating_point() else values
 
 
 def _joined(tasks: Sequence[Prepared]) -> SurvivalData:
