@@ -98,15 +98,17 @@ class RowSource:
 
     def _chunk(self, chosen: NDArray[np.int64], keep: Tensor | None, level: Tensor | None) -> Iterator[Batch]:
         """Batches of the rows in `chosen` (batches, members, rows)."""
-        x, (fields, weight) = self.inputs(chosen), self.known(chosen)
-        for b in range(len(chosen)):
-            yield Batch(
-                x[b],
-                tuple(field[b] for field in fields),
-                None if weight is None else weight[b],
-                None if keep is None else keep[:, b],
-                None if level is None else level[:, b],
-            )
+        fields, weight = self.known(chosen)
+        nothing = [None] * len(chosen)
+        # One call for all batches where indices would need one for each of them.
+        yield from map(
+            Batch,
+            self.inputs(chosen).unbind(),
+            zip(*(field.unbind() for field in fields), strict=True) if fields else [()] * len(chosen),
+            nothing if weight is None else weight.unbind(),
+            nothing if keep is None else keep.unbind(1),
+            nothing if level is None else level.unbind(1),
+        )
 
     def in_order(self) -> NDArray[np.int64]:
         """Rows of all members (members, most rows) as they are; -1 where a member has no more."""

@@ -233,7 +233,7 @@ class Training:
         # A member with fewer rows than others has none left in the last batches.
         rows = torch.tensor([len(own) for own in source.rows])
         first = torch.arange(0, source.most_rows, self._size)[:, None]
-        counts = (rows - first).clamp(0, self._size).to(total)
+        counts = (rows - first).clamp(0, self._size).to(total).unbind()
         levels = objective.level_nodes > 0
         batches = source.batches(work.seeds, epoch, self._size, self._units, dropout, levels=levels)
         # Encoders may draw from torch's own stream: it is put back as it was.
