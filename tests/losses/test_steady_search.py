@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
 from aldsurv.losses.rounding import beside_the_times, on_grid, rounded
-from aldsurv.losses.steady_search import least_point
+from aldsurv.losses.steady_search import least_point, least_points
 
 
 @given(st.floats(min_value=1e-300, max_value=1e300), st.integers(5, 40))
@@ -84,3 +84,22 @@ def test_noise_in_the_last_digits_goes_nowhere():
     assert np.abs(start).max() > 0.1
     for _ in range(3):
         np.testing.assert_array_equal(ends(1e-16), start)
+
+
+def test_several_searches_at_once():
+    # The flat one ends at once, the others later.
+    places, steepness = np.array([[0.0, 0.0], [1.0, -2.0], [3.0, 0.5]]), np.array([0.0, 1.0, 40.0])
+
+    def losses_and_slopes(which, points):
+        away = points - places[which]
+        return steepness[which] * (away**4).sum(1), 4 * steepness[which, None] * away**3
+
+    found = least_points(losses_and_slopes, 3, 2, farthest=5.0, steps=200)
+    np.testing.assert_allclose(found, places, atol=0.05)
+    for k, together in enumerate(found):
+
+        def alone(point, k=k):
+            losses, slopes = losses_and_slopes(np.array([k]), point[None])
+            return losses[0], slopes[0]
+
+        np.testing.assert_array_equal(least_point(alone, 2, farthest=5.0, steps=200), together)

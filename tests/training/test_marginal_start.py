@@ -7,9 +7,13 @@ from scipy.optimize import minimize
 
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import AsymmetricLaplace, LogAsymmetricLaplace, LogNormal
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
+from aldsurv.distributions.support import SUPPORTS
 from aldsurv.losses import likelihood_objective
 from aldsurv.losses import objective as objectives
-from aldsurv.training.marginal_start import best_constant
+from aldsurv.losses.likelihood.mixture_likelihood import mixture_objective
+from aldsurv.losses.objective import ClosedFormObjective
+from aldsurv.training.marginal_start import best_constant, best_constants
 
 FREE = ("identity", "exp", "exp")
 
@@ -99,3 +103,37 @@ def test_nothing_to_hold_on_to_stays_finite():
         found = best_constant(likelihood_objective(family, FREE, data), np.arange(20), None)
         assert np.isfinite(found).all()
         assert (np.abs(found) <= 12).all()
+
+
+def mixture(support="log", entry=None, least=0.01):
+    rng = np.random.default_rng(8)
+    time = rng.weibull(1.5, 90).astype(np.float32) + 0.1
+    data = SurvivalData.right(time, rng.random(90) < 0.6, entry=entry)
+    layout = MixtureOutputs(3, tied=True, exp_theta=support == "positive")
+    return mixture_objective(layout, SUPPORTS[support], data, least)
+
+
+def test_members_find_together_what_they_find_alone():
+    objective, weight = mixture(), torch.from_numpy(np.random.default_rng(9).uniform(0, 2, 90)).float()
+    rows = [np.arange(60), np.arange(30, 90), np.arange(0, 90, 2)]
+    for weights in (None, weight):
+        together = best_constants(objective, rows, weights, [None] * 3)
+        for own, found in zip(rows, together, strict=True):
+            np.testing.assert_allclose(best_constant(objective, own, weights), found, atol=2e-3)
+
+
+@pytest.mark.parametrize("support", ["log", "positive", "real"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("least", [0.01, np.linspace(0.01, 0.1, 90)])
+def test_the_loss_of_constants_is_that_of_rows_with_equal_outputs(support, weighted, least):
+    rng = np.random.default_rng(10)
+    entry = np.where(np.arange(90) % 3, 0.0, 0.05)
+    objective = mixture(support, entry, least)
+    fields = [field.numpy().reshape(2, 45) for field in objective.fields]
+    fields = [field.astype(np.float64) if field.dtype == np.float32 else field for field in fields]
+    weight = rng.uniform(0, 2, (2, 45)) if weighted else None
+    outputs = rng.normal(0, 0.3, (2, objective.outputs))
+    found = objective.constant_losses_and_slopes(outputs, fields, weight)
+    expected = ClosedFormObjective.constant_losses_and_slopes(objective, outputs, fields, weight)
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)

@@ -18,6 +18,7 @@ __all__ = [
     "IntArray",
     "LikelihoodObjective",
     "Objective",
+    "row_shares",
     "weighted_mean",
 ]
 
@@ -91,6 +92,14 @@ class ClosedFormObjective(Objective):
     ) -> tuple[FloatArray, FloatArray]:
         """The same losses (members,) as `losses`, and their slopes by `raw`, on numpy."""
 
+    def constant_losses_and_slopes(
+        self, outputs: FloatArray, fields: Sequence[NDArray[Any]], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Losses (members,) where all rows of a member have the same outputs (members, k), and slopes (members, k)."""
+        every = np.broadcast_to(outputs[:, None], (*fields[0].shape, outputs.shape[1]))
+        losses, slopes = self.losses_and_slopes(every, fields, weight)
+        return losses, slopes.sum(axis=1, dtype=np.float64)
+
 
 class LikelihoodObjective(Objective):
     """The mean negative log-likelihood of rows: what composes with others is the log-likelihood of each row."""
@@ -123,9 +132,16 @@ class ClosedFormLikelihood(LikelihoodObjective, ClosedFormObjective):
         if weight is None:
             slopes *= -1 / values.shape[1]
             return (-values).mean(axis=1), slopes
-        share = weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT)
+        share = row_shares(values, weight)
         slopes *= -share[..., None]
         return (-values * share).sum(axis=1), slopes
+
+
+def row_shares(values: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """Share of each row (members, rows) in the mean of its member's values."""
+    if weight is None:
+        return np.full_like(values, 1 / values.shape[1])
+    return np.asarray(weight / np.maximum(weight.sum(axis=1, keepdims=True), _LEAST_WEIGHT))
 
 
 def weighted_mean(values: Tensor, weight: Tensor | None) -> Tensor:

@@ -12,7 +12,6 @@ from typing import Any, final
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -32,12 +31,23 @@ def _relu(units: FloatArray, after: FloatArray, slopes: NDArray[Any]) -> None:
 def _silu(units: FloatArray, after: FloatArray, slopes: NDArray[Any]) -> None:
     # With s = 1/(1 + e⁻ᵘ): the unit is u·s, its slope s + u·s·(1 - s).
     np.negative(units, out=slopes)
-    np.exp(slopes, out=slopes)
+    _exponentiate(slopes)
     slopes += 1.0
     np.reciprocal(slopes, out=slopes)
     np.multiply(units, slopes, out=after)
-    slopes *= 1.0 - after
+    # The units are not needed any more, unless they are the result.
+    slopes *= np.subtract(1.0, after, out=None if after is units else units)
     slopes += after
+
+
+def _exponentiate(values: FloatArray) -> None:
+    """Replace values by their exponentials."""
+    if values.dtype == np.float64:
+        # On processors without AVX-512 numpy has no vector form for float64; that of torch takes half the time.
+        tensor = torch.from_numpy(values)
+        torch.exp(tensor, out=tensor)
+    else:
+        np.exp(values, out=values)
 
 
 def _tanh(units: FloatArray, after: FloatArray, slopes: NDArray[Any]) -> None:
@@ -81,6 +91,10 @@ class HandPasses:
         self._activate, slope_type = BY_HAND[network.activation]
         self._slope_type = slope_type or self._dtype
         self._widths = dict(network.layers())
+        # Where the factors of each layer are among those of all of them.
+        stops = np.cumsum([0, *self._widths.values()]).tolist()
+        self._spans = {name: slice(*stops[i : i + 2]) for i, name in enumerate(self._widths)}
+        self._all_outputs: dict[int, FloatArray] = {}
 
     def forward(self, x: Tensor, keep: Tensor | None) -> FloatArray:
         """Outputs (members, rows, outputs); they are overwritten by the next call."""
@@ -108,12 +122,10 @@ class HandPasses:
             if keep is not None:
                 values *= factors[name]
         self._last = self._output_weight()
-        heads, spare, weight = network.heads, network.spare_columns, self._last
+        heads = network.heads
+        raw, numbers = self._buffer("raw", n, heads + network.spare_columns)
         bias = self._weights["output.bias"][:, :heads].unsqueeze(1)
-        if spare:
-            bias, weight = F.pad(bias, (0, spare)), F.pad(weight, (0, spare))
-        raw, numbers = self._buffer("raw", n, heads + spare)
-        torch.baddbmm(bias, h, weight, out=raw)
+        torch.baddbmm(self._widened("bias", bias), h, self._widened("weight", self._last), out=raw)
         if network.constants:
             return self._with_constants(numbers[..., :heads])
         return np.ascontiguousarray(numbers[..., :heads])
@@ -129,7 +141,7 @@ class HandPasses:
         layers += [f"head{i}" for i in range(len(network.head_hidden))]
         last = self._buffer(layers[-1], n, self._width(layers[-1]))[0] if layers else self._x
         self._output_gradient(torch.bmm(last.transpose(1, 2), g))
-        g = torch.bmm(g, self._last.transpose(1, 2)) if layers else g
+        g = self._times_transposed("last", g, self._last) if layers else g
         for i in reversed(range(len(network.head_hidden))):
             g = self._head_backward(i, self._before_activation(f"head{i}", g), n)
         for i in reversed(range(len(network.hidden))):
@@ -139,15 +151,33 @@ class HandPasses:
             g.numpy()[..., :size].sum(axis=1, out=self._sums[f"{name}.bias"])
             torch.bmm(before.transpose(1, 2), g, out=self._gradients[f"{name}.weight"])
             if i > 0:
-                g = torch.bmm(g, self._weights[f"{name}.weight"].transpose(1, 2))
+                g = self._times_transposed(name, g, self._weights[f"{name}.weight"])
+
+    def _times_transposed(self, name: str, g: Tensor, weight: Tensor) -> Tensor:
+        """Gradients of the units before a product, from those behind it."""
+        before = self._buffer(f"before {name}", g.shape[1], weight.shape[1])[0]
+        return torch.bmm(g, weight.transpose(1, 2), out=before)
+
+    def _widened(self, name: str, array: Tensor) -> Tensor:
+        """An array of the outputs with the spare columns of zeros."""
+        spare = self._network.spare_columns
+        if not spare:
+            return array
+        rows, heads = array.shape[1:]
+        wide, values = self._buffer(f"output {name}, widened", rows, heads + spare)
+        values[..., :heads] = array.numpy()
+        return wide
 
     def _with_constants(self, numbers: FloatArray) -> FloatArray:
-        """Outputs that depend on the inputs, and behind them those that do not."""
-        heads = self._network.heads
-        everything = self._buffer("all outputs", numbers.shape[1], self._network.outputs)[1]
+        """Outputs that depend on the inputs, and behind them those that do not; each output is contiguous."""
+        heads, n = self._network.heads, numbers.shape[1]
+        if n not in self._all_outputs:
+            planes = np.zeros((self._network.outputs, self._members, n), numbers.dtype)
+            self._all_outputs[n] = planes.transpose(1, 2, 0)
+        everything = self._all_outputs[n]
         everything[..., :heads] = numbers
         everything[..., heads:] = self._biases["output.bias"][..., heads:]
-        return np.asarray(everything)
+        return everything
 
     def _buffer(self, name: str, n: int, units: int, dtype: torch.dtype | None = None) -> tuple[Tensor, Any]:
         key = (name, n)
@@ -163,12 +193,9 @@ class HandPasses:
         self._factors = {}
         if keep is None:
             return {}
-        factors, values, start = {}, keep.numpy(), 0
-        for name, units in self._network.layers():
-            factors[name] = values[..., start : start + units]
-            start += units
-        self._factors = factors
-        return factors
+        values = keep.numpy()
+        self._factors = {name: values[..., span] for name, span in self._spans.items()}
+        return self._factors
 
     def _head_product(self, i: int, h: Tensor, n: int, size: int) -> Tensor:
         """Weighted sums of the units before, in the buffer of this layer."""
@@ -192,7 +219,7 @@ class HandPasses:
         shared = len(network.hidden)
         before = self._buffer(f"hidden{shared - 1}", n, network.hidden[-1])[0] if shared else self._x
         torch.bmm(before.transpose(1, 2), g, out=self._gradients["head0.weight"])
-        return torch.bmm(g, weight.transpose(1, 2)) if shared else g
+        return self._times_transposed("head0", g, weight) if shared else g
 
     def _apart(self, h: Tensor) -> Tensor:
         """Units of each head (members, heads, rows, units)."""

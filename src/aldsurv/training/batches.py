@@ -98,15 +98,17 @@ class RowSource:
 
     def _chunk(self, chosen: NDArray[np.int64], keep: Tensor | None, level: Tensor | None) -> Iterator[Batch]:
         """Batches of the rows in `chosen` (batches, members, rows)."""
-        x, (fields, weight) = self.inputs(chosen), self.known(chosen)
-        for b in range(len(chosen)):
-            yield Batch(
-                x[b],
-                tuple(field[b] for field in fields),
-                None if weight is None else weight[b],
-                None if keep is None else keep[:, b],
-                None if level is None else level[:, b],
-            )
+        fields, weight = self.known(chosen)
+        nothing = [None] * len(chosen)
+        # One call for all batches where indices would need one for each of them.
+        yield from map(
+            Batch,
+            self.inputs(chosen).unbind(),
+            zip(*(field.unbind() for field in fields), strict=True) if fields else [()] * len(chosen),
+            nothing if weight is None else weight.unbind(),
+            nothing if keep is None else keep.unbind(1),
+            nothing if level is None else level.unbind(1),
+        )
 
     def in_order(self) -> NDArray[np.int64]:
         """Rows of all members (members, most rows) as they are; -1 where a member has no more."""
@@ -130,10 +132,10 @@ class RowSource:
         return tuple(self._picked(field, index, chosen.shape) for field in self.fields), weight
 
     def _index(self, chosen: NDArray[np.int64]) -> Tensor:
-        # Any row will do where it does not count.
-        fallback = np.array([own[0] for own in self.rows])[:, None]
-        known = np.where(chosen < 0, fallback, chosen) if (chosen < 0).any() else chosen
-        return torch.from_numpy(np.ascontiguousarray(known).reshape(-1)).to(self.x.device)
+        if (chosen < 0).any():
+            # Any row will do where it does not count.
+            chosen = np.where(chosen < 0, np.array([own[0] for own in self.rows])[:, None], chosen)
+        return torch.from_numpy(np.ascontiguousarray(chosen).reshape(-1)).to(self.x.device)
 
     def _picked(self, values: Tensor, index: Tensor, shape: tuple[int, ...]) -> Tensor:
         picked = values.index_select(0, index).view(*shape, *values.shape[1:])
@@ -152,6 +154,5 @@ class RowSource:
         bits = dropout_bits(generators, batches * rows * units)
         least = round(dropout * 2**16) - 2**15
         kind = np.float64 if self.dtype == torch.float64 else np.float32
-        factors = (bits >= least).astype(kind)
-        factors *= kind(1 / (1 - dropout))
+        factors = np.multiply(bits >= least, kind(1 / (1 - dropout)), dtype=kind)
         return torch.from_numpy(factors.reshape(members, batches, rows, units)).to(self.x.device)

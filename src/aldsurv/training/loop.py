@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 import torch
@@ -59,6 +59,26 @@ class _Progress:
     @property
     def epoch(self) -> int:
         return len(self.train_loss)
+
+
+class _HeldRows(NamedTuple):
+    """What is the same in every epoch of the validation rows; their outputs are written into `raw`."""
+
+    order: NDArray[np.int64]
+    raw: Tensor
+    block: int
+    x: Tensor | None
+    fields: tuple[Tensor, ...]
+    weight: Tensor | None
+
+    @classmethod
+    def of(cls, source: RowSource, outputs: int, units: int) -> _HeldRows:
+        """Rows in blocks that have their place in memory; the inputs, too, if there is one block."""
+        order = source.in_order()
+        members, n = order.shape
+        block = max(1, _VALIDATION_BLOCK // (members * max(units, source.x[0].numel(), 1)))
+        raw = torch.empty(members, n, outputs, device=source.x.device, dtype=source.dtype)
+        return cls(order, raw, block, source.inputs(order) if n <= block else None, *source.known(order))
 
 
 @final
@@ -120,7 +140,7 @@ class Training:
         self._units = sum(units for _, units in network.architecture.layers())
         self._written = time.monotonic()
         self._between_epochs = True
-        self._held: tuple[NDArray[np.int64], Tensor, tuple[Tensor, ...], Tensor | None] | None = None
+        self._held: _HeldRows | None = None
 
     def run(self) -> History:
         """Train to the end, or to Ctrl-C, and return what happened; the network remembers the best weights."""
@@ -219,7 +239,7 @@ class Training:
         # A member with fewer rows than others has none left in the last batches.
         rows = torch.tensor([len(own) for own in source.rows])
         first = torch.arange(0, source.most_rows, self._size)[:, None]
-        counts = (rows - first).clamp(0, self._size).to(total)
+        counts = (rows - first).clamp(0, self._size).to(total).unbind()
         levels = objective.level_nodes > 0
         batches = source.batches(work.seeds, epoch, self._size, self._units, dropout, levels=levels)
         # Encoders may draw from torch's own stream: it is put back as it was.
@@ -254,12 +274,8 @@ class Training:
         if source is None:
             return None
         if self._held is None:
-            # The rows, what is known of them and where their outputs go are the same in every epoch.
-            order = source.in_order()
-            raw = torch.empty(*order.shape, self._objective.outputs, device=source.x.device, dtype=network.dtype)
-            self._held = order, raw, *source.known(order)
-        order, raw, fields, weight = self._held
-        rows = max(1, _VALIDATION_BLOCK // (len(order) * max(self._units, source.x[0].numel(), 1)))
+            self._held = _HeldRows.of(source, self._objective.outputs, self._units)
+        order, raw, rows, x, fields, weight = self._held
         total = np.zeros(len(order))
         # The same levels in every epoch, or a better epoch might only have had the easier ones.
         for node, share in level_nodes(self._objective.level_nodes) if self._objective.level_nodes else [(None, 1.0)]:
@@ -267,7 +283,7 @@ class Training:
             for start in range(0, order.shape[1], rows):
                 block = slice(start, start + rows)
                 own = None if level is None else level[:, block]
-                raw[:, block] = network.outputs(source.inputs(order[:, block]), level=own)
+                raw[:, block] = network.outputs(source.inputs(order[:, block]) if x is None else x, level=own)
             losses = self._objective.losses(raw, fields if level is None else (*fields, level), weight)
             total += share * _as_float64(losses)
         return self._work.spread(total)

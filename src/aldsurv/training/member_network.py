@@ -117,7 +117,7 @@ class MemberNetwork:
             squared = squared + torch.stack([_gradient_norm_squared(encoder, squared) for encoder in self.encoders])
         factors = (most / squared.sqrt().clamp_min(1e-12)).clamp(max=1.0)
         # A norm that is no number is not 1 either: it goes on into the weights, where it is seen.
-        if bool((factors == 1.0).all()):
+        if all(factor == 1.0 for factor in factors.tolist()):
             return
         self.block.scale_gradients(factors)
         for k, encoder in enumerate(self.encoders):

@@ -71,7 +71,8 @@ class WeightBlock:
             view.copy_(torch.from_numpy(np.stack([arrays[slot.name] for arrays in initial])))
             view.requires_grad_().grad = self._gradients[start:stop].view_as(view)
             self.arrays[slot.name] = view
-        self._trained = list(self.arrays.values())
+        # Gradients of each trained array, one row per member.
+        self._member_gradients = [gradient.flatten(1) for gradient in self.gradients.values()]
         for slot in network.buffers():
             stacked = np.stack([arrays[slot.name] for arrays in initial])
             self.arrays[slot.name] = torch.from_numpy(stacked).to(device, dtype)
@@ -119,14 +120,14 @@ class WeightBlock:
 
     def gradient_norms_squared(self) -> Tensor:
         """Squared norm of each member's gradient (members,)."""
-        parts = [array.grad.flatten(1).square().sum(1) for array in self._trained if array.grad is not None]
+        parts = [gradient.square().sum(1) for gradient in self._member_gradients]
         return torch.stack(parts, dim=1).sum(1)
 
     def scale_gradients(self, factors: Tensor) -> None:
         """Multiply each member's gradient by its factor."""
-        for array in self._trained:
-            if array.grad is not None:
-                array.grad.mul_(factors.view(-1, *[1] * (array.dim() - 1)))
+        column = factors[:, None]
+        for gradient in self._member_gradients:
+            gradient.mul_(column)
 
     def round_gradients(self) -> None:
         """Round gradients in float64 to as many digits as half precision has, far more than a batch of rows tells.

@@ -19,9 +19,10 @@ bits alone and among others.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["between_value_and_slopes", "value_and_slopes"]
+__all__ = ["between_parameter_slopes", "between_value_and_slopes", "parameter_slopes", "value_and_slopes"]
 
 _SQRT2 = math.sqrt(2.0)
 _LOG_SQRT2 = math.log(2.0) / 2
@@ -30,43 +31,61 @@ _LOG_SQRT2 = math.log(2.0) / 2
 def value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, *rest: Any) -> tuple[Any, Any]:
     """Log-likelihood of each row and its slopes by the three outputs, on numpy or torch."""
     *entry, exp_theta, wanted = rest
-    theta, log_sigma, log_kappa = raw[..., 0], raw[..., 1], raw[..., 2]
-    if exp_theta:
-        theta = xp.exp(theta)
-    shape = _Shape(xp, log_sigma, log_kappa)
-    value, slopes = shape.known(time - theta, event, wanted)
-    return _conditional(xp, shape, theta, value, slopes, entry, exp_theta, wanted)
+    parameters = _parameters(xp, raw, exp_theta)
+    value, slopes = parameter_slopes(xp, parameters, time, event, *entry, wanted=wanted)
+    return value, _by_outputs(xp, parameters[0], slopes, exp_theta) if wanted else None
 
 
 def between_value_and_slopes(
     xp: Any, raw: Any, lower: Any, upper: Any, *entry: Any, exp_theta: bool, wanted: bool
 ) -> tuple[Any, Any]:
     """The same for rows whose event came after `lower`, which may be -inf, and at or before `upper`."""
-    theta, log_sigma, log_kappa = raw[..., 0], raw[..., 1], raw[..., 2]
-    if exp_theta:
-        theta = xp.exp(theta)
-    shape = _Shape(xp, log_sigma, log_kappa)
+    parameters = _parameters(xp, raw, exp_theta)
+    value, slopes = between_parameter_slopes(xp, parameters, lower, upper, *entry, wanted=wanted)
+    return value, _by_outputs(xp, parameters[0], slopes, exp_theta) if wanted else None
+
+
+def parameter_slopes(
+    xp: Any, parameters: Sequence[Any], time: Any, event: Any, *entry: Any, wanted: bool
+) -> tuple[Any, list[Any]]:
+    """Log-likelihood of each row and, if wanted, its slopes by θ, log σ and log κ, which need not differ by row."""
+    theta, *scale_and_skew = parameters
+    shape = _Shape(xp, *scale_and_skew)
+    return _conditional(xp, shape, theta, shape.known(time - theta, event, wanted), entry)
+
+
+def between_parameter_slopes(
+    xp: Any, parameters: Sequence[Any], lower: Any, upper: Any, *entry: Any, wanted: bool
+) -> tuple[Any, list[Any]]:
+    """The same for rows whose event came after `lower`, which may be -inf, and at or before `upper`."""
+    theta, *scale_and_skew = parameters
+    shape = _Shape(xp, *scale_and_skew)
     bounded = lower > -math.inf
     below = xp.where(bounded, lower, 0.0) - theta
-    value, slopes = shape.between(below, upper - theta, bounded, wanted)
-    return _conditional(xp, shape, theta, value, slopes, entry, exp_theta, wanted)
+    return _conditional(xp, shape, theta, shape.between(below, upper - theta, bounded, wanted), entry)
+
+
+def _parameters(xp: Any, raw: Any, exp_theta: bool) -> tuple[Any, Any, Any]:
+    return xp.exp(raw[..., 0]) if exp_theta else raw[..., 0], raw[..., 1], raw[..., 2]
+
+
+def _by_outputs(xp: Any, theta: Any, slopes: list[Any], exp_theta: bool) -> Any:
+    by_theta, by_log_sigma, by_log_kappa = slopes
+    return xp.stack((by_theta * theta if exp_theta else by_theta, by_log_sigma, by_log_kappa), -1)
 
 
 def _conditional(
-    xp: Any, shape: _Shape, theta: Any, value: Any, slopes: Any, entry: Any, exp_theta: bool, wanted: bool
-) -> tuple[Any, Any]:
-    """What is left of log-likelihood and slopes given that the event came after each of the entries."""
+    xp: Any, shape: _Shape, theta: Any, known: tuple[Any, list[Any]], entry: Sequence[Any]
+) -> tuple[Any, list[Any]]:
+    """What is left of log-likelihood and slopes by z, and those by θ, given that the event came after the entries."""
+    value, slopes = known
     for since in entry:
         delayed = since > -math.inf
         at = xp.where(delayed, since, theta)
-        before, before_slopes = shape.known(at - theta, xp.zeros_like(delayed), wanted)
+        before, before_slopes = shape.known(at - theta, xp.zeros_like(delayed), bool(slopes))
         value = value - xp.where(delayed, before, 0.0)
         slopes = [s - xp.where(delayed, b, 0.0) for s, b in zip(slopes, before_slopes, strict=True)]
-    if not wanted:
-        return value, None
-    by_z, by_log_sigma, by_log_kappa = slopes
-    by_theta = -by_z * theta if exp_theta else -by_z
-    return value, xp.stack((by_theta, by_log_sigma, by_log_kappa), -1)
+    return value, [-slopes[0], *slopes[1:]] if slopes else []
 
 
 class _Shape:

@@ -17,6 +17,7 @@ from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import mixture_guess as _guess
 from aldsurv.losses.likelihood.family_likelihood import _NARROW, _float, require_readable
+from aldsurv.losses.likelihood.mixture_slopes import constant_value_and_slopes as _constant_value_and_slopes
 from aldsurv.losses.likelihood.mixture_slopes import value_and_slopes as _value_and_slopes
 from aldsurv.losses.objective import (
     ClosedFormLikelihood,
@@ -26,6 +27,7 @@ from aldsurv.losses.objective import (
     IntArray,
     LikelihoodObjective,
     Objective,
+    row_shares,
 )
 
 __all__ = ["mixture_objective"]
@@ -127,6 +129,19 @@ class _MixtureLikelihood(ClosedFormLikelihood):
             np, raw, time, event, least, *self._entry_and_sign(others), self._layout, self._positive, True
         )
         return rows - offset, slopes
+
+    def constant_losses_and_slopes(
+        self, outputs: FloatArray, fields: Sequence[Any], weight: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        time, event, offset, least, *others = fields
+        if (least != least[:, :1]).any():
+            return super().constant_losses_and_slopes(outputs, fields, weight)
+        with np.errstate(all="ignore"):
+            rows, summed_slopes = _constant_value_and_slopes(
+                outputs, time, event, least[:, :1], *self._entry_and_sign(others), self._layout, self._positive
+            )
+            share = row_shares(rows, weight)
+            return ((offset - rows) * share).sum(axis=1), -summed_slopes(share)
 
     def _entry_and_sign(self, others: Sequence[Any]) -> tuple[Any, Any]:
         return others[0] if self._delayed else None, others[-1] if self._mirrored else None

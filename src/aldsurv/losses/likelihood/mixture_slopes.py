@@ -10,15 +10,15 @@ A left-censored row is a right-censored one in the mirror: ``F(y; θ, σ, κ) = 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
-from aldsurv.losses.likelihood.ald_slopes import between_value_and_slopes as _component_between
-from aldsurv.losses.likelihood.ald_slopes import value_and_slopes as _component
+from aldsurv.losses.likelihood.ald_slopes import between_parameter_slopes, parameter_slopes
 
-__all__ = ["between_value_and_slopes", "value_and_slopes"]
+__all__ = ["between_value_and_slopes", "constant_value_and_slopes", "value_and_slopes"]
 
 
 def value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, least: Any, *rest: Any) -> tuple[Any, Any]:
@@ -30,16 +30,26 @@ def value_and_slopes(xp: Any, raw: Any, time: Any, event: Any, least: Any, *rest
     """
     entry, sign, layout, positive, wanted = rest
     parts = _Parts(xp, raw, least, layout, positive)
-    if sign is None:
-        own = _component(xp, _last(xp, parts.shape), time, event, *parts.cut(time), False, wanted)
-        return parts.conditional(parts.mixed(*own), entry, wanted)
-    theta, log_sigma, log_kappa = parts.shape
-    mirrored = _last(xp, (theta * sign, log_sigma, log_kappa * sign))
-    own = _component(xp, mirrored, time * sign, event, *parts.cut(time), False, wanted)
-    value, slopes, pull = parts.mixed(*own)
-    if wanted:
-        slopes = xp.stack((slopes[0] * sign, slopes[1], slopes[2] * sign))
-    return parts.conditional((value, slopes, pull), entry, wanted)
+    value, slopes, pull = parts.known(time, event, entry, sign, wanted)
+    return value, parts.by_outputs(slopes, pull) if wanted else None
+
+
+def constant_value_and_slopes(
+    outputs: Any, time: Any, event: Any, least: Any, entry: Any, sign: Any, layout: MixtureOutputs, positive: bool
+) -> tuple[Any, Callable[[Any], Any]]:
+    """Log-likelihood of rows (m, n) that have the same outputs (m, k) and least scale (m, 1) in all columns, on numpy.
+
+    Also returned is a function of weights (m, n) that gives the slopes (m, k) of the weighted sum by the outputs: what
+    does not differ by column is computed once.
+    """
+    parts = _Parts(np, outputs[:, None], least, layout, positive)
+    value, slopes, pull = parts.known(time, event, entry, sign, True)
+
+    def summed(weight: Any) -> Any:
+        *by, pulled = ((slope * weight).sum(-1, keepdims=True) for slope in (*slopes, pull))
+        return parts.by_outputs(by, pulled)[:, 0]
+
+    return value, summed
 
 
 def between_value_and_slopes(xp: Any, raw: Any, lower: Any, upper: Any, least: Any, *rest: Any) -> tuple[Any, Any]:
@@ -50,9 +60,8 @@ def between_value_and_slopes(xp: Any, raw: Any, lower: Any, upper: Any, least: A
     """
     entry, layout, positive, wanted = rest
     parts = _Parts(xp, raw, least, layout, positive)
-    shape, cut = _last(xp, parts.shape), parts.cut(upper)
-    own = _component_between(xp, shape, lower, upper, *cut, exp_theta=False, wanted=wanted)
-    return parts.conditional(parts.mixed(*own), entry, wanted)
+    value, slopes, pull = parts.between(lower, upper, entry, wanted)
+    return value, parts.by_outputs(slopes, pull) if wanted else None
 
 
 class _Parts:
@@ -62,48 +71,73 @@ class _Parts:
         self.xp, self.layout, self.positive = xp, layout, positive
         planes = np.ascontiguousarray(np.moveaxis(raw, -1, 0)) if xp is np else raw.movedim(-1, 0).contiguous()
         location, log_scale, log_kappa, logits = layout.split(planes)
+        if xp is np and layout.constants and not layout.skewed and (log_kappa == log_kappa[..., :1]).all():
+            # As a network gives it, the same for every row: what depends on it alone is computed once.
+            log_kappa = log_kappa[..., :1]
         theta = xp.exp(location) if layout.exp_theta else location
         grown = xp.exp(log_scale)
         sigma = grown + least
         share = xp.exp(logits - (logits.max(0) if xp is np else logits.amax(0)))
         self.share = share / share.sum(0)
         self.weight = SHARED_OUT / layout.components + (1 - SHARED_OUT) * self.share
-        self.shape = theta, xp.log(sigma), log_kappa + xp.zeros_like(theta)
+        self.shape = theta, xp.log(sigma), log_kappa
         self.planes, self.location, self.by_scale = planes, location, grown / sigma
 
-    def cut(self, like: Any) -> tuple[Any, ...]:
+    def known(self, time: Any, event: Any, entry: Any, sign: Any, wanted: bool) -> tuple[Any, list[Any], Any]:
+        """Log-likelihood of rows, its slopes by each component's θ, log σ and log κ, and responsibilities."""
+        xp = self.xp
+        theta, log_sigma, log_kappa = self.shape
+        if sign is None:
+            own = parameter_slopes(xp, self.shape, time, event, *self._cut(time), wanted=wanted)
+            return self._given_entry(self._mixed(*own), entry)
+        mirrored = theta * sign, log_sigma, log_kappa * sign
+        own = parameter_slopes(xp, mirrored, time * sign, event, *self._cut(time), wanted=wanted)
+        value, slopes, pull = self._mixed(*own)
+        if wanted:
+            slopes = [slopes[0] * sign, slopes[1], slopes[2] * sign]
+        return self._given_entry((value, slopes, pull), entry)
+
+    def between(self, lower: Any, upper: Any, entry: Any, wanted: bool) -> tuple[Any, list[Any], Any]:
+        """The same for rows whose event came after `lower` and at or before `upper`."""
+        own = between_parameter_slopes(self.xp, self.shape, lower, upper, *self._cut(upper), wanted=wanted)
+        return self._given_entry(self._mixed(*own), entry)
+
+    def _cut(self, like: Any) -> tuple[Any, ...]:
         """Where the support of each component begins."""
         return (self.xp.zeros_like(like),) if self.positive else ()
 
-    def mixed(self, own: Any, slopes: Any) -> tuple[Any, Any, Any]:
-        """Log of the mixture, its slopes by each component's θ, log σ and log κ, and their responsibilities."""
+    def _mixed(self, own: Any, slopes: list[Any]) -> tuple[Any, list[Any], Any]:
+        """Log of the mixture, its slopes by what those of the components are by, and their responsibilities."""
         xp = self.xp
         total = own + xp.log(self.weight)
         top = total.max(0) if xp is np else total.amax(0)
         relative = xp.exp(total - top)
         everything = relative.sum(0)
         value = top + xp.log(everything)
-        if slopes is None:
-            return value, None, None
+        if not slopes:
+            return value, [], None
         responsibility = relative / everything
-        return value, responsibility * xp.moveaxis(slopes, -1, 0), responsibility
+        return value, [responsibility * slope for slope in slopes], responsibility
 
-    def conditional(self, mixed: tuple[Any, Any, Any], entry: Any, wanted: bool) -> tuple[Any, Any]:
-        """Value and slopes by the outputs, given that the event came after the entry."""
-        xp = self.xp
+    def _given_entry(self, mixed: tuple[Any, list[Any], Any], entry: Any) -> tuple[Any, list[Any], Any]:
+        """What is left of it given that the event came after the entry."""
         value, slopes, pull = mixed
-        if entry is not None:
-            delayed = entry > -math.inf
-            at = xp.where(delayed, entry, 0.0)
-            survived = _component(xp, _last(xp, self.shape), at, xp.zeros_like(delayed), *self.cut(at), False, wanted)
-            before, before_slopes, before_pull = self.mixed(*survived)
-            value = value - xp.where(delayed, before, 0.0)
-            if wanted:
-                slopes = slopes - xp.where(delayed, before_slopes, 0.0)
-                pull = pull - xp.where(delayed, before_pull, 0.0)
-        return value, self._by_outputs(slopes, pull) if wanted else None
+        if entry is None:
+            return mixed
+        xp = self.xp
+        delayed = entry > -math.inf
+        at = xp.where(delayed, entry, 0.0)
+        event, wanted = xp.zeros_like(delayed), bool(slopes)
+        survived = self._mixed(*parameter_slopes(xp, self.shape, at, event, *self._cut(at), wanted=wanted))
+        before, before_slopes, before_pull = survived
+        value = value - xp.where(delayed, before, 0.0)
+        if wanted:
+            slopes = [s - xp.where(delayed, b, 0.0) for s, b in zip(slopes, before_slopes, strict=True)]
+            pull = pull - xp.where(delayed, before_pull, 0.0)
+        return value, slopes, pull
 
-    def _by_outputs(self, slopes: Any, pull: Any) -> Any:
+    def by_outputs(self, slopes: list[Any], pull: Any) -> Any:
+        """Slopes by the outputs, from those by each component's parameters and the responsibilities."""
         by_theta, by_log_sigma, by_log_kappa = slopes
         by_location = by_theta * self.shape[0] if self.layout.exp_theta else by_theta
         by_log_scale = by_log_sigma * self.by_scale
@@ -114,11 +148,6 @@ class _Parts:
         if self.layout.tied:
             parts = _by_tied_outputs(self.xp, self.layout, self.planes, self.location, parts)
         return self.xp.moveaxis(self.xp.concatenate(parts), 0, -1)
-
-
-def _last(xp: Any, shape: Any) -> Any:
-    """The three parameters on a last axis, each of them contiguous."""
-    return xp.moveaxis(xp.stack(shape), 0, -1)
 
 
 def _by_tied_outputs(xp: Any, layout: MixtureOutputs, planes: Any, location: Any, parts: list[Any]) -> list[Any]:

@@ -182,12 +182,14 @@ def run_loop(tasks: Sequence[Prepared], start: OutputStart | None = None) -> lis
         initial, learned = _outputs_only(start, tasks[0])
         towards = [{name: arrays[name] for name in OUTPUT_ARRAYS} for arrays in initial]
         members = MemberNetwork(network, initial, (), device, dtype, learned, pull=start.pull, towards=towards)
+    # In the precision of the training: no batch has to be converted.
+    known = _in_precision(x, dtype), tuple(_in_precision(field, dtype) for field in objective.fields), weight
     fingerprints = [data_fingerprint(task.x, task.data) for task in tasks]
     history = Training(
         members,
         objective,
-        RowSource(x, objective.fields, weight, training, dtype),
-        None if validation is None else RowSource(x, objective.fields, weight, validation, dtype),
+        RowSource(*known, training, dtype),
+        None if validation is None else RowSource(*known, validation, dtype),
         model.training_settings(),
         seeds=seeds,
         callbacks=list(options.callbacks),
@@ -223,6 +225,11 @@ def _precision(task: Prepared, device: torch.device) -> torch.dtype:
     return torch.float64
 
 
+def _in_precision(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Floating numbers in a precision; whole numbers and bools stay so."""
+    return values.to(dtype) if values.is_floating_point() else values
+
+
 def _joined(tasks: Sequence[Prepared]) -> SurvivalData:
     """All rows one after the other, the weights of each task's rows with mean 1."""
     parts = [task.data.with_weight(even_weights(task.data)) for task in tasks]
@@ -247,26 +254,33 @@ def _initial(
     starts: NDArray[np.int64],
 ) -> tuple[list[dict[str, NDArray[np.float32]]], list[dict[str, NDArray[np.bool_]]]]:
     """Arrays with which each member begins, and which of their weights it learns."""
-    from aldsurv.training.marginal_start import best_constant
+    from aldsurv.training.marginal_start import best_constants
 
+    members = [
+        (task, member, seed, rows + start)
+        for task, start in zip(tasks, starts, strict=True)
+        for member, (seed, rows) in enumerate(zip(task.seeds, task.rows.train, strict=True))
+    ]
+    given = [task.model.fixed_outputs(member, task.extras) for task, member, _, _ in members]
+    constants: list[NDArray[np.float32]] = []
+    if tasks[0].model.start == "marginal":
+        constants = best_constants(objective, [rows for *_, rows in members], weight, given)
     initial, learned = [], []
-    for task, start in zip(tasks, starts, strict=True):
-        for member, (seed, rows) in enumerate(zip(task.seeds, task.rows.train, strict=True)):
-            arrays = network.initial(generator_for(seed, Purpose.WEIGHTS))
-            fixed = task.model.fixed_outputs(member, task.extras)
-            if task.model.start == "marginal":
-                # No covariate counts yet: every row begins at the best constant.
-                arrays["output.bias"] = best_constant(objective, rows + start, weight, fixed)
-                arrays["output.weight"] = np.zeros_like(arrays["output.weight"])
-            unused = None if task.features is None else task.model.unused_inputs(task.features, member)
-            own = _learned_weights(network, fixed, unused)
-            for name, mask in own.items():
-                # What is not learned has no part in the outputs, except for the outputs that are given.
-                arrays[name] = np.where(mask, arrays[name], np.float32(0))
-            if fixed is not None:
-                arrays["output.bias"] = np.where(np.isnan(fixed), arrays["output.bias"], fixed).astype(np.float32)
-            initial.append(arrays)
-            learned.append(own)
+    for number, ((task, member, seed, _), fixed) in enumerate(zip(members, given, strict=True)):
+        arrays = network.initial(generator_for(seed, Purpose.WEIGHTS))
+        if constants:
+            # No covariate counts yet: every row begins at the best constant.
+            arrays["output.bias"] = constants[number]
+            arrays["output.weight"] = np.zeros_like(arrays["output.weight"])
+        unused = None if task.features is None else task.model.unused_inputs(task.features, member)
+        own = _learned_weights(network, fixed, unused)
+        for name, mask in own.items():
+            # What is not learned has no part in the outputs, except for the outputs that are given.
+            arrays[name] = np.where(mask, arrays[name], np.float32(0))
+        if fixed is not None:
+            arrays["output.bias"] = np.where(np.isnan(fixed), arrays["output.bias"], fixed).astype(np.float32)
+        initial.append(arrays)
+        learned.append(own)
     return initial, learned
 
 
