@@ -59,3 +59,18 @@ def test_what_is_no_column_of_periods(by, options, message):
 def test_a_wrong_period():
     with pytest.raises(ParameterError, match="period must be"):
         read_periods(["a", "b"], period="week")
+
+
+@pytest.mark.parametrize(
+    ("by", "kind"),
+    [
+        (["2024-03", "2024-11"], "month"),
+        (["2024-13", "2024-11"], "period"),
+        (["2024-Q1", "2023Q4"], "quarter"),
+        ([2023, 2024], "year"),
+        ([1, 2], "period"),
+        (DATES, "month"),
+    ],
+)
+def test_what_a_period_is_called(by, kind):
+    assert read_periods(by).kind == kind

@@ -25,6 +25,8 @@ DRIFTED = 0.1
 _DECILES = np.arange(1, 10) / 10
 # Fewer rows than this expected in a bin: it is joined with the other such bins.
 _LEAST_EXPECTED = 5.0
+# Of numbers, for the test: rows of the smaller sample for each bin, and how many bins there are at most.
+_ROWS_PER_BIN, _MOST_BINS = 8, 10
 
 
 @final
@@ -40,7 +42,8 @@ class ColumnDrift:
         ``"number"`` or ``"levels"``.
     psi
         Population stability index over deciles of the reference, or levels, with gaps as one more bin: ``Σ (p - q)
-        log(p/q)``, half a row being added to each bin. NaN in the periods of the reference.
+        log(p/q)``, half a row of the smaller of the two being added to each bin of both. NaN in the periods of the
+        reference.
     difference
         Standardised difference: of numbers that of the means, of levels the largest of those of their shares.
     p_value
@@ -198,15 +201,27 @@ def _compare(
     count = cuts.size + 2
     samples = ((base.bins(cuts), base_weights), (other.bins(cuts), other_weights))
     weighed = [np.bincount(bins, weights, minlength=count) for bins, weights in samples]
-    # A bin that neither has tells nothing; half a row in each of the others keeps the logarithm finite.
+    # Of the smaller sample, for both: a bin that the larger does not have is not taken for an impossible one.
     used = (weighed[0] + weighed[1]) > 0
-    shares = [(each[used] + 0.5) / (each.sum() + used.sum() / 2) for each in weighed]
+    half = 0.5 / min(each.sum() for each in weighed)
+    shares = [(each[used] / each.sum() + half) / (1 + half * used.sum()) for each in weighed]
     psi = float(((shares[1] - shares[0]) * np.log(shares[1] / shares[0])).sum())
-    rows = [np.bincount(bins[weights > 0], minlength=count).astype(np.float64) for bins, weights in samples]
+    rows = _counts([base.where(base_weights > 0), other.where(other_weights > 0)])
     if base.levels:
         plain = [each[:-1] / max(each[:-1].sum(), 1e-300) for each in weighed]
         return psi, _largest_share_difference(*plain), _homogeneity(*rows)
     return psi, _mean_difference(base, base_weights, other, other_weights), _homogeneity(*rows)
+
+
+def _counts(samples: Sequence[_Values]) -> list[FloatArray]:
+    """Rows of two samples by bin: levels, or as many quantiles of all values as the smaller sample has rows for."""
+    if samples[0].levels:
+        cuts = np.arange(samples[0].levels - 1.0)
+    else:
+        known = [each.numbers[~each.gaps] for each in samples]
+        bins = int(np.clip(min(each.size for each in known) // _ROWS_PER_BIN, 2, _MOST_BINS))
+        cuts = np.unique(np.quantile(np.concatenate(known), np.arange(1, bins) / bins))
+    return [np.bincount(each.bins(cuts), minlength=cuts.size + 2).astype(np.float64) for each in samples]
 
 
 def _mean_difference(base: _Values, base_weights: FloatArray, other: _Values, other_weights: FloatArray) -> float:
@@ -232,8 +247,8 @@ def _largest_share_difference(base: FloatArray, other: FloatArray) -> float:
 def _homogeneity(base: FloatArray, other: FloatArray) -> float:
     """p-value of the test that two rows of counts are of one distribution; NaN if one bin is left.
 
-    Bins with too few rows for the chi-squared test, such as a new level, are joined: that the second has more of these
-    is tested exactly, and the p-value is twice the smaller of the two.
+    Bins with too few rows for the chi-squared test, such as a new level, are joined. If these are still too few, that
+    the second has more of them is tested exactly, and the p-value is twice the smaller of the two.
     """
     # Imports ten times faster than scipy.stats.
     from scipy.special import chdtrc
@@ -243,7 +258,9 @@ def _homogeneity(base: FloatArray, other: FloatArray) -> float:
     rare = np.array([base[few].sum(), other[few].sum()])
     counts = np.array([base[~few], other[~few]])
     exact = math.nan
-    if rare.sum() > 0 and counts.size:
+    if rare.sum() * min(base.sum(), other.sum()) / total.sum() >= _LEAST_EXPECTED:
+        counts = np.column_stack([counts, rare])
+    elif rare.sum() > 0 and counts.size:
         exact = _more_than_by_chance(rare, base.sum(), other.sum())
         counts[:, counts.sum(0).argmin()] += rare
     if counts.shape[1] < 2:

@@ -92,7 +92,7 @@ def monitor_model(
     >>> year = 2020 + np.arange(len(later.y)) % 4
     >>> result = monitor_model(model, later.x, later.y, by=year, reference=train.x)
     >>> result.verdict
-    'No alarm in 4 periods'
+    'No alarm in 4 years'
     """
     check("alpha", alpha, Number(0, 1, above=True, below=True))
     check("confidence", confidence, Number(0, 1, above=True, below=True))
@@ -143,7 +143,7 @@ def monitor_model(
     first = periods.names[:reference_periods]
     named = f"the first period, {first[0]}" if len(first) == 1 else f"the first periods, {first[0]} to {first[-1]}"
     described = named if reference is None else "the training rows"
-    return Monitoring(qualities, drift, tuple(alarms), alpha, alphas, confidence, described, name, notes)
+    return Monitoring(qualities, drift, tuple(alarms), alpha, alphas, confidence, described, periods.kind, name, notes)
 
 
 def _evidence_alarm(

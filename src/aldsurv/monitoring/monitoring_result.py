@@ -14,7 +14,7 @@ from aldsurv.monitoring.period_quality import PeriodQuality
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RATIO", "SLOPE", "Alarm", "Monitoring"]
+__all__ = ["DRIFT", "RATIO", "SLOPE", "Alarm", "Monitoring"]
 
 RATIO, SLOPE, DRIFT = "observed/expected", "calibration slope", "covariate drift"
 
@@ -79,6 +79,8 @@ class Monitoring:
         Of the limits.
     reference
         What columns are compared with, in words.
+    period_kind
+        What a period is called: ``"month"``, ``"quarter"``, ``"year"`` or ``"period"``.
     cause
         The cause whose events count; None: the event, or the first of any cause.
     notes
@@ -92,6 +94,7 @@ class Monitoring:
     alphas: Mapping[str, float]
     confidence: float
     reference: str
+    period_kind: str = "period"
     cause: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -111,13 +114,18 @@ class Monitoring:
         return sum(period.expected for period in self.periods)
 
     @property
+    def main_alarm(self) -> Alarm | None:
+        """The first alarm of calibration, or else of covariates; None if there is none."""
+        return next((alarm for alarm in self.alarms if alarm.column is None), next(iter(self.alarms), None))
+
+    @property
     def verdict(self) -> str:
-        """One sentence: no alarm, or the first, and how many more there are."""
-        if not self.alarms:
-            return f"No alarm in {len(self.periods)} periods"
-        first, more = self.alarms[0], len(self.alarms) - 1
+        """One sentence: no alarm, or the main one, and how many more there are."""
+        main, more = self.main_alarm, len(self.alarms) - 1
+        if main is None:
+            return f"No alarm in {len(self.periods)} {self.period_kind}s"
         others = f", and {more} more alarm{'s' * (more != 1)}" if more else ""
-        return f"Alarm in {first.period}: {first.describe()}{others}"
+        return f"Alarm in {main.period}: {main.describe()}{others}"
 
     def to_frame(self) -> pd.DataFrame:
         """A row per period, as pandas has it."""

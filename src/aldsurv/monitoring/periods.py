@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,13 +21,20 @@ __all__ = ["PERIODS", "Periods", "read_periods"]
 
 PERIODS = ("month", "quarter", "year")
 _MOST_PERIODS = 500
+# Text that says by itself what kind of period it is.
+_WRITTEN = {
+    "month": re.compile(r"(19|20)\d\d-(0[1-9]|1[0-2])"),
+    "quarter": re.compile(r"(19|20)\d\d-?Q[1-4]"),
+    "year": re.compile(r"(19|20)\d\d"),
+}
 
 
 class Periods(NamedTuple):
-    """Names of periods in order, and the place of each row's period among them (n,)."""
+    """Names of periods in order, the place of each row's period among them (n,), and what one is called."""
 
     names: tuple[str, ...]
     place: NDArray[np.intp]
+    kind: str = "period"
 
 
 def read_periods(
@@ -58,7 +66,7 @@ def read_periods(
     require_rows(present, column, "known in every row", {"": raw}, "Drop those rows, or give their period.")
     if _are_dates(raw, items):
         dates = date_column(column, date_format)
-        periods = _named(_cut(dates, period or "month"))
+        periods = _named(_cut(dates, period or "month"))._replace(kind=period or "month")
     elif period is not None:
         raise column.error(
             f"must be dates such as 2024-03-31 to be cut into {period}s, but is {quoted(items[0])} in the first row",
@@ -67,6 +75,8 @@ def read_periods(
         )
     else:
         periods = _named(_sortable(items, column))
+        kinds = (kind for kind, pattern in _WRITTEN.items() if all(map(pattern.fullmatch, periods.names)))
+        periods = periods._replace(kind=next(kinds, "period"))
     if len(periods.names) < 2:
         only = f"only {quoted(periods.names[0])}" if periods.names else "no row"
         raise column.error(f"must have two periods or more, but has {only}", advice="Name a column of several periods.")
