@@ -1,7 +1,8 @@
 """False alarms of ``monitor_model`` on quiet streams, and how many events it takes to find a change.
 
-``python -m bench.monitor [--streams 1000] [--only covariates]`` draws streams of periods from a model that is right, and
-from ones whose hazards, differences between people or covariates change; results are kept in docs/results/monitor.json.
+``python -m bench.monitor [--streams 1000] [--only covariates]`` draws streams of periods from a model that is right,
+and from ones whose hazards, differences between people or covariates change; results are
+kept in docs/results/monitor.json.
 """
 
 from __future__ import annotations
