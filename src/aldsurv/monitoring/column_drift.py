@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.column_entries import ColumnKey, Level, distinct_levels, read_numbers
-from aldsurv.columns.column_plans import ColumnPlan, LeftOut, Number
+from aldsurv.columns.column_plans import ColumnPlan, LeftOut, Levels, Number
 from aldsurv.columns.covariates import read_covariates
 from aldsurv.models.base import SurvivalEstimator
 
@@ -171,7 +171,8 @@ class _Values:
             return cls(numbers, np.isnan(numbers), 0)
         levels, inverse = distinct_levels(raw, key)
         # Levels beyond those of training share one number.
-        known: dict[Level | None, int] = {level: place for place, level in enumerate(_levels_of(plan))}
+        kept = plan.levels if isinstance(plan, Levels) else ()
+        known: dict[Level | None, int] = {level: place for place, level in enumerate(kept)}
         codes = np.array([math.nan if level is None else known.get(level, len(known)) for level in levels])
         numbers = codes[inverse] if codes.size else np.zeros(0)
         return cls(numbers, np.isnan(numbers), len(known) + 1)
@@ -183,11 +184,6 @@ class _Values:
         """The bin of each row: values up to each cut, beyond the last, and gaps."""
         place = np.searchsorted(cuts, self.numbers, side="left")
         return np.where(self.gaps, cuts.size + 1, place).astype(np.intp)
-
-
-def _levels_of(plan: ColumnPlan) -> Sequence[Level]:
-    levels: Sequence[Level] = vars(plan)["levels"]
-    return levels
 
 
 def _compare(
