@@ -26,7 +26,7 @@ LAYERS = [
     ["losses", "networks"],
     ["training"],
     ["models"],
-    ["inspection", "planning", "tuning"],
+    ["inspection", "monitoring", "planning", "tuning"],
     ["benchmark", "plots"],
     ["reports"],
     ["cli"],

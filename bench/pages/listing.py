@@ -41,6 +41,7 @@ PAGES: list[Page] = [
     Page("docs/deepsurv.md", "bench.pages.deepsurv"),
     Page("docs/explain.md", "bench.pages.explain"),
     Page("docs/log_normal.md", "bench.pages.log_normal"),
+    Page("docs/monitor.md", "bench.pages.monitor"),
     Page("docs/neutral.md", "bench.pages.neutral"),
     Page("docs/performance.md", "bench.pages.performance"),
     Page("docs/reproduction.md", "bench.pages.reproduction"),

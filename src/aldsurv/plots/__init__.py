@@ -40,6 +40,7 @@ from aldsurv.plots.incidence_plots import (
 from aldsurv.plots.individuals import plot_individuals
 from aldsurv.plots.kaplan_meier_plot import plot_kaplan_meier
 from aldsurv.plots.mean_survival import plot_mean_survival, prediction_figure
+from aldsurv.plots.monitoring_plots import plot_column_drift, plot_evidence, plot_quality_by_period
 from aldsurv.plots.predicted_against_observed import plot_predicted_against_observed
 from aldsurv.plots.regularisation_plot import plot_held_out_scores, plot_regularisation_path, regularisation_figure
 from aldsurv.plots.time_histogram import plot_time_distribution
@@ -57,9 +58,11 @@ __all__ = [
     "plot_brier",
     "plot_calibration",
     "plot_calibration_at",
+    "plot_column_drift",
     "plot_d_calibration",
     "plot_decision_curve",
     "plot_density",
+    "plot_evidence",
     "plot_hazard",
     "plot_held_out_scores",
     "plot_importance",
@@ -71,6 +74,7 @@ __all__ = [
     "plot_mean_survival",
     "plot_partial_dependence",
     "plot_predicted_against_observed",
+    "plot_quality_by_period",
     "plot_regularisation_path",
     "plot_stacked_incidence",
     "plot_survival",

@@ -1,6 +1,6 @@
-"""HTML reports of a model and of a benchmark, each one self-contained file.
+"""HTML reports of a model, of a model in use and of a benchmark, each one self-contained file.
 
-`page` is how a page is made, `model` and `benchmark` are what the two reports say.
+`page` is how a page is made, `model`, `monitoring` and `benchmark` are what the reports say.
 """
 
 from aldsurv.errors import MissingDependencyError
@@ -14,5 +14,6 @@ except MissingDependencyError:
 
 from aldsurv.reports.benchmark.benchmark_page import write_benchmark_report
 from aldsurv.reports.model.model_page import write_model_report
+from aldsurv.reports.monitoring.monitoring_page import write_monitoring_report
 
-__all__ = ["write_benchmark_report", "write_model_report"]
+__all__ = ["write_benchmark_report", "write_model_report", "write_monitoring_report"]

@@ -58,6 +58,10 @@ _WORDINGS: Mapping[str, _Wording] = {
         '"=censored" for gaps, what is not an event.',
     ),
     "cause": _Wording("--cause"),
+    "by": _Wording("--by"),
+    "period": _Wording("--period"),
+    "alpha": _Wording("--alpha"),
+    "reference_periods": _Wording("--reference", "Take fewer by --reference, or name the training rows by --train."),
     "drop": _Wording("--drop", "Change --drop, or the columns of the table.", "Change the columns of the table."),
     "categorical": _Wording(
         "--categorical",

@@ -1,0 +1,1 @@
+"""The page about a model that is watched over calendar periods."""
