@@ -27,8 +27,10 @@ from aldsurv.models.linear.elastic_net.elastic_net_survival import ElasticNetFit
 from aldsurv.models.linear.elastic_net.losses import LogTimeLoss
 from aldsurv.models.linear.elastic_net.scored_path import PathProblem
 from aldsurv.models.linear.elastic_net.solver import PenalisedFit
+from aldsurv.models.linear.formulas import log_time_formula
 from aldsurv.models.linear.linear_survival import States, UserUnit
 from aldsurv.models.search_space import OneOf, SearchSpace
+from aldsurv.models.structure import ModelStructure
 
 __all__ = ["ElasticNetAFT"]
 
@@ -37,11 +39,12 @@ IntArray = NDArray[np.int64]
 
 
 class _Family(NamedTuple):
-    """A distribution of time: that of ``(log T - μ)/σ``, the rows' distributions, and the last parameter's name."""
+    """A distribution of time: that of ``(log T - μ)/σ``, the rows', the last parameter's name, and the formula."""
 
     standard: Standard
     distribution: Callable[[FloatArray, float], LogNormal | Weibull]
     last_parameter: tuple[str, float]
+    formula: str
 
 
 def _log_normal(mu: FloatArray, sigma: float) -> LogNormal:
@@ -53,8 +56,8 @@ def _weibull(mu: FloatArray, sigma: float) -> Weibull:
 
 
 _FAMILIES = {
-    "lognormal": _Family(StandardNormal(), _log_normal, LogNormalAFT.LAST_PARAMETER),
-    "weibull": _Family(SmallestExtreme(), _weibull, WeibullAFT.LAST_PARAMETER),
+    "lognormal": _Family(StandardNormal(), _log_normal, LogNormalAFT.LAST_PARAMETER, LogNormalAFT.FORMULA),
+    "weibull": _Family(SmallestExtreme(), _weibull, WeibullAFT.LAST_PARAMETER, WeibullAFT.FORMULA),
 }
 
 
@@ -105,6 +108,13 @@ class ElasticNetAFT(ElasticNetSurvival):
         self._require_fitted()
         x = self.design_.numbers(X, type(self).__name__)
         return self._of_family().distribution(*rows_with_location(self.standardised_, x))
+
+    def structure(self) -> ModelStructure:
+        """The formula of the survival."""
+        self._require_fitted()
+        return ModelStructure(
+            log_time_formula(self._of_family().formula), (("Kind of fit", self._kind()),), complete=True
+        )
 
     def _of_family(self) -> _Family:
         return _FAMILIES[self.family]
