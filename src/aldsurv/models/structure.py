@@ -51,6 +51,8 @@ class ModelStructure:
         Names and values: layers, trees, members, how long training took.
     baselines
         Those of a model of proportional hazards; else none.
+    held_out
+        Share of the rows that each member held out of training; 0 if none.
     complete
         Whether formula, coefficients and baselines are the whole model, so that predictions can be made by hand.
     """
@@ -58,6 +60,7 @@ class ModelStructure:
     formula: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     baselines: tuple[Baseline, ...] = ()
+    held_out: float = 0.0
     complete: bool = False
 
 

@@ -23,8 +23,8 @@ HAZARD_FORMULA = (
 )
 CAUSE_HAZARD_FORMULA = (
     f"The cumulative hazard of a cause is H(t) = H0(t) · exp(LP − c), {_PER_CAUSE}. The probability of being "
-    "event-free is S(t) = exp(−ΣH(t)), the sum over the causes, and the incidence of a cause the sum of S before each time times "
-    "the step of its H there."
+    "event-free is S(t) = exp(−ΣH(t)), the sum over the causes, and the incidence of a cause the sum of S before each "
+    "time times the step of its H there."
 )
 SUBDISTRIBUTION_FORMULA = (
     f"The incidence of a cause is F(t) = 1 − exp(−H0(t) · exp(LP − c)), {_PER_CAUSE}. Where incidences of all causes "

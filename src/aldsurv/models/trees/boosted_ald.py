@@ -366,10 +366,10 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
             ("Members", f"{self.n_members}, mixed in equal parts"),
             ("Trees", f"{len(self.trees_):,} in all members, of at most {self.max_depth} splits to a leaf"),
             ("Rounds kept by each member", kept),
-            ("Unit of time inside", f"{plain_number(self.time_scale_, 6)} of the unit of the times"),
+            ("Times are divided by", plain_number(self.time_scale_, 6)),
             ("Log-likelihood", f"{-self.validation_loss_.mean():.4f} per row on {which} rows, mean of the members"),
         )
-        return ModelStructure(facts=facts)
+        return ModelStructure(facts=facts, held_out=float(self.validation) if self.held_out_ else 0.0)
 
     def summary(self) -> str:
         """What the model is and what it was trained on, in a few lines."""

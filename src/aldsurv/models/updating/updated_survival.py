@@ -120,9 +120,8 @@ class UpdatedSurvival(WrappedSurvival):
 
     def _changes(self) -> tuple[tuple[str, str], ...]:
         change = self.adjustment_
-        facts = [
-            ("Change of the predictions", "S(t)^exp(a + (b − 1)·(lp − m)), where lp = log(−log S(t0)) by the model")
-        ]
+        formula = "S(t)^exp(a + (b − 1)·(lp − m)), where lp = log(−log S(t0)) by the model within"
+        facts = [("Change of the predictions", formula)]
         facts += [("a", f"{change.intercept:.6g}"), ("b", f"{change.slope:.6g}")]
         if change.slope != 1.0:
             facts += [("t0", f"{change.time:.6g}"), ("m", f"{change.center:.6g}")]

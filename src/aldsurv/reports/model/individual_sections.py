@@ -85,6 +85,7 @@ def _people_table(
     evaluated: EvaluatedModel, people: NDArray[np.intp], predicted: SurvivalDistribution, outcome: SurvivalData
 ) -> PageTable:
     table, observed, end = evaluated.everything.rows(people), outcome[people], evaluated.follow_up
+    printed = evaluated.labels.printed(table)
     medians, limits = as_numbers(predicted.median()), as_numbers(predicted.interval(INTERVAL_LEVEL))
     times = np.unique(np.quantile(outcome.time[outcome.event], [0.25, 0.75]))
     survival, shown = as_numbers(predicted.survival(times)), range(min(len(table.names), _SHOWN_COLUMNS))
@@ -101,7 +102,7 @@ def _people_table(
             PageColumn(f"at{k}", f"Event-free at {time_with_unit(float(time), evaluated.unit)}", numeric=True)
             for k, time in enumerate(times)
         ),
-        *(PageColumn(f"x{k}", table.names[k]) for k in shown),
+        *(PageColumn(f"x{k}", printed.names[k]) for k in shown),
     )
     rows = tuple(
         (
@@ -111,7 +112,7 @@ def _people_table(
             PageCell(" to ".join(_within(limit, end) for limit in limits[k])),
             PageCell(describe_outcome(observed[k])),
             *(PageCell(percent(float(share)), float(share)) for share in survival[k]),
-            *(PageCell(value_text(table.columns[j][k])) for j in shown),
+            *(PageCell(value_text(printed.columns[j][k])) for j in shown),
         )
         for k, row in enumerate(people)
     )

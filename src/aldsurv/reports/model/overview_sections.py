@@ -113,7 +113,8 @@ def _column_table(evaluated: EvaluatedModel, findings: Findings) -> PageTable:
         ),
     )
     rows = []
-    for place, (name, values) in enumerate(zip(evaluated.table.names, evaluated.table.columns, strict=True)):
+    table = evaluated.shown_table
+    for place, (name, values) in enumerate(zip(table.names, table.columns, strict=True)):
         present = [value for value in values.tolist() if value is not None and value == value]
         missing = (len(values) - len(present)) / len(values)
         outside = None if findings.outside is None else float(findings.outside[:, place].mean())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.structure import ModelStructure
 from aldsurv.networks import Architecture
-from aldsurv.plain_numbers import percent, plain_number
+from aldsurv.plain_numbers import plain_number
 
 __all__ = ["network_structure"]
 
@@ -26,15 +26,14 @@ def network_structure(fitted: FittedNetwork) -> ModelStructure:
         ("Layers", _layers(fitted.network)),
         ("Weights of each network", f"{fitted.n_weights:,}"),
         ("Outputs", _outputs(fitted)),
-        ("Unit of time inside", f"{plain_number(fitted.time_scale, 6)} of the unit of the times"),
-        ("Rows held out of training", percent(float(model.validation)) if held_out else "none"),
+        ("Times are divided by", plain_number(fitted.time_scale, 6)),
         ("Epochs", f"{history.epochs}, stopped by {history.stopped_by}; kept by each member: {kept}"),
         (label.capitalize(), f"{loss} on {'validation' if held_out else 'training'} rows, mean of the members"),
     ]
     if fitted.support_scores:
         scores = ", ".join(f"{name} {score:.4f}" for name, score in fitted.support_scores.items())
         facts.append(("Chosen by held-out log-likelihood", f"{model.alternative_name()} ({scores})"))
-    return ModelStructure(facts=tuple(facts))
+    return ModelStructure(facts=tuple(facts), held_out=float(model.validation) if held_out else 0.0)
 
 
 def _layers(network: Architecture) -> str:
