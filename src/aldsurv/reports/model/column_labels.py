@@ -71,6 +71,8 @@ class ColumnLabels:
         """
         if given is None:
             return cls()
+        if isinstance(given, ColumnLabels):
+            return given
         if isinstance(given, (str, os.PathLike)):
             return read_labels(given)
         return _from_mapping(given, "labels")

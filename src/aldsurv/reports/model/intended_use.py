@@ -108,7 +108,7 @@ def _training(evaluated: EvaluatedModel) -> tuple[Statement, ...]:
         f"{whom} with {counted(facts.events, 'event')} ({percent(facts.event_share)}), observed from "
         f"{number(facts.first_time)} to {time_with_unit(facts.last_time, unit)}."
     )
-    if facts.follow_up is not None:
+    if facts.follow_up is not None and facts.follow_up < facts.last_time:
         text += f" By {time_with_unit(facts.follow_up, unit)} four fifths of them had left observation."
     return (Statement("Whom it was learned from", text),)
 
@@ -117,10 +117,8 @@ def _evaluation(evaluated: EvaluatedModel, findings: Findings) -> Statement:
     data = evaluated.data
     which = "the training rows, as it seems" if findings.trained_here else "the rows of this report"
     longest = time_with_unit(float(data.time.max()), evaluated.unit)
-    return Statement(
-        "Where it was evaluated",
-        f"On {which}: {counted(len(data), 'row')} with {counted(data.n_events, 'event')}, observed for up to {longest}.",
-    )
+    counts = f"{counted(len(data), 'row')} with {counted(data.n_events, 'event')}"
+    return Statement("Where it was evaluated", f"On {which}: {counts}, observed for up to {longest}.")
 
 
 def _inputs(spec: Specification) -> tuple[Statement, ...]:

@@ -15,7 +15,7 @@ from aldsurv.checks import Satisfies, WholeNumber, check
 from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError
-from aldsurv.files.writing import write_text
+from aldsurv.files.writing import write_bytes, write_text
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.axes_text import collected_warnings
@@ -50,6 +50,7 @@ from aldsurv.reports.model.specification.specification import Specification, spe
 from aldsurv.reports.model.specification.specification_section import specification_section
 from aldsurv.reports.model.subgroups import subgroups
 from aldsurv.reports.page.page import Page, page_templates, render_page
+from aldsurv.reports.page.pdf import find_browser, printed_page
 
 __all__ = ["ModelReport", "model_report", "require_report_rows", "write_model_report"]
 
@@ -88,6 +89,7 @@ def write_model_report(
     event_name: str | None = None,
     labels: object = None,
     model_file: str | os.PathLike[str] | None = None,
+    pdf: str | os.PathLike[str] | None = None,
     random_state: int = 0,
 ) -> Path:
     """Write one self-contained page about a model and rows with observed outcomes; returns its path.
@@ -120,6 +122,9 @@ def write_model_report(
         label by value); or the path of such a file, as `aldsurv.reports.read_labels` takes it.
     model_file
         The file of the model, of which the page has name and SHA-256.
+    pdf
+        Also print the page to this file, through an installed Chromium, Chrome or Edge (on the path, or named by
+        ``ALDSURV_BROWSER``); None: no.
     random_state
         Seed of resamples, shuffles, and samples of the rows.
 
@@ -134,6 +139,7 @@ def write_model_report(
     >>> write_model_report(model, {"age": age[200:]}, (time[200:], event[200:]), page).name
     'report.html'
     """
+    browser = None if pdf is None else find_browser()
     report = model_report(
         model,
         X,
@@ -149,7 +155,10 @@ def write_model_report(
         model_file=model_file,
         random_state=random_state,
     )
-    return write_text(path, render_page(report.page))
+    html = render_page(report.page)
+    if pdf is not None:
+        write_bytes(pdf, printed_page(html, browser))
+    return write_text(path, html)
 
 
 @figures_for_pages()
