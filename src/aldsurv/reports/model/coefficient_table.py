@@ -57,4 +57,4 @@ def _cells(line: Coefficient, title: str, certain: bool) -> tuple[PageCell, ...]
 
 
 def _number(value: float) -> PageCell:
-    return PageCell(number(value), value)
+    return PageCell(number(value, 4), value)

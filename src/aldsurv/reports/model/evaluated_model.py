@@ -18,7 +18,7 @@ from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.column_labels import ColumnLabels
 
-__all__ = ["EvaluatedModel"]
+__all__ = ["EvaluatedModel", "free_of"]
 
 # More rows hardly make the metrics more precise, and make the report slow.
 _MOST_ROWS = 10_000
@@ -131,6 +131,11 @@ class EvaluatedModel:
         return "the event" if self.event == "event" else self.event
 
     @property
+    def free(self) -> str:
+        """Not to have had the event: "event-free", or without its name."""
+        return free_of(self.event)
+
+    @property
     def shown_table(self) -> CovariateTable:
         """The covariates as they are printed: with labels of columns and levels."""
         return self.labels.printed(self.table)
@@ -153,6 +158,11 @@ class EvaluatedModel:
             predicted=self.predicted[chosen],
             incidence=None if self.incidence is None else self.incidence[chosen],
         )
+
+
+def free_of(event: str) -> str:
+    """Not to have had an event of that name; "event" for one that has none."""
+    return "event-free" if event == "event" else f"without {event}"
 
 
 def _unit_parameter(model: SurvivalEstimator) -> str | None:

@@ -18,6 +18,7 @@ from aldsurv.errors import DataError
 from aldsurv.files.writing import write_bytes, write_text
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
+from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.plots.drawing.axes_text import collected_warnings
 from aldsurv.plots.drawing.new_figures import figures_for_pages
 from aldsurv.reports.model.about_sections import caution_section, citation_section, footer
@@ -50,6 +51,7 @@ from aldsurv.reports.model.specification.specification import Specification, spe
 from aldsurv.reports.model.specification.specification_section import specification_section
 from aldsurv.reports.model.subgroups import subgroups
 from aldsurv.reports.page.page import Page, page_templates, render_page
+from aldsurv.reports.page.page_figures import reworded_figures
 from aldsurv.reports.page.pdf import find_browser, printed_page
 
 __all__ = ["ModelReport", "model_report", "require_report_rows", "write_model_report"]
@@ -206,7 +208,7 @@ def model_report(
         # Rounded for reading; the median time is well within the follow-up.
         causes = compute_cause_findings(evaluated, float(f"{findings.horizon:.2g}"))
     # Later warnings repeat these for shuffled or resampled rows.
-    with collected_warnings():
+    with collected_warnings(), reworded_figures(_figure_words(evaluated)):
         importance = column_importance(evaluated)
         column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
         groups, horizon = subgroups(evaluated, importance.order, column)
@@ -251,6 +253,14 @@ def model_report(
         )
     page = Page(title or "How well does this model predict?", lead, sections, footer(evaluated))
     return ModelReport(page, evaluated, findings, applying, spec, use, checklist, causes)
+
+
+def _figure_words(evaluated: EvaluatedModel) -> dict[str, str]:
+    """What the event is called at axes and in legends, if it has a name."""
+    if evaluated.event == "event":
+        return {}
+    name = plain_label(evaluated.event)
+    return {"an event": name, "the event": name, "event": name, "survival probability": f"probability without {name}"}
 
 
 def _known_columns(model: SurvivalEstimator, X: object, group: tuple[str, ArrayLike] | None) -> list[str]:

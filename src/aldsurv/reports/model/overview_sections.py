@@ -47,8 +47,9 @@ def glance_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
         gain_verdict(evaluated, findings),
     )
     lead = Text(
-        "For each subject the model predicts the distribution of the time to the event. This report compares the "
-        "predictions with the observed outcomes. A subject is censored if no event was observed during its follow-up."
+        f"For each subject the model predicts the distribution of the time to {evaluated.the_event}. This report "
+        "compares the predictions with the observed outcomes. A subject is censored if no "
+        f"{evaluated.event} was observed during its follow-up."
         f"{_describe_causes(evaluated)}"
     )
     return Section("glance", "At a glance", (lead, Tiles(tiles), Verdicts(verdicts)))
@@ -97,7 +98,7 @@ def average_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
         "average",
         width=WIDTH,
         height=HEIGHT,
-        caption="Event-free share: observed (Kaplan-Meier) and expected (mean prediction).",
+        caption=f"Share {evaluated.free}: observed (Kaplan-Meier) and expected (mean prediction).",
         alt=comparison,
     )
     return Section("average", "All subjects together", (lead, Gallery((picture,))))

@@ -63,7 +63,7 @@ def cause_people_section(evaluated: EvaluatedModel, people: NDArray[np.intp], ou
                 f"stacked_{place}",
                 width=WIDTH,
                 height=HEIGHT - 0.4,
-                caption=f"Row {row + 1}. Observed: {describe_outcome(outcome[row])}.",
+                caption=f"Row {row + 1}. Observed: {describe_outcome(outcome[row], unit=evaluated.unit)}.",
                 alt=f"Predicted for row {row + 1} by {number(float(times[-1]))}: {', '.join(shares)}.",
             )
         )

@@ -43,7 +43,10 @@ def _encoding(spec: Specification, plan: ColumnPlan, clip: float | None, *, stra
     if stratum:
         return "each level has a baseline of its own"
     if isinstance(plan, Number):
-        return _number_encoding(plan, clip, in_user_unit=spec.coefficients is not None)
+        labels = spec.labels.columns.get(plan.name)
+        values = "" if labels is None else ", ".join(f"{value}: {label}" for value, label in labels.levels.items())
+        text = _number_encoding(plan, clip, in_user_unit=spec.coefficients is not None)
+        return f"{text} ({values})" if values else text
     if isinstance(plan, Levels):
         levels = [format_value(spec.labels.level(plan.name, level)) for level in plan.levels]
         # Coefficients of a category are against its first level.
