@@ -8,8 +8,14 @@ import pytest
 from aldsurv import SurvivalData
 from aldsurv.models import CoxRegression, WeibullAFT
 from aldsurv.models.updating.updated_survival import UpdatedSurvival
+from aldsurv.reports.model.checklist.checklist_section import answer_items
 from aldsurv.reports.model.checklist.items import ITEMS
+from aldsurv.reports.model.checklist.study import Study
+from aldsurv.reports.model.column_labels import ColumnLabels
+from aldsurv.reports.model.evaluated_model import EvaluatedModel
+from aldsurv.reports.model.findings import compute_findings
 from aldsurv.reports.model.model_page import model_report
+from aldsurv.reports.model.specification.specification import specify
 from aldsurv.reports.page.page import render_page
 from reports.known_model import KnownScale, even_rows
 from reports.parsed import ParsedPage
@@ -111,23 +117,29 @@ def test_sentences_have_the_numbers_of_the_rows(report):
     assert f"C {report.findings.value('harrell_c'):.3f}" in answers["23a"]
 
 
+def answers_of(model, x, y):
+    """The answers alone, without a page."""
+    evaluated = EvaluatedModel.on_rows(model, x, y, train=None, unit=None, seed=0)
+    study = Study(evaluated, compute_findings(evaluated), specify(model, ColumnLabels()), (), 0, None, frozenset())
+    return {each.item.number: each.answer for each in answer_items(study)}
+
+
 def test_answers_follow_from_what_was_done(undrawn):
     x, y = made_up(200, 1)
     other, outcome = made_up(120, 2)
-    weighted = y.with_weight(np.full(200, 2.0))
-    model = CoxRegression().fit(x, weighted)
-    seen = {each.item.number: each.answer for each in model_report(model, other, outcome).checklist}
+    seen = answers_of(CoxRegression().fit(x, y.with_weight(np.full(200, 2.0))), other, outcome)
     assert seen["13"].status == "partly"
     assert "400" in seen["13"].text
-    own = {each.item.number: each.answer for each in model_report(CoxRegression().fit(x, y), x, y).checklist}
+    # No page, no sections to link to.
+    assert {answer.anchor for answer in seen.values()} == {""}
+    own = answers_of(CoxRegression().fit(x, y), x, y)
     assert "apparent" in own["4"].text
     assert "the same rows" in own["12a"].text
-    updated = UpdatedSurvival(WeibullAFT().fit(x, y), rung="intercept").fit(other, outcome)
-    answers = {each.item.number: each.answer for each in model_report(updated, other, outcome).checklist}
-    assert "updated by intercept on 120 rows" in answers["12f"].text
-    assert answers["22"].status == "partly"
+    updated = answers_of(UpdatedSurvival(WeibullAFT().fit(x, y), rung="intercept").fit(other, outcome), other, outcome)
+    assert "updated by intercept on 120 rows" in updated["12f"].text
+    assert updated["22"].status == "partly"
     # A model that keeps no facts about its training rows.
-    unknown = {each.item.number: each.answer for each in model_report(KnownScale(), *even_rows(120)).checklist}
+    unknown = answers_of(KnownScale(), *even_rows(120))
     assert (unknown["21"].status, unknown["16"].status) == ("partly", "open")
 
 

@@ -150,9 +150,10 @@ def report(
         page = write_text(out, html)
     to_stderr = is_standard_output(out)
     if as_json:
-        click.echo(json_text(_facts(result, page)), err=to_stderr)
+        click.echo(json_text(_facts(result, page, pdf)), err=to_stderr)
     elif not quiet:
-        click.echo(printable(page), err=to_stderr)
+        for path in (page, *(() if pdf is None else (pdf,))):
+            click.echo(printable(path), err=to_stderr)
 
 
 def _checked_pdf(pdf: Path | None, out: Path, *, inputs: list[str | None], force: bool) -> str | None:
@@ -225,11 +226,12 @@ def _group_values(
     return whole[group]
 
 
-def _facts(report: ModelReport, page: Path) -> dict[str, object]:
+def _facts(report: ModelReport, page: Path, pdf: Path | None) -> dict[str, object]:
     """The numbers on the page, as JSON has them."""
     findings, data = report.findings, report.subject.data
     return {
         "page": str(page),
+        "pdf": None if pdf is None else str(pdf),
         "model": type(report.subject.model).__name__,
         "rows": len(report.subject.everything),
         "rows_used": len(data),

@@ -189,7 +189,8 @@ def model_report(
     check("random_state", random_state, WholeNumber(0))
     require_report_rows(outcome)
     _check_people(people, len(outcome))
-    check("event_name", event_name, _EVENT_NAME, none=True)
+    if event_name is not None:
+        check("event_name", event_name, _EVENT_NAME)
     titles = ColumnLabels.of(labels)
     warn_of_unknown_labels(titles, _known_columns(model, X, group))
     with collected_warnings() as messages:

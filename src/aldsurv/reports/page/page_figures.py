@@ -12,10 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import ClassVar, final
 from urllib.parse import quote
 
-from matplotlib.axes import Axes
-
 from aldsurv.errors import ParameterError
 from aldsurv.plots import save_figure
+from aldsurv.plots.drawing.axes_text import reword_axes
 from aldsurv.plots.drawing.figure_files import AnyFigure, whole_figure
 from aldsurv.reports.page.page import Block
 
@@ -133,24 +132,11 @@ def embedded_picture(
         Size in inches; None: that of the figure.
     """
     whole = whole_figure(figure)
-    for ax in whole.axes if _WORDS.get() else ():
-        _reword(ax)
+    reword_axes(whole, _WORDS.get())
     now = whole.get_size_inches()
     whole.set_size_inches(now[0] if width is None else width, now[1] if height is None else height)
     with TemporaryDirectory() as folder:
         return _picture(save_figure(whole, Path(folder) / "figure.svg"), name, caption, alt)
-
-
-def _reword(ax: Axes) -> None:
-    """Replace phrases in the labels of axes, and whole entries of the legend."""
-    words, legend = _WORDS.get(), ax.get_legend()
-    for axis in (ax.xaxis, ax.yaxis):
-        text = axis.get_label_text()
-        for phrase, other in words.items():
-            text = re.sub(rf"\b{re.escape(phrase)}\b", lambda _, other=other: other, text)
-        axis.set_label_text(text)
-    for entry in () if legend is None else legend.get_texts():
-        entry.set_text(words.get(entry.get_text(), entry.get_text()))
 
 
 def _picture(path: Path, name: str, caption: str, alt: str) -> Picture:

@@ -31,6 +31,8 @@ _PLACES = (
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 )
+# The page runs only its own script, by its content policy; containers have no room for a sandbox.
+_FLAGS = ("headless", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "no-pdf-header-footer")
 _SECONDS = 300
 
 
@@ -70,18 +72,8 @@ def printed_page(html: str, browser: str | None = None) -> bytes:
     with TemporaryDirectory(prefix="aldsurv-", ignore_cleanup_errors=True) as folder:
         page, printed = Path(folder) / "page.html", Path(folder) / "page.pdf"
         page.write_text(html, encoding="utf-8")
-        command = [
-            program,
-            "--headless",
-            # The page runs only its own script, by its content policy; containers have no room for a sandbox.
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            f"--user-data-dir={Path(folder) / 'profile'}",
-            "--no-pdf-header-footer",
-            f"--print-to-pdf={printed}",
-            page.as_uri(),
-        ]
+        flags = (*_FLAGS, f"user-data-dir={Path(folder) / 'profile'}", f"print-to-pdf={printed}")
+        command = [program, *(f"--{flag}" for flag in flags), page.as_uri()]
         try:
             done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
         except (OSError, subprocess.TimeoutExpired) as error:
