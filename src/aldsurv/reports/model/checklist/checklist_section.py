@@ -66,8 +66,8 @@ def checklist_section(answered: Sequence[AnsweredItem], titles: Mapping[str, str
         PageColumn("item", "Item"),
         PageColumn("topic", "Topic", filtered=True),
         PageColumn("kind", "D/E", filtered=True, meaning="D: development of a model, E: its evaluation"),
-        PageColumn("asks", "To be reported"),
         PageColumn("status", "Status", filtered=True),
+        PageColumn("asks", "To be reported"),
         PageColumn("answer", "Answer"),
         PageColumn("section", "Where"),
     )
@@ -76,8 +76,8 @@ def checklist_section(answered: Sequence[AnsweredItem], titles: Mapping[str, str
             PageCell(item.number),
             PageCell(item.topic),
             PageCell(item.kind),
-            PageCell(item.asks, tone="wraps"),
             PageCell(answer.status, tone=_TONES[answer.status]),
+            PageCell(item.asks, tone="wraps"),
             PageCell(answer.text, tone="wraps"),
             PageCell(titles.get(answer.anchor, ""), link=answer.anchor if answer.anchor in titles else ""),
         )

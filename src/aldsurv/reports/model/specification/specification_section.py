@@ -58,7 +58,7 @@ def specification_section(spec: Specification, names: Sequence[str], unit: str |
 
 def _kind_facts(spec: Specification, names: Sequence[str], unit: str | None) -> list[tuple[str, str]]:
     model, trained_on = spec.model, spec.model.trained_on_
-    entries = [("Kind", f"{spec.title} ({type(model).__name__}){f': {spec.purpose}' if spec.purpose else ''}")]
+    entries = [("Kind", f"{spec.title} ({type(model).__name__})")]
     if trained_on is not None:
         groups = "" if trained_on.groups is None else f" of {trained_on.groups:,} groups"
         share = percent(trained_on.event_share)
