@@ -148,7 +148,7 @@ def report(
         if pdf is not None:
             write_bytes(pdf, printed_page(html, browser))
         page = write_text(out, html)
-    to_stderr = is_standard_output(out)
+    to_stderr = any(is_standard_output(path) for path in (out, pdf) if path is not None)
     if as_json:
         click.echo(json_text(_facts(result, page, pdf)), err=to_stderr)
     elif not quiet:

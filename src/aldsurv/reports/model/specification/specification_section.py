@@ -120,14 +120,14 @@ def _setting_table(spec: Specification) -> PageTable:
         PageColumn("setting", "Setting"),
         PageColumn("value", "Value"),
         PageColumn("default", "Default"),
-        PageColumn("changed", "", meaning="Whether another value than the default was set"),
+        PageColumn("changed", "Changed", meaning="Whether another value than the default was set"),
     )
     cells = tuple(
         (
             PageCell(each.name),
             PageCell(_setting_text(each.value), tone="wraps"),
             PageCell(_setting_text(each.default), tone="wraps"),
-            PageCell("changed" if each.changed else ""),
+            PageCell("yes" if each.changed else ""),
         )
         for each in spec.settings
     )
