@@ -16,9 +16,7 @@ from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError
 from aldsurv.files.writing import write_bytes, write_text
-from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
-from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.plots.drawing.axes_text import collected_warnings
 from aldsurv.plots.drawing.new_figures import figures_for_pages
 from aldsurv.reports.model.about_sections import caution_section, citation_section, footer
@@ -39,6 +37,7 @@ from aldsurv.reports.model.findings import Findings, compute_findings
 from aldsurv.reports.model.individual_sections import MOST_PEOPLE, chosen_people, people_section
 from aldsurv.reports.model.intended_use import IntendedUse, intended_use, use_section
 from aldsurv.reports.model.overview_sections import average_section, data_section, glance_section
+from aldsurv.reports.model.page_words import EVENT_NAME, figure_words, known_columns
 from aldsurv.reports.model.quality_sections import (
     calibration_section,
     discrimination_section,
@@ -55,10 +54,6 @@ from aldsurv.reports.page.page_figures import reworded_figures
 from aldsurv.reports.page.pdf import find_browser, printed_page
 
 __all__ = ["ModelReport", "model_report", "require_report_rows", "write_model_report"]
-
-_EVENT_NAME = Satisfies(
-    lambda name: isinstance(name, str) and 0 < len(name.strip()) <= 60 and name.isprintable(), "a few words in one line"
-)
 
 
 @final
@@ -190,9 +185,9 @@ def model_report(
     require_report_rows(outcome)
     _check_people(people, len(outcome))
     if event_name is not None:
-        check("event_name", event_name, _EVENT_NAME)
+        check("event_name", event_name, EVENT_NAME)
     titles = ColumnLabels.of(labels)
-    warn_of_unknown_labels(titles, _known_columns(model, X, group))
+    warn_of_unknown_labels(titles, known_columns(model, X, group))
     with collected_warnings() as messages:
         training = None if train is None else SurvivalData.of(train)
         evaluated = EvaluatedModel.on_rows(
@@ -209,7 +204,7 @@ def model_report(
         # Rounded for reading; the median time is well within the follow-up.
         causes = compute_cause_findings(evaluated, float(f"{findings.horizon:.2g}"))
     # Later warnings repeat these for shuffled or resampled rows.
-    with collected_warnings(), reworded_figures(_figure_words(evaluated)):
+    with collected_warnings(), reworded_figures(figure_words(evaluated)):
         importance = column_importance(evaluated)
         column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
         groups, horizon = subgroups(evaluated, importance.order, column)
@@ -254,20 +249,6 @@ def model_report(
         )
     page = Page(title or "How well does this model predict?", lead, sections, footer(evaluated))
     return ModelReport(page, evaluated, findings, applying, spec, use, checklist, causes)
-
-
-def _figure_words(evaluated: EvaluatedModel) -> dict[str, str]:
-    """What the event is called at axes and in legends, if it has a name."""
-    if evaluated.event == "event":
-        return {}
-    name = plain_label(evaluated.event)
-    return {"an event": name, "the event": name, "event": name, "survival probability": f"probability without {name}"}
-
-
-def _known_columns(model: SurvivalEstimator, X: object, group: tuple[str, ArrayLike] | None) -> list[str]:
-    """Columns that the page names."""
-    outcome = {} if model.trained_on_ is None else model.trained_on_.outcome
-    return [*CovariateTable.of(X).names, *outcome.values(), *([] if group is None else [group[0]])]
 
 
 def require_report_rows(outcome: SurvivalData) -> None:
