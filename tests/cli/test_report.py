@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from reports.browser import CHROMIUM
 from reports.parsed import ParsedPage
 from reports.undrawn import leave_pictures_undrawn
 
@@ -90,6 +92,54 @@ def test_numbers_as_json_are_those_of_the_metrics(here, capsys):
     assert found["page"] == "report.html"
 
 
+def test_json_has_what_authors_report(here, capsys, tmp_path):
+    arguments = ["report", str(here / "model.aldsurv"), str(here / "test.csv"), "--event-name", "death", "--json"]
+    assert main(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["unit"], found["event_name"]) == ("months", "death")
+    page = ParsedPage((tmp_path / "report.html").read_text(encoding="utf-8"))
+    statuses = {record["item"].text: record["status"].text for record in page.tables["checklist"].records()}
+    assert {entry["item"]: entry["status"] for entry in found["checklist"]} == statuses
+    specified, model = found["specification"], WeibullAFT().fit(made_up(300, 1)[0], made_up(300, 1)[1:])
+    values = {line["name"]: line["coefficient"] for line in specified["coefficients"]}
+    np.testing.assert_allclose([values[name] for name in model.coefficients_.names], model.coefficients_.coefficient)
+    digest = hashlib.sha256((here / "model.aldsurv").read_bytes()).hexdigest()
+    assert specified["file"] == {"name": "model.aldsurv", "sha256": digest}
+    assert digest in " ".join(page.texts)
+    assert specified["trained_on"]["outcome"]["event"] == "died"
+    assert found["intended_use"]["open_places"]
+
+
+def test_labels_reach_the_page_and_unknown_ones_are_noted(here, capsys, tmp_path):
+    (tmp_path / "labels.csv").write_text("column,label,unit\nage,Years of life,years\nagee,Other,\n", encoding="utf-8")
+    arguments = [
+        "report",
+        str(here / "model.aldsurv"),
+        str(here / "test.csv"),
+        "--labels",
+        str(tmp_path / "labels.csv"),
+    ]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert "'agee', which the model does not use" in captured.err
+    page = ParsedPage((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "Years of life (years)" in {record["column"].text for record in page.tables["inputs"].records()}
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_a_pdf_beside_the_page(here, capsys, tmp_path):
+    arguments = ["report", str(here / "model.aldsurv"), str(here / "test.csv"), "--pdf", "page.pdf"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == "report.html\npage.pdf\n"
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+    # A PDF is replaced, another file is not.
+    (tmp_path / "page.pdf").write_text("mine")
+    assert main(arguments) == 2
+    assert "exists and is not a PDF" in capsys.readouterr().err
+    assert (tmp_path / "page.pdf").read_text() == "mine"
+
+
 def test_options_reach_the_page(here, capsys, tmp_path):
     arguments = ["report", str(here / "bare.aldsurv"), str(here / "test.csv"), "--time", "months", "--event", "died"]
     arguments += ["--group", "ward", "--rows", "3, 200", "--title", "A <b>title</b>", "--out", "x.html"]
@@ -139,6 +189,12 @@ def test_the_unit_is_the_models_or_given_or_the_name_of_the_column(here, tmp_pat
         (["--event", "dead"], "there is no column 'dead'"),
         (["--out", "."], "--out '.' is a folder. Name a file in it."),
         (["--seed", "-1"], "random_state must be a whole number from 0 on, but is -1."),
+        (["--labels", "nowhere.csv"], "the file of labels 'nowhere.csv' cannot be read"),
+        (["--labels", __file__], "must have the columns column and label"),
+        (["--event-name", ""], "--event-name must be a few words in one line, but is ''."),
+        (["--pdf", "."], "--pdf '.' is a folder. Name a file in it."),
+        (["--pdf", "nowhere/page.pdf"], "the folder 'nowhere' of --pdf does not exist"),
+        (["--out", "x.html", "--pdf", "x.html"], "--pdf and --out are the same file 'x.html'. Name another by --pdf."),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_and_leaves_no_file(here, capsys, tmp_path, options, told):
@@ -148,6 +204,19 @@ def test_what_is_wrong_is_said_in_one_line_and_leaves_no_file(here, capsys, tmp_
     assert captured.err.startswith("aldsurv: error: ")
     assert told in captured.err
     assert captured.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pdf_without_a_browser_is_refused_before_the_work(here, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("ALDSURV_BROWSER", "no-such-browser")
+    assert main(["report", str(here / "model.aldsurv"), str(here / "test.csv"), "--pdf", "x.pdf"]) == 2
+    captured = capsys.readouterr()
+    assert "ALDSURV_BROWSER names 'no-such-browser', which is not a program" in captured.err
+    assert captured.err.count("\n") == 1
+    # One that fails leaves neither file.
+    monkeypatch.setenv("ALDSURV_BROWSER", sys.executable)
+    assert main(["report", str(here / "model.aldsurv"), str(here / "test.csv"), "--pdf", "x.pdf"]) == 2
+    assert "could not print the page as PDF" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,6 +18,7 @@ from aldsurv.reports.model import citation, evaluated_model
 from aldsurv.reports.model.model_page import model_report
 from aldsurv.reports.page import number_format
 from aldsurv.reports.page.page import render_page
+from aldsurv.reports.page.page_tables import PageTable
 from reports.browser import CHROMIUM, clicking, opened_page
 from reports.known_model import BelowZero, KnownScale, even_rows
 from reports.parsed import ParsedPage
@@ -277,9 +278,10 @@ def test_the_page_needs_nothing_from_elsewhere(page, parsed):
     assert all(link.startswith("#") and link[1:] in ids for link in parsed.values("href"))
     assert all(len(alt) > 20 for alt in parsed.values("alt"))
     assert [path.name for path in page.parent.iterdir()] == ["report.html"]
-    titles = ["At a glance", "What to be careful about", "The data", "All subjects together", "Single subjects"]
+    titles = ["At a glance", "What to be careful about", "Intended use and limits", "The data"]
+    titles += ["All subjects together", "Single subjects"]
     titles += ["Calibration", "Discrimination over time", "Predicted and observed", "What the predictions depend on"]
-    titles += ["Subgroups", "Times below zero", "All numbers", "The model", "How to cite"]
+    titles += ["Subgroups", "Times below zero", "All numbers", "The model", "Checklist", "How to cite"]
     assert re.findall(r"<h2[^>]*>([^<]*)</h2>", page.read_text(encoding="utf-8")) == titles
 
 
@@ -387,7 +389,8 @@ def test_mass_below_zero_is_reported(undrawn):
     x, y = even_rows()
     report = model_report(BelowZero(), x, y)
     assert "a probability of 10 % on average" in dict(report.cautions)["Negative times."]
-    assert "no" in model_report(KnownScale(), x, y).page.sections[-4].blocks[0].text.lower()
+    sections = {section.anchor: section for section in model_report(KnownScale(), x, y).page.sections}
+    assert "no" in sections["negative"].blocks[0].text.lower()
 
 
 def test_coefficients_of_a_linear_model(undrawn, tables):
@@ -397,7 +400,8 @@ def test_coefficients_of_a_linear_model(undrawn, tables):
         (ElasticNetCox(alpha=0.01), ["name", "coefficient", "ratio"]),
     ):
         report = model_report(model.fit(x, y), other, outcome)
-        table = next(section for section in report.page.sections if section.anchor == "model").blocks[-1]
+        blocks = next(section for section in report.page.sections if section.anchor == "model").blocks
+        table = next(block for block in blocks if isinstance(block, PageTable) and block.name == "coefficients")
         assert [column.key for column in table.columns] == keys
         assert [row[0].text for row in table.cells] == list(model.coefficients_.names)
         assert [row[2].value for row in table.cells] == model.coefficients_.ratio.tolist()

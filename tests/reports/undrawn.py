@@ -6,7 +6,7 @@ import pytest
 
 from aldsurv.reports.page.page_figures import Picture
 
-__all__ = ["leave_pictures_undrawn"]
+__all__ = ["leave_pictures_undrawn", "resample_little"]
 
 
 def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +19,8 @@ def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"aldsurv.reports.model.{sections}_sections.embedded_picture", undrawn)
     for module in ("network_figures", "calibration_figures", "ledger_section", "benchmark_figures"):
         monkeypatch.setattr(f"aldsurv.reports.benchmark.{module}.picture_of", undrawn)
+
+
+def resample_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few resamples, for tests that are not about limits."""
+    monkeypatch.setattr("aldsurv.reports.model.findings.RESAMPLES", 20)

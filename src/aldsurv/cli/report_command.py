@@ -14,7 +14,7 @@ from aldsurv.checks import listed
 from aldsurv.cli.shared.command_options import force_option, json_option, out_option, quiet_option, train_option
 from aldsurv.cli.shared.number_text import json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
-from aldsurv.cli.shared.outputs import PAGE, checked_output, is_standard_output
+from aldsurv.cli.shared.outputs import PAGE, PDF, checked_output, is_standard_output
 from aldsurv.cli.shared.reading_options import ReadingOptions, reading_of, reading_options
 from aldsurv.errors import ParameterError, UnknownNameError
 from aldsurv.quoting import printable, quoted
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.reports.model.causes.cause_findings import CauseFindings
+    from aldsurv.reports.model.column_labels import ColumnLabels
     from aldsurv.reports.model.model_page import ModelReport
     from aldsurv.tables.table import Table
 
@@ -41,10 +42,19 @@ _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 @click.option("--group", default=None, metavar="COLUMN", help="Column of subgroups  [default: the most important]")
 @click.option("--title", default=None, metavar="TEXT", help="Heading of the page.")
 @click.option("--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none.")
+@click.option("--event-name", default=None, metavar="TEXT", help="What the event is called, such as death or churn.")
+@click.option("--labels", default=None, metavar="FILE", help="Labels of columns and levels: CSV or JSON.")
 @click.option("--people", default=6, show_default=True, metavar="N", help="Single subjects shown, 1 to 10.")
 @click.option("--rows", default=None, metavar="NUMBERS", help="Which ones: row numbers from 1, commas between them.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Of everything random.")
 @out_option("The page.", default="report.html")
+@click.option(
+    "--pdf",
+    type=click.Path(path_type=Path, readable=False),
+    default=None,
+    metavar="FILE",
+    help="Also print the page as PDF, through Chromium, Chrome or Edge.",
+)
 @force_option()
 @json_option("Print the numbers on the page as JSON.")
 @quiet_option()
@@ -57,10 +67,13 @@ def report(
     group: str | None,
     title: str | None,
     unit: str | None,
+    event_name: str | None,
+    labels: str | None,
     people: int,
     rows: str | None,
     seed: int,
     out: Path,
+    pdf: Path | None,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -81,6 +94,8 @@ def report(
       aldsurv report model.aldsurv test.csv --train train.csv --group sex
       aldsurv report model.aldsurv test.csv --rows 3,17 --out two.html
       aldsurv report model.aldsurv test.csv --time months --event died
+      aldsurv report model.aldsurv test.csv --labels labels.csv --event-name death
+      aldsurv report model.aldsurv test.csv --pdf report.pdf --json > report.json
     """  # noqa: D301
     from aldsurv.cli.shared.input_files import (
         load_model,
@@ -90,10 +105,13 @@ def report(
         require_events,
     )
     from aldsurv.cli.shared.notes import warnings_as_notes
-    from aldsurv.files.writing import write_text
+    from aldsurv.files.writing import write_bytes, write_text
 
     shown_rows = people if rows is None else _row_numbers(rows)
-    checked_output(out, PAGE, inputs=[model, table, train], force=force)
+    inputs = [model, table, train, labels]
+    checked_output(out, PAGE, inputs=inputs, force=force)
+    browser = _checked_pdf(pdf, out, inputs=inputs, force=force)
+    titles = None if labels is None else _read_labels(labels)
     with warnings_as_notes(quiet=quiet or as_json):
         estimator = load_model(model)
         columns = outcome_columns_in(table, estimator, outcome, reading)
@@ -109,6 +127,7 @@ def report(
             click.echo(f"Looking at {len(data):,} rows; this takes some seconds.", err=True)
         from aldsurv.reports.model.model_page import model_report
         from aldsurv.reports.page.page import render_page
+        from aldsurv.reports.page.pdf import printed_page
 
         result = model_report(
             estimator,
@@ -120,14 +139,39 @@ def report(
             title=None if title is None else printable(title),
             source=printable(Path(table).name),
             unit=unit or report_unit(estimator, columns),
+            event_name=event_name,
+            labels=titles,
+            model_file=model,
             random_state=seed,
         )
-        page = write_text(out, render_page(result.page))
-    to_stderr = is_standard_output(out)
+        html = render_page(result.page)
+        if pdf is not None:
+            write_bytes(pdf, printed_page(html, browser))
+        page = write_text(out, html)
+    to_stderr = any(is_standard_output(path) for path in (out, pdf) if path is not None)
     if as_json:
-        click.echo(json_text(_facts(result, page)), err=to_stderr)
+        click.echo(json_text(_facts(result, page, pdf)), err=to_stderr)
     elif not quiet:
-        click.echo(printable(page), err=to_stderr)
+        for path in (page, *(() if pdf is None else (pdf,))):
+            click.echo(printable(path), err=to_stderr)
+
+
+def _checked_pdf(pdf: Path | None, out: Path, *, inputs: list[str | None], force: bool) -> str | None:
+    """The browser that prints the page; an error before anything is done if it cannot be printed there."""
+    if pdf is None:
+        return None
+    from aldsurv.reports.page.pdf import find_browser
+
+    checked_output(pdf, PDF, inputs=inputs, force=force, option="--pdf")
+    if pdf.absolute() == out.absolute() or (pdf.exists() and out.exists() and pdf.samefile(out)):
+        raise ParameterError(f"--pdf and --out are the same file {str(pdf)!r}. Name another by --pdf.")
+    return find_browser()
+
+
+def _read_labels(path: str) -> ColumnLabels:
+    from aldsurv.reports.model.column_labels import read_labels
+
+    return read_labels(path)
 
 
 def report_unit(model: SurvivalEstimator, columns: OutcomeColumns) -> str | None:
@@ -182,11 +226,12 @@ def _group_values(
     return whole[group]
 
 
-def _facts(report: ModelReport, page: Path) -> dict[str, object]:
+def _facts(report: ModelReport, page: Path, pdf: Path | None) -> dict[str, object]:
     """The numbers on the page, as JSON has them."""
     findings, data = report.findings, report.subject.data
     return {
         "page": str(page),
+        "pdf": None if pdf is None else str(pdf),
         "model": type(report.subject.model).__name__,
         "rows": len(report.subject.everything),
         "rows_used": len(data),
@@ -201,6 +246,11 @@ def _facts(report: ModelReport, page: Path) -> dict[str, object]:
         "probability_negative": findings.negative.mean(),
         "causes": {each.cause: _cause_facts(each) for each in report.causes} or None,
         "cautions": [{"about": title.removesuffix("."), "text": text} for title, text in report.cautions],
+        "unit": report.subject.unit,
+        "event_name": report.subject.event,
+        "intended_use": report.use.to_dict(),
+        "specification": report.specification.to_dict(),
+        "checklist": [each.to_dict() for each in report.checklist],
     }
 
 

@@ -18,7 +18,7 @@ from typing import IO
 from aldsurv.errors import ParameterError
 from aldsurv.files.locks import try_lock
 
-__all__ = ["STANDARD_OUTPUT", "descriptor_of", "is_stream", "whole_file", "write_text"]
+__all__ = ["STANDARD_OUTPUT", "descriptor_of", "is_stream", "whole_file", "write_bytes", "write_text"]
 
 STANDARD_OUTPUT = 1
 
@@ -85,7 +85,17 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     path, text
         Where to, and what; the folder must exist.
     """
-    content = text.encode()
+    return write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Write a content as a whole, and return its path.
+
+    Parameters
+    ----------
+    path, content
+        Where to, and what; the folder must exist.
+    """
     with whole_file(path) as file:
         file.write(content)
     return Path(path)

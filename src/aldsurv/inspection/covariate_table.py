@@ -29,11 +29,14 @@ class CovariateTable:
         Their values (n,), one array a column.
     whole
         The array they came from, if they came from one: a model gets an array again, not columns with names.
+    titles
+        What the columns are called in print; None: as their keys.
     """
 
     keys: tuple[Hashable, ...]
     columns: tuple[NDArray[Any], ...]
     whole: NDArray[Any] | None = None
+    titles: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, X: Any) -> CovariateTable:
@@ -60,6 +63,8 @@ class CovariateTable:
     @property
     def names(self) -> tuple[str, ...]:
         """What the columns are called in print."""
+        if self.titles is not None:
+            return self.titles
         return tuple(f"x{key}" if isinstance(key, int) else str(key) for key in self.keys)
 
     def place(self, column: Any) -> int:

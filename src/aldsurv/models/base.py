@@ -29,6 +29,7 @@ from aldsurv.models.prediction.survival_function import row_functions
 from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.sklearn_mixin import SklearnEstimatorMixin
+from aldsurv.models.structure import ModelStructure
 from aldsurv.models.training_target import first_event, read_target
 from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted
@@ -299,6 +300,11 @@ class SurvivalEstimator(SklearnEstimatorMixin, EnsemblePredictions, OutputRefit,
         """The settings that the model was fitted with, as JSON can hold them."""
         parameters = saved_parameters(self)
         return {name: parameters[name] for name in self.parameter_defaults() if name in parameters}
+
+    def structure(self) -> ModelStructure:
+        """What the predictions are computed from: formula, layers or trees, members, baselines."""
+        self._require_fitted()
+        return ModelStructure()
 
     def summary(self) -> str:
         """What the model is and what it was trained on, in a few lines."""

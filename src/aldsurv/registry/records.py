@@ -100,7 +100,7 @@ class Registry(Generic[RecordT]):
 
     def name_of(self, thing: type) -> str:
         """The name of a class that has a record."""
-        record = self._record_of(thing)
+        record = self.record_of(thing)
         if record is None:
             raise UnknownNameError(
                 f"{thing.__name__} is not a registered {self._kind}.",
@@ -110,10 +110,11 @@ class Registry(Generic[RecordT]):
 
     def title_of(self, thing: type) -> str:
         """The title of a class; one without a record has the name of the class."""
-        record = self._record_of(thing)
+        record = self.record_of(thing)
         return thing.__name__ if record is None else record.title
 
-    def _record_of(self, thing: type) -> RecordT | None:
+    def record_of(self, thing: type) -> RecordT | None:
+        """The record of a class; None if it has none."""
         location = f"{thing.__module__}:{thing.__qualname__}"
         return next((record for record in self._records.values() if record.location == location), None)
 

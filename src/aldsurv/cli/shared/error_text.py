@@ -116,6 +116,7 @@ _WORDINGS: Mapping[str, _Wording] = {
     "support": _Wording("--support"),
     "times": _Wording("--times"),
     "unit": _Wording("--unit"),
+    "event_name": _Wording("--event-name"),
 }
 
 

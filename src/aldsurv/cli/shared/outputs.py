@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "MODEL", "PAGE", "PICTURE", "PREDICTIONS", "FileKind", "checked_folder", "checked_output", "is_standard_output"
+    "MODEL", "PAGE", "PDF", "PICTURE", "PREDICTIONS", "FileKind", "checked_folder", "checked_output",
+    "is_standard_output",
 ]  # fmt: skip
 
 # Enough for the head of a page.
@@ -60,6 +61,7 @@ def _is_csv(path: Path, start: bytes) -> bool:
 
 MODEL = FileKind("a model of aldsurv", _is_model)
 PAGE = FileKind("a page of aldsurv", lambda path, start: b'<meta name="generator" content="aldsurv ' in start)
+PDF = FileKind("a PDF", lambda path, start: start.startswith(b"%PDF"))
 PICTURE = FileKind("a picture (PNG)", lambda path, start: start.startswith(b"\x89PNG"))
 PREDICTIONS: Mapping[str, FileKind] = {
     "csv": FileKind("a table (CSV)", _is_csv),

@@ -13,7 +13,7 @@ from aldsurv.distributions.numerics.backend import Array, as_like, namespace
 from aldsurv.distributions.numerics.sorted_rows import count_below
 from aldsurv.errors import ParameterError
 
-__all__ = ["LevelMap", "log_odds", "mapped_survival", "same_maps", "softplus"]
+__all__ = ["LevelMap", "describe_levels", "log_odds", "mapped_survival", "same_maps", "softplus"]
 
 FloatArray = NDArray[np.float64]
 
@@ -146,6 +146,12 @@ class LevelMap:
         slopes = self.slopes
         columns: list[Any] = [self.knots[:-1], np.diff(self.knots), self.values[:-1], np.diff(self.values)]
         return tuple(as_like(column, inside)[index] for column in (*columns, slopes[:-1], slopes[1:]))
+
+
+def describe_levels(levels: LevelMap) -> str:
+    """What five levels become, as text."""
+    shown = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+    return ", ".join(f"{a:g} → {b:.3f}" for a, b in zip(shown, levels(shown), strict=True))
 
 
 def softplus(x: Array) -> Array:

@@ -24,6 +24,7 @@ from aldsurv.models.linear.aft_likelihood import LogTimeLikelihood, SmallestExtr
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.cure.cure_fit import fit_with_cure
 from aldsurv.models.linear.design import Design
+from aldsurv.models.linear.formulas import LOG_NORMAL_FORMULA, WEIBULL_FORMULA, log_time_formula
 from aldsurv.models.linear.linear_fit import LinearProblem, solve
 from aldsurv.models.linear.linear_survival import States, UserUnit, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
@@ -31,6 +32,7 @@ from aldsurv.models.linear.pulled_refit import refit_location
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
 from aldsurv.models.linear.sandwich import clusters_of
 from aldsurv.models.search_space import SearchSpace
+from aldsurv.models.structure import ModelStructure
 from aldsurv.nonparametric.plateau import warn_of_short_follow_up
 
 __all__ = [
@@ -101,6 +103,8 @@ class AcceleratedFailureTime(RidgeSurvival):
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "log_likelihood")
     # Name of the last parameter, and its sign as a multiple of log σ.
     LAST_PARAMETER: ClassVar[tuple[str, float]]
+    # The survival by μ and that parameter.
+    FORMULA: ClassVar[str]
 
     @property
     def aic_(self) -> float:
@@ -119,6 +123,12 @@ class AcceleratedFailureTime(RidgeSurvival):
     def ranking_point_(self) -> str:
         """The summary by which rows are ranked; with a cure within follow-up, since any other may be infinite."""
         return "follow_up" if self.cure else self.point
+
+    def structure(self) -> ModelStructure:
+        """The formula of the survival."""
+        self._require_fitted()
+        formula = log_time_formula(self.FORMULA, cure=self.cure)
+        return ModelStructure(formula, (("Kind of fit", self._kind()),), complete=True)
 
     def cure_probability(self, X: object) -> FloatArray:
         """Probability (n,) of each row of `X` never to have the event; 0 without a cure."""
@@ -262,6 +272,7 @@ class WeibullAFT(AcceleratedFailureTime):
     """
 
     LAST_PARAMETER: ClassVar[tuple[str, float]] = ("log(shape)", -1.0)
+    FORMULA: ClassVar[str] = WEIBULL_FORMULA
 
     def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The Weibull distribution of each row; with a cure, `Cured` around it."""
@@ -293,6 +304,7 @@ class LogNormalAFT(AcceleratedFailureTime):
     """
 
     LAST_PARAMETER: ClassVar[tuple[str, float]] = ("log(sigma)", 1.0)
+    FORMULA: ClassVar[str] = LOG_NORMAL_FORMULA
 
     def predict_distribution(self, X: object) -> SurvivalDistribution:
         """The log-normal distribution of each row; with a cure, `Cured` around it."""

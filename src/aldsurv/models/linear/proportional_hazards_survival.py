@@ -16,10 +16,13 @@ from aldsurv.models.file_entries import Arrays
 from aldsurv.models.fitted_state import fitted_state
 from aldsurv.models.linear.cox_baseline import CoxBaseline, require_right_censored
 from aldsurv.models.linear.design import Design
+from aldsurv.models.linear.formulas import HAZARD_FORMULA
 from aldsurv.models.linear.linear_survival import LinearSurvival, States, UserUnit
 from aldsurv.models.linear.partial_likelihood import PartialLikelihood
 from aldsurv.models.linear.pulled_refit import refit_log_risk
 from aldsurv.models.linear.ridge_survival import RidgeSurvival
+from aldsurv.models.rows.strata import stratum_names
+from aldsurv.models.structure import ModelStructure, baselines_of
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 
 __all__ = ["HazardRegression", "ProportionalHazardsSurvival"]
@@ -73,6 +76,20 @@ class ProportionalHazardsSurvival(LinearSurvival):
         """
         self._require_fitted()
         return self.point if self.trained_on_.follow_up is None else "follow_up"
+
+    @property
+    def baseline_centre_(self) -> float:
+        """Sum of coefficients times columns of the average row, whose hazard the baseline is."""
+        # Only numbers are centred: of other columns the average itself counts.
+        average = self.design_.centres / self.design_.scales + self.average_
+        return float(average @ self.standardised_)
+
+    def structure(self) -> ModelStructure:
+        """The formula of the survival, and the baselines."""
+        self._require_fitted()
+        names = stratum_names(self.strata_columns_, self.strata_)
+        baselines = baselines_of(self.baseline_, self.baseline_centre_, names)
+        return ModelStructure(HAZARD_FORMULA, (("Kind of fit", self._kind()),), baselines, complete=True)
 
     def _baseline(self) -> CoxBaseline:
         return fitted_state(self, CoxBaseline)

@@ -22,6 +22,7 @@ from aldsurv.models.file_entries import Arrays, Document, FileContent
 from aldsurv.models.neural.fitting.encoding import raw_inputs, require_torch
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.joint_fit import fit_together
+from aldsurv.models.neural.fitting.network_structure import network_structure
 from aldsurv.models.neural.fitting.output_refit import with_other_outputs
 from aldsurv.models.neural.fitting.point_choice import PointScores
 from aldsurv.models.neural.fitting.prepare import Prepared, RunOptions, prepare
@@ -30,6 +31,7 @@ from aldsurv.models.neural.neural_file import from_file, to_file
 from aldsurv.models.parameter_constraints import UNIT
 from aldsurv.models.rows.member_rows import base_seed
 from aldsurv.models.sklearn_mixin import with_inherited_parameters
+from aldsurv.models.structure import ModelStructure
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.plain_numbers import percent, plain_number
 from aldsurv.training.history import EpochReport, History
@@ -370,12 +372,16 @@ class NeuralSurvival(SurvivalEstimator):
         # (n - d)/d, and with folds as many as members the grouped one.
         return float(np.sqrt((1 - share) / share * (members - 1) / members))
 
+    def structure(self) -> ModelStructure:
+        """What the outputs of the networks stand for, their layers and weights, and how training ended."""
+        return network_structure(self._fitted())
+
     def summary(self) -> str:
         """What the model is and what it was trained on, in a few lines."""
         fitted, data, history = self._fitted(), self.fitted_.trained_on, self.history_
         unit = f" {self.unit}" if self.unit else ""
         share = percent(data.event_share)
-        weights = sum(array[0].size for array in fitted.weights.values())
+        weights = fitted.n_weights
         epochs = ", ".join(str(epoch) for epoch in history.best_epoch[:10])
         columns = "by the encoder"
         if fitted.features is not None:

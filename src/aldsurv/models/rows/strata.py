@@ -15,7 +15,7 @@ from aldsurv.data.frame_columns import require_column, table_names
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 
-__all__ = ["Stratum", "covariates", "has_names", "named_columns", "strata_numbers", "strata_of"]
+__all__ = ["Stratum", "covariates", "has_names", "named_columns", "strata_numbers", "strata_of", "stratum_names"]
 
 # The levels of one stratum, one per column; None is a gap.
 Stratum: TypeAlias = tuple[str | int | float | bool | None, ...]
@@ -51,6 +51,18 @@ def strata_of(X: object, columns: Sequence[str | int]) -> tuple[list[Stratum], N
     )
     place = {stratum: k for k, stratum in enumerate(distinct)}
     return distinct, np.array([place[stratum] for stratum in strata], np.int64)[numbers.reshape(-1)]
+
+
+def stratum_names(columns: Sequence[str | int], strata: Sequence[Stratum]) -> tuple[str, ...]:
+    """Each stratum in words, such as "sex=f, grade=2"."""
+    names = [column if isinstance(column, str) else f"x{column}" for column in columns]
+    return tuple(
+        ", ".join(
+            f"{name} {'missing' if level is None else '=' + format_value(level)}".replace(" =", "=")
+            for name, level in zip(names, stratum, strict=True)
+        )
+        for stratum in strata
+    )
 
 
 def strata_numbers(X: object, columns: Sequence[str | int], trained: Sequence[Stratum]) -> NDArray[np.int64]:

@@ -28,6 +28,7 @@ from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_member
 from aldsurv.models.rows.time_units import in_unit, time_unit
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
+from aldsurv.models.structure import ModelStructure
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.boosting_settings import BoostingSettings
@@ -354,6 +355,21 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         ends = np.cumsum([plan.width for plan in self.features_.columns])
         gain = np.diff(np.concatenate([[0.0], np.cumsum(self.gain_)])[np.concatenate([[0], ends])])
         return np.asarray(gain / gain.sum() if gain.sum() > 0 else gain)
+
+    def structure(self) -> ModelStructure:
+        """What the sums of the trees stand for, how many trees there are, and how boosting ended."""
+        self._require_fitted()
+        kept = ", ".join("/".join(map(str, np.atleast_1d(count))) for count in self.rounds_)
+        which = "validation" if self.held_out_ else "training"
+        facts = (
+            ("Predicted distribution", self.outputs_.describe()),
+            ("Members", f"{self.n_members}, mixed in equal parts"),
+            ("Trees", f"{len(self.trees_):,} in all members, of at most {self.max_depth} splits to a leaf"),
+            ("Rounds kept by each member", kept),
+            ("Times are divided by", plain_number(self.time_scale_, 6)),
+            ("Log-likelihood", f"{-self.validation_loss_.mean():.4f} per row on {which} rows, mean of the members"),
+        )
+        return ModelStructure(facts=facts, held_out=float(self.validation) if self.held_out_ else 0.0)
 
     def summary(self) -> str:
         """What the model is and what it was trained on, in a few lines."""

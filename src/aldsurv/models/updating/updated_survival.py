@@ -11,6 +11,7 @@ import numpy as np
 from aldsurv.checks import Choice, Constraint, OrNone, Text, WholeNumber
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.distributions.wrappers.level_map import describe_levels
 from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent, require
@@ -131,6 +132,17 @@ class UpdatedSurvival(WrappedSurvival):
         # A change of hazards or levels is left out: the last layer learns it.
         return self.estimator_.refit_outputs(X, data, pull=pull, random_state=seed)
 
+    def _changes(self) -> tuple[tuple[str, str], ...]:
+        change = self.adjustment_
+        formula = "S(t)^exp(a + (b − 1)·(lp − m)), where lp = log(−log S(t0)) by the model within"
+        facts = [("Change of the predictions", formula)]
+        facts += [("a", f"{change.intercept:.6g}"), ("b", f"{change.slope:.6g}")]
+        if change.slope != 1.0:
+            facts += [("t0", f"{change.time:.6g}"), ("m", f"{change.center:.6g}")]
+        if change.level_map.knots.size:
+            facts.append(("Levels of the distribution", describe_levels(change.level_map)))
+        return tuple(facts)
+
     def summary(self) -> str:
         """The model within, how it was changed, and the updates."""
         self._require_fitted()
@@ -140,9 +152,7 @@ class UpdatedSurvival(WrappedSurvival):
         if self.rung in ("slope", "levels"):
             lines.append(f"  slope           {change.slope:.4g}")
         if self.rung == "levels":
-            levels = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
-            moved = ", ".join(f"{a:g} → {b:.3f}" for a, b in zip(levels, change.level_map(levels), strict=True))
-            lines.append(f"  levels          {moved}")
+            lines.append(f"  levels          {describe_levels(change.level_map)}")
         titles = ["  updates         ", *(" " * 18 for _ in self.ancestry_[1:])]
         return "\n".join([*lines, *(f"{title}{step}" for title, step in zip(titles, self.ancestry_, strict=True))])
 

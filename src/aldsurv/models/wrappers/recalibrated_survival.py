@@ -11,7 +11,7 @@ import numpy as np
 
 from aldsurv.checks import Constraint, OrNone, WholeNumber
 from aldsurv.distributions.base import SurvivalDistribution
-from aldsurv.distributions.wrappers.level_map import LevelMap
+from aldsurv.distributions.wrappers.level_map import LevelMap, describe_levels
 from aldsurv.distributions.wrappers.recalibrated import recalibrated
 from aldsurv.errors import FitWarning
 from aldsurv.models.file_entries import Arrays, Document, FileContent, finite_floats, require
@@ -98,11 +98,13 @@ class RecalibratedSurvival(NestedEstimatorMixin, WrappedSurvival):
         self._require_fitted()
         return recalibrated(self.estimator_.predict_distribution(X), self.level_map_)
 
+    def _changes(self) -> tuple[tuple[str, str], ...]:
+        return (("Levels of the distribution", describe_levels(self.level_map_)),)
+
     def summary(self) -> str:
         """The model within, and how far its levels are moved."""
         self._require_fitted()
-        levels = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
-        moved = ", ".join(f"{a:g} → {b:.3f}" for a, b in zip(levels, self.level_map_(levels), strict=True))
+        moved = describe_levels(self.level_map_)
         return f"Recalibrated {type(self.estimator_).__name__}\n  levels          {moved}"
 
     def predict_members(self, X: object) -> list[SurvivalDistribution]:

@@ -29,6 +29,7 @@ from aldsurv.models.neural.fitting.skill_check import (
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.member_rows import member_seeds
+from aldsurv.models.structure import ModelStructure
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.wrappers.cross_fitting import HeldOut, choose_parts, read_rows, unfitted
 from aldsurv.models.wrappers.fitted_stack import FittedStack, StackMember
@@ -303,6 +304,15 @@ class StackedSurvival(PointParameterMixin, SurvivalEstimator):
             for name, reason in reasons.items()
         ]
         return StackTable(tuple(models), scores.get(STACK))
+
+    def structure(self) -> ModelStructure:
+        """What each member computes its predictions from; the prediction is their mixture by the weights."""
+        self._require_fitted()
+        parts = [(name, self.weights_[name], model.structure()) for name, model in self.estimators_.items()]
+        weights = ", ".join(f"{name} {weight:.4g}" for name, weight, _ in parts)
+        of_members = [(f"{name}: {title}", text) for name, _, part in parts for title, text in part.facts]
+        formula = "S(t) is the sum of the weights of the members times the S(t) that they predict."
+        return ModelStructure(formula, (("Weights of the members", weights), *of_members))
 
     def fitted_settings(self) -> dict[str, Any]:
         """The settings, and those of the members with their weights."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent, from_portable, portable, require, text
+from aldsurv.models.structure import ModelStructure
 from aldsurv.models.wrappers.cross_fitting import unfitted
 from aldsurv.models.wrappers.nested import InnerEstimatorMixin
 from aldsurv.models.wrappers.stack_table import StackTable
@@ -68,6 +69,18 @@ class WrappedSurvival(InnerEstimatorMixin, SurvivalEstimator):
     def ancestry_(self) -> tuple[UpdateStep, ...]:
         """The updates of the model within."""
         return self.estimator_.ancestry_
+
+    def structure(self) -> ModelStructure:
+        """That of the model within, and how its predictions are changed."""
+        self._require_fitted()
+        within = self.estimator_.structure()
+        facts = (("Model within", type(self.estimator_).__name__), *self._changes(), *within.facts)
+        formula = f"{within.formula} Then the prediction is changed as said below." if within.formula else ""
+        return replace(within, formula=formula, facts=facts, complete=False)
+
+    def _changes(self) -> tuple[tuple[str, str], ...]:
+        """How predictions of the model within are changed, as names and values."""
+        return ()
 
     def fitted_settings(self) -> dict[str, Any]:
         """The settings, and those of the model within."""

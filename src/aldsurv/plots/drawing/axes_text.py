@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-__all__ = ["collected_warnings", "write_message", "write_note"]
+__all__ = ["collected_warnings", "reword_axes", "write_message", "write_note"]
 
 _GREY = "0.4"
 _WIDTH = 32
@@ -56,3 +57,25 @@ def write_note(ax: Axes, lines: Sequence[str], *, corner: str = "upper left") ->
         linespacing=1.4, zorder=5, gid="note", in_layout=False,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 2},
     )  # fmt: skip
+
+
+def reword_axes(figure: Figure, words: Mapping[str, str]) -> None:
+    """Replace phrases in the labels of all axes, and whole entries of their legends.
+
+    Parameters
+    ----------
+    figure
+        The figure to change.
+    words
+        What stands for each phrase.
+    """
+    if not words:
+        return
+    # All at once, the longest first: what stands for a phrase may itself hold one.
+    phrases = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})\b")
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_label_text(phrases.sub(lambda match: words[match[0]], axis.get_label_text()))
+        legend = ax.get_legend()
+        for entry in () if legend is None else legend.get_texts():
+            entry.set_text(words.get(entry.get_text(), entry.get_text()))

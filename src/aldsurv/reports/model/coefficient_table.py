@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aldsurv.models.linear.coefficients import Coefficient, CoefficientTable
 from aldsurv.reports.page.number_format import number, p_value
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
-__all__ = ["coefficient_table"]
+__all__ = ["DIGITS", "coefficient_table"]
 
+# Significant digits of what predictions are computed from.
+DIGITS = 7
 _MOST_LINES = 200
 
 
-def coefficient_table(table: CoefficientTable) -> PageTable:
-    """Coefficients in the unit of the columns and their ratios; standard errors, p and intervals if there are any."""
+def coefficient_table(table: CoefficientTable, titles: Sequence[str]) -> PageTable:
+    """Coefficients in the unit of the columns and their ratios; standard errors, p and intervals if there are any.
+
+    Parameters
+    ----------
+    table, titles
+        The coefficients, and what each is called on the page.
+    """
     certain = not np.isnan(table.standard_error).all()
     ratio = table.ratio_name
     columns = [
@@ -31,14 +41,15 @@ def coefficient_table(table: CoefficientTable) -> PageTable:
     shown = table.lines(range(min(len(table), _MOST_LINES)))
     more = f" The first {_MOST_LINES} of {len(table):,}." if len(table) > _MOST_LINES else ""
     robust = " Intervals and p are by robust standard errors." if table.model_error is not None else ""
+    cells = tuple(_cells(line, title, certain) for line, title in zip(shown, titles, strict=False))
     about = "Effects of the columns with all others held fixed." + robust + more
-    return PageTable("coefficients", "Coefficients", tuple(columns), tuple(_cells(k, certain) for k in shown), about)
+    return PageTable("coefficients", "Coefficients", tuple(columns), cells, about)
 
 
-def _cells(line: Coefficient, certain: bool) -> tuple[PageCell, ...]:
+def _cells(line: Coefficient, title: str, certain: bool) -> tuple[PageCell, ...]:
     if np.isnan(line.coefficient):
-        return (PageCell(line.name), PageCell("dropped"), *(PageCell("–") for _ in range(4 if certain else 1)))
-    cells = [PageCell(line.name), _number(line.coefficient), _number(line.ratio)]
+        return (PageCell(title), PageCell("dropped"), *(PageCell("–") for _ in range(4 if certain else 1)))
+    cells = [PageCell(title), PageCell(number(line.coefficient, DIGITS), line.coefficient), _number(line.ratio)]
     if certain:
         p = PageCell(p_value(line.p).removeprefix("p ").removeprefix("= "), line.p)
         cells += [_number(line.lower), _number(line.upper), p]
@@ -46,4 +57,4 @@ def _cells(line: Coefficient, certain: bool) -> tuple[PageCell, ...]:
 
 
 def _number(value: float) -> PageCell:
-    return PageCell(number(value), value)
+    return PageCell(number(value, 4), value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, final
 
 import numpy as np
@@ -19,7 +19,7 @@ from aldsurv.reports.page.number_format import counted, name_list, number, time_
 from aldsurv.reports.page.page import Block, Section, Text
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, Picture, embedded_picture
 
-__all__ = ["column_importance", "effect_sections"]
+__all__ = ["column_importance", "effect_sections", "labelled_effect"]
 
 # Predictions for the importance of all columns together, and rows at most and at least.
 _BUDGET, _MOST_ROWS, _LEAST_ROWS = 100_000, 1000, 100
@@ -57,9 +57,10 @@ def column_importance(evaluated: EvaluatedModel) -> Importance:
     columns = len(evaluated.table.keys)
     most = min(max(_BUDGET // (columns * _REPEATS), _LEAST_ROWS), _MOST_ROWS)
     some = evaluated.some_rows(most)
-    return permutation_importance(
+    result = permutation_importance(
         evaluated.model, some.table.given, some.data, metric="harrell_c", repeats=_REPEATS, random_state=evaluated.seed
     )
+    return replace(result, names=evaluated.table.names)
 
 
 def effect_sections(evaluated: EvaluatedModel, importance: Importance) -> tuple[Section, ...]:
@@ -111,7 +112,7 @@ def _predicted_time(evaluated: EvaluatedModel) -> _PredictedTime:
 
 
 def _effect(evaluated: EvaluatedModel, place: int, summary: Summary | str) -> PartialDependence:
-    return partial_dependence(
+    effect = partial_dependence(
         evaluated.model,
         evaluated.table.given,
         evaluated.table.keys[place],  # type: ignore[arg-type]
@@ -120,6 +121,13 @@ def _effect(evaluated: EvaluatedModel, place: int, summary: Summary | str) -> Pa
         sample=_SAMPLE,
         random_state=evaluated.seed,
     )
+    return labelled_effect(evaluated, place, effect)
+
+
+def labelled_effect(evaluated: EvaluatedModel, place: int, effect: PartialDependence) -> PartialDependence:
+    """The effect with the labels of the column and, unless it is one of numbers, of its levels."""
+    values = effect.values if effect.numeric else evaluated.labels.values(effect.name, effect.values)
+    return replace(effect, name=evaluated.table.names[place], values=values)
 
 
 def _describe_most_important(importance: Importance) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -16,8 +16,9 @@ from aldsurv.errors import DataError
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.appearance import plain_label
+from aldsurv.reports.model.column_labels import ColumnLabels
 
-__all__ = ["EvaluatedModel"]
+__all__ = ["EvaluatedModel", "free_of"]
 
 # More rows hardly make the metrics more precise, and make the report slow.
 _MOST_ROWS = 10_000
@@ -46,6 +47,10 @@ class EvaluatedModel:
         Of everything that is drawn at random.
     incidence
         Predicted incidence of each cause; None unless both the model and the rows have causes.
+    event
+        What the event is called in sentences.
+    labels
+        What columns and their values are called.
     """
 
     model: SurvivalEstimator
@@ -59,6 +64,8 @@ class EvaluatedModel:
     unit: str | None
     seed: int
     incidence: CompetingDistribution | None = None
+    event: str = "event"
+    labels: ColumnLabels = field(default_factory=ColumnLabels)
 
     @classmethod
     def on_rows(
@@ -70,12 +77,15 @@ class EvaluatedModel:
         train: SurvivalData | None,
         unit: str | None,
         seed: int,
+        event: str = "event",
+        labels: ColumnLabels | None = None,
     ) -> EvaluatedModel:
         """Predict the given rows, or a random sample if there are very many.
 
         Of episodes there is one row per person: the prediction along its path, and the covariates of its first episode.
         """
-        everything = CovariateTable.of(X)
+        labels = ColumnLabels() if labels is None else labels
+        everything = labels.titled(CovariateTable.of(X))
         if len(everything) != len(data):
             raise DataError(
                 f"X has {len(everything)} rows, but data has {len(data)}",
@@ -106,12 +116,29 @@ class EvaluatedModel:
             unit if unit and unit.strip() else _unit_parameter(model),
             seed,
             model.predict_incidence(table.given) if by_cause else None,
+            event,
+            labels,
         )
 
     @property
     def follow_up(self) -> float:
         """The last time in training."""
         return float(self.model.unique_times_[-1])
+
+    @property
+    def the_event(self) -> str:
+        """The event in a sentence: "the event", or its name."""
+        return "the event" if self.event == "event" else self.event
+
+    @property
+    def free(self) -> str:
+        """Not to have had the event: "event-free", or without its name."""
+        return free_of(self.event)
+
+    @property
+    def shown_table(self) -> CovariateTable:
+        """The covariates as they are printed: with labels of columns and levels."""
+        return self.labels.printed(self.table)
 
     @property
     def unit_label(self) -> str | None:
@@ -138,6 +165,11 @@ class EvaluatedModel:
             predicted=self.predicted[chosen],
             incidence=None if self.incidence is None else self.incidence[chosen],
         )
+
+
+def free_of(event: str) -> str:
+    """Not to have had an event of that name; "event" for one that has none."""
+    return "event-free" if event == "event" else f"without {event}"
 
 
 def _unit_parameter(model: SurvivalEstimator) -> str | None:

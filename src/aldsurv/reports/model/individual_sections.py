@@ -11,7 +11,7 @@ from aldsurv import plots
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.metrics.checked_arguments import as_numbers
-from aldsurv.reports.model.evaluated_model import EvaluatedModel
+from aldsurv.reports.model.evaluated_model import EvaluatedModel, free_of
 from aldsurv.reports.model.findings import INTERVAL_LEVEL, Findings
 from aldsurv.reports.page.number_format import number, percent, time_with_unit, value_text
 from aldsurv.reports.page.page import Section, Text
@@ -61,15 +61,15 @@ def people_section(evaluated: EvaluatedModel, people: NDArray[np.intp], outcome:
         "people",
         width=WIDTH + 0.6,
         height=HEIGHT + 0.5,
-        caption="Probability of being event-free over time"
+        caption=f"Probability of being {evaluated.free} over time"
         f"{', shaded: limits from the members of the ensemble' * ensemble}; below, the median and the "
         f"{percent(INTERVAL_LEVEL)} prediction interval.",
         alt="Predicted medians: " + ", ".join(f"{name} {median}" for name, median in zip(names, medians, strict=True)),
     )
     text = (
-        "Each line is the predicted probability that one subject is still event-free. The median is the time by which "
-        f"the event has happened with probability one half; {percent(INTERVAL_LEVEL)} of the events should fall into "
-        "the interval. A single outcome cannot prove a probability wrong."
+        f"Each line is the predicted probability that one subject is still {evaluated.free}. The median is the time by "
+        f"which {evaluated.the_event} has happened with probability one half; {percent(INTERVAL_LEVEL)} of the events "
+        "should fall into the interval. A single outcome cannot prove a probability wrong."
     )
     if ensemble:
         text += (
@@ -85,6 +85,8 @@ def _people_table(
     evaluated: EvaluatedModel, people: NDArray[np.intp], predicted: SurvivalDistribution, outcome: SurvivalData
 ) -> PageTable:
     table, observed, end = evaluated.everything.rows(people), outcome[people], evaluated.follow_up
+    printed, free = evaluated.labels.printed(table), evaluated.free.capitalize()
+    unit = "" if evaluated.unit is None else f" ({evaluated.unit})"
     medians, limits = as_numbers(predicted.median()), as_numbers(predicted.interval(INTERVAL_LEVEL))
     times = np.unique(np.quantile(outcome.time[outcome.event], [0.25, 0.75]))
     survival, shown = as_numbers(predicted.survival(times)), evaluated.used_places[:_SHOWN_COLUMNS]
@@ -93,15 +95,15 @@ def _people_table(
         band = np.stack(evaluated.model.predict_time_band(table.given, point="median", level=_BAND_LEVEL), axis=1)
     columns = (
         PageColumn("row", "Row"),
-        PageColumn("median", "Predicted median", numeric=True),
-        *(() if band is None else (PageColumn("band", "Limits of the median", meaning=_BAND_MEANING),)),
-        PageColumn("interval", f"{percent(INTERVAL_LEVEL)} interval"),
-        PageColumn("seen", "Observed"),
+        PageColumn("median", f"Predicted median{unit}", numeric=True),
+        *(() if band is None else (PageColumn("band", f"Limits of the median{unit}", meaning=_BAND_MEANING),)),
+        PageColumn("interval", f"{percent(INTERVAL_LEVEL)} interval{unit}"),
+        PageColumn("seen", f"Observed{unit}"),
         *(
-            PageColumn(f"at{k}", f"Event-free at {time_with_unit(float(time), evaluated.unit)}", numeric=True)
+            PageColumn(f"at{k}", f"{free} at {time_with_unit(float(time), evaluated.unit)}", numeric=True)
             for k, time in enumerate(times)
         ),
-        *(PageColumn(f"x{k}", table.names[k]) for k in shown),
+        *(PageColumn(f"x{k}", printed.names[k]) for k in shown),
     )
     rows = tuple(
         (
@@ -109,9 +111,9 @@ def _people_table(
             PageCell(_within(medians[k], end), float(medians[k])),
             *(() if band is None else (PageCell(" to ".join(_within(limit, end) for limit in band[k])),)),
             PageCell(" to ".join(_within(limit, end) for limit in limits[k])),
-            PageCell(describe_outcome(observed[k])),
+            PageCell(describe_outcome(observed[k], evaluated.event)),
             *(PageCell(percent(float(share)), float(share)) for share in survival[k]),
-            *(PageCell(value_text(table.columns[j][k])) for j in shown),
+            *(PageCell(value_text(printed.columns[j][k])) for j in shown),
         )
         for k, row in enumerate(people)
     )
@@ -119,11 +121,11 @@ def _people_table(
     return PageTable("people", "Predictions and outcomes of single subjects", columns, rows, about=about)
 
 
-def describe_outcome(one: SurvivalData) -> str:
-    """What was observed of one subject."""
-    time, event = number(float(one.time[0])), "event"
+def describe_outcome(one: SurvivalData, event: str = "event", unit: str | None = None) -> str:
+    """What was observed of one subject, the event by its name."""
+    time = time_with_unit(float(one.time[0]), unit)
     if not one.event[0]:
-        return f"event-free until {time}"
+        return f"{free_of(event)} until {time}"
     if one.cause is not None and one.causes is not None:
         event = one.causes[int(one.cause[0]) - 1]
     return f"{event} at {time}"

@@ -15,11 +15,11 @@ from aldsurv.checks import Satisfies, WholeNumber, check
 from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError
-from aldsurv.files.writing import write_text
+from aldsurv.files.writing import write_bytes, write_text
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.axes_text import collected_warnings
 from aldsurv.plots.drawing.new_figures import figures_for_pages
-from aldsurv.reports.model.about_sections import caution_section, citation_section, footer, model_section
+from aldsurv.reports.model.about_sections import caution_section, citation_section, footer
 from aldsurv.reports.model.causes.cause_findings import CauseFindings, compute_cause_findings
 from aldsurv.reports.model.causes.cause_sections import (
     cause_cautions,
@@ -28,11 +28,16 @@ from aldsurv.reports.model.causes.cause_sections import (
     cause_section,
 )
 from aldsurv.reports.model.cautions import Caution, cautions
+from aldsurv.reports.model.checklist.checklist_section import AnsweredItem, answer_items, checklist_section
+from aldsurv.reports.model.checklist.study import Study
+from aldsurv.reports.model.column_labels import ColumnLabels, warn_of_unknown_labels
 from aldsurv.reports.model.effect_sections import column_importance, effect_sections
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import Findings, compute_findings
 from aldsurv.reports.model.individual_sections import MOST_PEOPLE, chosen_people, people_section
+from aldsurv.reports.model.intended_use import IntendedUse, intended_use, use_section
 from aldsurv.reports.model.overview_sections import average_section, data_section, glance_section
+from aldsurv.reports.model.page_words import EVENT_NAME, figure_words, known_columns
 from aldsurv.reports.model.quality_sections import (
     calibration_section,
     discrimination_section,
@@ -41,8 +46,12 @@ from aldsurv.reports.model.quality_sections import (
     number_section,
     observed_section,
 )
+from aldsurv.reports.model.specification.specification import Specification, specify
+from aldsurv.reports.model.specification.specification_section import specification_section
 from aldsurv.reports.model.subgroups import subgroups
 from aldsurv.reports.page.page import Page, page_templates, render_page
+from aldsurv.reports.page.page_figures import reworded_figures
+from aldsurv.reports.page.pdf import find_browser, printed_page
 
 __all__ = ["ModelReport", "model_report", "require_report_rows", "write_model_report"]
 
@@ -50,12 +59,15 @@ __all__ = ["ModelReport", "model_report", "require_report_rows", "write_model_re
 @final
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """A page, what it is about, the numbers on it, those of each cause, and its cautions."""
+    """A page, what it is about, the numbers on it, those of each cause, its cautions, and what authors report."""
 
     page: Page
     subject: EvaluatedModel
     findings: Findings
     cautions: tuple[Caution, ...]
+    specification: Specification
+    use: IntendedUse
+    checklist: tuple[AnsweredItem, ...]
     causes: tuple[CauseFindings, ...] = ()
 
 
@@ -71,6 +83,10 @@ def write_model_report(
     title: str | None = None,
     source: str | None = None,
     unit: str | None = None,
+    event_name: str | None = None,
+    labels: object = None,
+    model_file: str | os.PathLike[str] | None = None,
+    pdf: str | os.PathLike[str] | None = None,
     random_state: int = 0,
 ) -> Path:
     """Write one self-contained page about a model and rows with observed outcomes; returns its path.
@@ -96,6 +112,16 @@ def write_model_report(
         Name of the rows, such as that of their file.
     unit
         Unit of time; None: that of the model.
+    event_name
+        What the event is called in sentences, such as ``"death"``; None: event.
+    labels
+        What columns are called on the page: by column a label, or a mapping with ``label``, ``unit`` and ``levels`` (a
+        label by value); or the path of such a file, as `aldsurv.reports.read_labels` takes it.
+    model_file
+        The file of the model, of which the page has name and SHA-256.
+    pdf
+        Also print the page to this file, through an installed Chromium, Chrome or Edge (on the path, or named by
+        ``ALDSURV_BROWSER``); None: no.
     random_state
         Seed of resamples, shuffles, and samples of the rows.
 
@@ -110,6 +136,7 @@ def write_model_report(
     >>> write_model_report(model, {"age": age[200:]}, (time[200:], event[200:]), page).name
     'report.html'
     """
+    browser = None if pdf is None else find_browser()
     report = model_report(
         model,
         X,
@@ -120,9 +147,15 @@ def write_model_report(
         title=title,
         source=source,
         unit=unit,
+        event_name=event_name,
+        labels=labels,
+        model_file=model_file,
         random_state=random_state,
     )
-    return write_text(path, render_page(report.page))
+    html = render_page(report.page)
+    if pdf is not None:
+        write_bytes(pdf, printed_page(html, browser))
+    return write_text(path, html)
 
 
 @figures_for_pages()
@@ -137,6 +170,9 @@ def model_report(
     title: str | None = None,
     source: str | None = None,
     unit: str | None = None,
+    event_name: str | None = None,
+    labels: object = None,
+    model_file: str | os.PathLike[str] | None = None,
     random_state: int = 0,
 ) -> ModelReport:
     """The page and the numbers on it; the parameters are those of `write_model_report`."""
@@ -148,14 +184,27 @@ def model_report(
     check("random_state", random_state, WholeNumber(0))
     require_report_rows(outcome)
     _check_people(people, len(outcome))
+    if event_name is not None:
+        check("event_name", event_name, EVENT_NAME)
+    titles = ColumnLabels.of(labels)
+    warn_of_unknown_labels(titles, known_columns(model, X, group))
     with collected_warnings() as messages:
         training = None if train is None else SurvivalData.of(train)
-        evaluated = EvaluatedModel.on_rows(model, X, episodes, train=training, unit=unit, seed=random_state)
+        evaluated = EvaluatedModel.on_rows(
+            model,
+            X,
+            episodes,
+            train=training,
+            unit=unit,
+            seed=random_state,
+            event=(event_name or "event").strip(),
+            labels=titles,
+        )
         findings = compute_findings(evaluated)
         # Rounded for reading; the median time is well within the follow-up.
         causes = compute_cause_findings(evaluated, float(f"{findings.horizon:.2g}"))
     # Later warnings repeat these for shuffled or resampled rows.
-    with collected_warnings():
+    with collected_warnings(), reworded_figures(figure_words(evaluated)):
         importance = column_importance(evaluated)
         column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
         used = [place for place in importance.order if place in evaluated.used_places]
@@ -177,13 +226,21 @@ def model_report(
             number_section(evaluated, findings),
         )
     applying = (*cautions(evaluated, findings, groups, messages), *cause_cautions(evaluated, causes))
-    sections = (
+    spec = specify(model, titles, model_file)
+    use = intended_use(evaluated, findings, spec)
+    described = (
         glance_section(evaluated, findings),
         caution_section(applying),
+        use_section(use),
         *parts,
-        model_section(evaluated),
-        citation_section(),
+        specification_section(spec, evaluated.table.names, evaluated.unit),
     )
+    study = Study(
+        evaluated, findings, spec, groups, len(applying), source, frozenset(part.anchor for part in described)
+    )
+    checklist = answer_items(study)
+    section_titles = {part.anchor: part.title for part in described}
+    sections = (*described, checklist_section(checklist, section_titles), citation_section())
     of_source = "" if source is None else f" of {source}"
     lead = f"{type(model).__name__} on {len(outcome):,} rows{of_source}: predictions and their quality."
     if episodes.person is not None:
@@ -192,7 +249,7 @@ def model_report(
             "along the path of their covariates, and their quality. Columns are as in each person's first episode."
         )
     page = Page(title or "How well does this model predict?", lead, sections, footer(evaluated))
-    return ModelReport(page, evaluated, findings, applying, causes)
+    return ModelReport(page, evaluated, findings, applying, spec, use, checklist, causes)
 
 
 def require_report_rows(outcome: SurvivalData) -> None:

@@ -56,8 +56,9 @@ def glance_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
         gain_verdict(evaluated, findings),
     )
     lead = Text(
-        "For each subject the model predicts the distribution of the time to the event. This report compares the "
-        "predictions with the observed outcomes. A subject is censored if no event was observed during its follow-up."
+        f"For each subject the model predicts the distribution of the time to {evaluated.the_event}. This report "
+        "compares the predictions with the observed outcomes. A subject is censored if no "
+        f"{evaluated.event} was observed during its follow-up."
         f"{_describe_causes(evaluated)}"
     )
     return Section("glance", "At a glance", (lead, Tiles(tiles), Verdicts(verdicts)))
@@ -106,7 +107,7 @@ def average_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
         "average",
         width=WIDTH,
         height=HEIGHT,
-        caption="Event-free share: observed (Kaplan-Meier) and expected (mean prediction).",
+        caption=f"Share {evaluated.free}: observed (Kaplan-Meier) and expected (mean prediction).",
         alt=comparison,
     )
     return Section("average", "All subjects together", (lead, Gallery((picture,))))
@@ -121,9 +122,9 @@ def _column_table(evaluated: EvaluatedModel, findings: Findings) -> PageTable:
             "outside", "Not in training", numeric=True, meaning="Values outside the range or levels of training"
         ),
     )
-    rows, names, used = [], evaluated.table.names, evaluated.used_places
-    for place in used:
-        name, values = names[place], evaluated.table.columns[place]
+    rows, table = [], evaluated.shown_table
+    for place in evaluated.used_places:
+        name, values = table.names[place], table.columns[place]
         present = [value for value in values.tolist() if value is not None and value == value]
         missing = (len(values) - len(present)) / len(values)
         outside = None if findings.outside is None else float(findings.outside[:, place].mean())
@@ -136,7 +137,7 @@ def _column_table(evaluated: EvaluatedModel, findings: Findings) -> PageTable:
             )
         )
     about = f"The first {_MOST_COLUMNS} of {len(rows)} columns." if len(rows) > _MOST_COLUMNS else ""
-    left_out = [name for place, name in enumerate(names) if place not in used]
+    left_out = [name for place, name in enumerate(table.names) if place not in evaluated.used_places]
     if left_out:
         about = f"{about} Left out by the model: {name_list(left_out)}.".strip()
     return PageTable("columns", "Columns of the model", columns, tuple(rows[:_MOST_COLUMNS]), about=about)

@@ -51,9 +51,10 @@ def subgroups(
         Name and values (n,) of the given column; None for the most important ones.
     """
     if given is None:
-        columns = [(evaluated.table.names[place], evaluated.table.columns[place]) for place in order[:_MOST_COLUMNS]]
+        table = evaluated.shown_table
+        columns = [(table.names[place], table.columns[place]) for place in order[:_MOST_COLUMNS]]
     else:
-        columns = [given]
+        columns = [(evaluated.labels.column(given[0]), evaluated.labels.values(*given))]
     divided = [(name, *_parts(values, whole=given is not None)) for name, values in columns]
     divided = [(name, codes, labels) for name, codes, labels in divided if len(labels) > 1]
     counted = evaluated.data.weights > 0

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Block",
     "Facts",
+    "OpenPlaces",
     "Page",
     "Quotation",
     "Remarks",
@@ -87,6 +88,15 @@ class Remarks(Block):
 
     template: ClassVar[str] = "remarks.html"
     entries: tuple[tuple[str, str], ...]
+
+
+@final
+@dataclass(frozen=True)
+class OpenPlaces(Block):
+    """What only the author of the page can fill in, marked as such."""
+
+    template: ClassVar[str] = "open_places.html"
+    entries: tuple[str, ...]
 
 
 @final

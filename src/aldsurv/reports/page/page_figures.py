@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,10 +14,11 @@ from urllib.parse import quote
 
 from aldsurv.errors import ParameterError
 from aldsurv.plots import save_figure
+from aldsurv.plots.drawing.axes_text import reword_axes
 from aldsurv.plots.drawing.figure_files import AnyFigure, whole_figure
 from aldsurv.reports.page.page import Block
 
-__all__ = ["HEIGHT", "WIDTH", "Gallery", "Picture", "embedded_picture", "picture_of"]
+__all__ = ["HEIGHT", "WIDTH", "Gallery", "Picture", "embedded_picture", "picture_of", "reworded_figures"]
 
 # Size in inches at which text is readable on a phone.
 WIDTH, HEIGHT = 5.0, 3.4
@@ -35,6 +39,24 @@ _TRANSLATED = re.compile(r'(<use href="[^"]*") transform="translate\(([^ )]*) ([
 _NAMED = re.compile(r' id="([^"]*)"')
 _REFERENCE = re.compile(r'(?:href="|url\()#([^")]*)')
 _SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+# What is written at axes and in legends in place of other words, while a page is made.
+_WORDS: ContextVar[Mapping[str, str]] = ContextVar("words of figures", default={})  # noqa: B039
+
+
+@contextmanager
+def reworded_figures(words: Mapping[str, str]) -> Iterator[None]:
+    """Within the block the figures of pages have other words at axes and in legends.
+
+    Parameters
+    ----------
+    words
+        What stands for each of some phrases.
+    """
+    token = _WORDS.set(dict(words))
+    try:
+        yield
+    finally:
+        _WORDS.reset(token)
 
 
 @final
@@ -110,6 +132,7 @@ def embedded_picture(
         Size in inches; None: that of the figure.
     """
     whole = whole_figure(figure)
+    reword_axes(whole, _WORDS.get())
     now = whole.get_size_inches()
     whole.set_size_inches(now[0] if width is None else width, now[1] if height is None else height)
     with TemporaryDirectory() as folder:

@@ -57,12 +57,15 @@ class PageCell:
         sign of what the cell means.
     name
         Its name in the address of the page and in CSV, if that is not the text.
+    link
+        Anchor of the section that the text leads to; empty for none.
     """
 
     text: str
     value: float | None = None
     tone: str = ""
     name: str = ""
+    link: str = ""
 
     @property
     def number(self) -> str:

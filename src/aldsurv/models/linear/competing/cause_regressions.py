@@ -34,8 +34,9 @@ from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.proportional_hazards_survival import HazardRegression
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.point_parameter import PointParameterMixin
-from aldsurv.models.rows.strata import Stratum
+from aldsurv.models.rows.strata import Stratum, stratum_names
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
+from aldsurv.models.structure import ModelStructure, baselines_of
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 from aldsurv.plain_numbers import percent, plain_number
@@ -132,6 +133,8 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
         "categorical": CATEGORICAL,
     }
     TAKES_CAUSES: ClassVar[bool] = True
+    # How a prediction follows from coefficients and baselines.
+    FORMULA: ClassVar[str]
 
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates, times and causes, as `SurvivalEstimator.fit` says."""
@@ -242,6 +245,17 @@ class CauseRegressions(PointParameterMixin, SurvivalEstimator):
     def strata_(self) -> tuple[Stratum, ...]:
         """The combinations of levels of these columns in the training rows."""
         return self.design_.strata
+
+    def structure(self) -> ModelStructure:
+        """How hazards follow from the coefficients, and the baselines of all causes."""
+        self._require_fitted()
+        names = stratum_names(self.strata_columns_, self.strata_)
+        baselines = [
+            one
+            for cause, each in zip(self.cause_names_ or ("",), self.regressions_, strict=True)
+            for one in baselines_of(each.baseline_, each.baseline_centre_, names, cause)
+        ]
+        return ModelStructure(self.FORMULA, (("Kind of fit", self._kind()),), tuple(baselines), complete=True)
 
     def summary(self) -> str:
         """What the model is, what it was fitted to, and its coefficients by cause."""

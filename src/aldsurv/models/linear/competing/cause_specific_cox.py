@@ -11,6 +11,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.competing import CauseSpecificHazards
 from aldsurv.models.linear.competing.cause_regressions import CauseRegressions
 from aldsurv.models.linear.cox import CoxRegression
+from aldsurv.models.linear.formulas import CAUSE_HAZARD_FORMULA
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, ROBUST
 from aldsurv.models.search_space import SearchSpace
 
@@ -73,6 +74,7 @@ class CauseSpecificCox(CauseRegressions):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"ties": Choice(("efron", "breslow")), "robust": ROBUST}
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "ibs")
+    FORMULA: ClassVar[str] = CAUSE_HAZARD_FORMULA
 
     def predict_incidence(self, X: object) -> CauseSpecificHazards:
         """Probability of the event of each cause by any time, for each row of `X`, in the unit of the data."""

@@ -18,6 +18,7 @@ from aldsurv.models.linear.competing.cause_regressions import CauseRegressions
 from aldsurv.models.linear.competing.subdistribution_likelihood import SubdistributionRows
 from aldsurv.models.linear.cox_baseline import CoxBaseline
 from aldsurv.models.linear.design import Design
+from aldsurv.models.linear.formulas import SUBDISTRIBUTION_FORMULA
 from aldsurv.models.linear.linear_fit import LinearProblem, solve
 from aldsurv.models.linear.linear_survival import States, spreads
 from aldsurv.models.linear.newton import Evaluation
@@ -96,6 +97,7 @@ class FineGray(CauseRegressions):
         )
     }
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "ibs")
+    FORMULA: ClassVar[str] = SUBDISTRIBUTION_FORMULA
 
     def predict_incidence(self, X: object) -> SubdistributionHazards:
         """Probability of the event of each cause by any time, for each row of `X`, in the unit of the data."""

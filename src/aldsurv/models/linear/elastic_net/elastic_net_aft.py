@@ -27,9 +27,11 @@ from aldsurv.models.linear.elastic_net.elastic_net_survival import ElasticNetFit
 from aldsurv.models.linear.elastic_net.losses import LogTimeLoss
 from aldsurv.models.linear.elastic_net.scored_path import PathProblem
 from aldsurv.models.linear.elastic_net.solver import PenalisedFit
+from aldsurv.models.linear.formulas import log_time_formula
 from aldsurv.models.linear.linear_survival import States, UserUnit
 from aldsurv.models.linear.pulled_refit import refit_location
 from aldsurv.models.search_space import OneOf, SearchSpace
+from aldsurv.models.structure import ModelStructure
 
 __all__ = ["ElasticNetAFT"]
 
@@ -38,11 +40,12 @@ IntArray = NDArray[np.int64]
 
 
 class _Family(NamedTuple):
-    """A distribution of time: that of ``(log T - μ)/σ``, the rows' distributions, and the last parameter's name."""
+    """A distribution of time: that of ``(log T - μ)/σ``, the rows', the last parameter's name, and the formula."""
 
     standard: Standard
     distribution: Callable[[FloatArray, float], LogNormal | Weibull]
     last_parameter: tuple[str, float]
+    formula: str
 
 
 def _log_normal(mu: FloatArray, sigma: float) -> LogNormal:
@@ -54,8 +57,8 @@ def _weibull(mu: FloatArray, sigma: float) -> Weibull:
 
 
 _FAMILIES = {
-    "lognormal": _Family(StandardNormal(), _log_normal, LogNormalAFT.LAST_PARAMETER),
-    "weibull": _Family(SmallestExtreme(), _weibull, WeibullAFT.LAST_PARAMETER),
+    "lognormal": _Family(StandardNormal(), _log_normal, LogNormalAFT.LAST_PARAMETER, LogNormalAFT.FORMULA),
+    "weibull": _Family(SmallestExtreme(), _weibull, WeibullAFT.LAST_PARAMETER, WeibullAFT.FORMULA),
 }
 
 
@@ -106,6 +109,13 @@ class ElasticNetAFT(ElasticNetSurvival):
         self._require_fitted()
         x = self.design_.numbers(X, type(self).__name__)
         return self._of_family().distribution(*rows_with_location(self.standardised_, x))
+
+    def structure(self) -> ModelStructure:
+        """The formula of the survival."""
+        self._require_fitted()
+        return ModelStructure(
+            log_time_formula(self._of_family().formula), (("Kind of fit", self._kind()),), complete=True
+        )
 
     def _of_family(self) -> _Family:
         return _FAMILIES[self.family]

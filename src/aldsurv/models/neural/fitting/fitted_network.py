@@ -99,6 +99,11 @@ class FittedNetwork:
         """Networks of the ensemble."""
         return int(self.weights["output.bias"].shape[0])
 
+    @property
+    def n_weights(self) -> int:
+        """Learned numbers of each member, without those of an encoder."""
+        return sum(array[0].size for array in self.weights.values())
+
     def outputs(self, x: NDArray[Any], member: int | None = None) -> FloatArray:
         """Outputs (members, rows, k) of all members, or of one."""
         if member is None:

@@ -17,6 +17,7 @@ from aldsurv.plots.effect_plots import parameter_figure
 from aldsurv.registry import METRICS
 from aldsurv.reports.model.causes.cause_findings import CauseFindings
 from aldsurv.reports.model.cautions import Caution
+from aldsurv.reports.model.effect_sections import labelled_effect
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.individual_sections import describe_outcome
 from aldsurv.reports.model.model_verdicts import FEW_EVENTS
@@ -62,7 +63,7 @@ def cause_people_section(evaluated: EvaluatedModel, people: NDArray[np.intp], ou
                 f"stacked_{place}",
                 width=WIDTH,
                 height=HEIGHT - 0.4,
-                caption=f"Row {row + 1}. Observed: {describe_outcome(outcome[row])}.",
+                caption=f"Row {row + 1}. Observed: {describe_outcome(outcome[row], unit=evaluated.unit)}.",
                 alt=f"Predicted for row {row + 1} by {number(float(times[-1]))}: {', '.join(shares)}.",
             )
         )
@@ -233,7 +234,7 @@ def _not_defined() -> str:
 
 
 def _effect(evaluated: EvaluatedModel, place: int, cause: str, at: float) -> PartialDependence:
-    return partial_dependence(
+    effect = partial_dependence(
         evaluated.model,
         evaluated.table.given,
         evaluated.table.keys[place],  # type: ignore[arg-type]
@@ -243,6 +244,7 @@ def _effect(evaluated: EvaluatedModel, place: int, cause: str, at: float) -> Par
         sample=_SAMPLE,
         random_state=evaluated.seed,
     )
+    return labelled_effect(evaluated, place, effect)
 
 
 def _varies(evaluated: EvaluatedModel, place: int) -> bool:

@@ -1,0 +1,1 @@
+"""The model in full: all that is needed to reproduce it and to apply it to others."""
