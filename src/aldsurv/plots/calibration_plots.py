@@ -23,7 +23,7 @@ from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, plain_label, wr
 from aldsurv.plots.drawing.axes_text import collected_warnings, write_message, write_note
 from aldsurv.plots.drawing.bootstrap_band import bootstrap_band
 from aldsurv.plots.drawing.new_figures import new_axes
-from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy
+from aldsurv.plots.drawing.time_grid import FloatArray
 
 __all__ = ["plot_calibration", "plot_calibration_at", "plot_d_calibration"]
 

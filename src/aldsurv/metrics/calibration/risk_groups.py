@@ -17,7 +17,15 @@ from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 from aldsurv.nonparametric.survival_limits import survival_limits
 
-__all__ = ["ObservedRisk", "RiskGroup", "calibration_groups", "ends_before", "groups_by_risk", "joined_groups", "observed_risk"]
+__all__ = [
+    "ObservedRisk",
+    "RiskGroup",
+    "calibration_groups",
+    "ends_before",
+    "groups_by_risk",
+    "joined_groups",
+    "observed_risk",
+]
 
 
 class ObservedRisk(NamedTuple):

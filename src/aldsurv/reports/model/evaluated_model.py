@@ -16,6 +16,7 @@ from aldsurv.errors import DataError
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.appearance import plain_label
+from aldsurv.reports.model.row_kind import RowKind, count_known_events
 
 __all__ = ["EvaluatedModel"]
 
@@ -107,6 +108,16 @@ class EvaluatedModel:
             seed,
             model.predict_incidence(table.given) if by_cause else None,
         )
+
+    @property
+    def kind(self) -> RowKind:
+        """What is known of the outcomes of the rows."""
+        return RowKind.of(self.data)
+
+    @property
+    def events(self) -> int:
+        """Number of rows whose event is known to have come, at a time or within bounds."""
+        return count_known_events(self.data)
 
     @property
     def follow_up(self) -> float:

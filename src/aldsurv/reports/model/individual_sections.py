@@ -13,6 +13,7 @@ from aldsurv.distributions import SurvivalDistribution
 from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import INTERVAL_LEVEL, Findings
+from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.page.number_format import number, percent, time_with_unit, value_text
 from aldsurv.reports.page.page import Section, Text
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
@@ -44,7 +45,7 @@ def people_section(evaluated: EvaluatedModel, people: NDArray[np.intp], outcome:
     ensemble = model.n_members > 1
     names = [f"row {row + 1}" for row in people]
     # Extrapolation beyond all observed times would fill most of the picture.
-    times = np.linspace(0.0, max(evaluated.follow_up, float(outcome.time.max())), 201)
+    times = np.linspace(0.0, max(evaluated.follow_up, float(known_times(outcome).max())), 201)
     ax = plots.plot_individuals(
         predicted,
         times=times,
@@ -86,7 +87,7 @@ def _people_table(
 ) -> PageTable:
     table, observed, end = evaluated.everything.rows(people), outcome[people], evaluated.follow_up
     medians, limits = as_numbers(predicted.median()), as_numbers(predicted.interval(INTERVAL_LEVEL))
-    times = np.unique(np.quantile(outcome.time[outcome.event], [0.25, 0.75]))
+    times = np.unique(np.quantile(known_times(outcome)[np.isfinite(outcome.upper)], [0.25, 0.75]))
     survival, shown = as_numbers(predicted.survival(times)), range(min(len(table.names), _SHOWN_COLUMNS))
     band = None
     if evaluated.model.n_members > 1:
@@ -121,9 +122,12 @@ def _people_table(
 
 def describe_outcome(one: SurvivalData) -> str:
     """What was observed of one subject."""
-    time, event = number(float(one.time[0])), "event"
-    if not one.event[0]:
-        return f"event-free until {time}"
+    lower, upper, event = float(one.lower[0]), float(one.upper[0]), "event"
+    time = number(upper)
+    if np.isinf(upper):
+        return f"event-free until {number(lower)}"
+    if lower < upper:
+        return f"event by {time}" if np.isinf(lower) else f"event between {number(lower)} and {time}"
     if one.cause is not None and one.causes is not None:
         event = one.causes[int(one.cause[0]) - 1]
     return f"{event} at {time}"

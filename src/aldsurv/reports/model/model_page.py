@@ -14,47 +14,41 @@ from numpy.typing import ArrayLike
 from aldsurv.checks import Satisfies, WholeNumber, check
 from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import DataError
 from aldsurv.files.writing import write_text
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.axes_text import collected_warnings
 from aldsurv.plots.drawing.new_figures import figures_for_pages
 from aldsurv.reports.model.about_sections import caution_section, citation_section, footer, model_section
 from aldsurv.reports.model.causes.cause_findings import CauseFindings, compute_cause_findings
-from aldsurv.reports.model.causes.cause_sections import (
-    cause_cautions,
-    cause_effect_section,
-    cause_people_section,
-    cause_section,
-)
+from aldsurv.reports.model.causes.cause_sections import cause_cautions
 from aldsurv.reports.model.cautions import Caution, cautions
-from aldsurv.reports.model.effect_sections import column_importance, effect_sections
+from aldsurv.reports.model.effect_sections import column_importance
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import Findings, compute_findings
-from aldsurv.reports.model.individual_sections import MOST_PEOPLE, chosen_people, people_section
-from aldsurv.reports.model.overview_sections import average_section, data_section, glance_section
-from aldsurv.reports.model.quality_sections import (
-    calibration_section,
-    discrimination_section,
-    group_section,
-    negative_section,
-    number_section,
-    observed_section,
-)
+from aldsurv.reports.model.individual_sections import MOST_PEOPLE, chosen_people
+from aldsurv.reports.model.overview_sections import glance_section
+from aldsurv.reports.model.partial.partial_findings import compute_partial_findings
+from aldsurv.reports.model.partial.partial_sections import partial_glance_section
+from aldsurv.reports.model.participants.participant_section import Participants, compute_participants
+from aldsurv.reports.model.report_parts import FindingsAtTimes, compute_findings_at_times, report_parts
+from aldsurv.reports.model.report_times import checked_report_times, default_report_times, main_time
+from aldsurv.reports.model.row_kind import RowKind
 from aldsurv.reports.model.subgroups import subgroups
 from aldsurv.reports.page.page import Page, page_templates, render_page
 
-__all__ = ["ModelReport", "model_report", "require_report_rows", "write_model_report"]
+__all__ = ["ModelReport", "model_report", "write_model_report"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """A page, what it is about, the numbers on it, those of each cause, and its cautions."""
+    """A page, what it is about, its participants, the numbers on it, at times and by cause, and its cautions."""
 
     page: Page
     subject: EvaluatedModel
+    participants: Participants
     findings: Findings
+    at_times: FindingsAtTimes
     cautions: tuple[Caution, ...]
     causes: tuple[CauseFindings, ...] = ()
 
@@ -66,6 +60,8 @@ def write_model_report(
     path: str | os.PathLike[str],
     *,
     train: object = None,
+    train_X: object = None,
+    times: Sequence[float] | None = None,
     group: tuple[str, ArrayLike] | None = None,
     people: int | Sequence[int] = 6,
     title: str | None = None,
@@ -80,12 +76,18 @@ def write_model_report(
     model
         A fitted model.
     X, data
-        Covariates (a dict of columns, a frame or a 2-D array) and outcome, as for ``fit``, exact or right-censored;
-        preferably not the training rows, on which metrics are optimistic.
+        Covariates (a dict of columns, a frame or a 2-D array) and outcome, as for ``fit``; preferably not the training
+        rows, on which metrics are optimistic. Of delayed entry, left- and interval-censoring the page has what is
+        defined for them, and says what is not.
     path
         The page, such as ``report.html``; its folder must exist.
     train
         Outcome of the training rows, from which the censoring is estimated; None: from the rows of `data`.
+    train_X
+        Covariates of the training rows, for the table of participants; columns may be missing.
+    times
+        Times at which predictions are judged, at most six and within the follow-up of the rows. Results of one time are
+        those of the one nearest to the median observed time. None: that median and up to two round times.
     group
         Name and values (n,) of a column that defines subgroups; None: the most important columns.
     people
@@ -115,6 +117,8 @@ def write_model_report(
         X,
         data,
         train=train,
+        train_X=train_X,
+        times=times,
         group=group,
         people=people,
         title=title,
@@ -132,6 +136,8 @@ def model_report(
     data: object,
     *,
     train: object = None,
+    train_X: object = None,
+    times: Sequence[float] | None = None,
     group: tuple[str, ArrayLike] | None = None,
     people: int | Sequence[int] = 6,
     title: str | None = None,
@@ -146,38 +152,42 @@ def model_report(
     if group is not None and episodes.person is not None:
         group = group[0], np.asarray(group[1])[first_rows(episodes)]
     check("random_state", random_state, WholeNumber(0))
-    require_report_rows(outcome)
+    kind = RowKind.of(outcome)
+    chosen_times = None if times is None else checked_report_times(times, outcome)
     _check_people(people, len(outcome))
     with collected_warnings() as messages:
         training = None if train is None else SurvivalData.of(train)
         evaluated = EvaluatedModel.on_rows(model, X, episodes, train=training, unit=unit, seed=random_state)
-        findings = compute_findings(evaluated)
+        # The time of results that look at one time: of the given ones that next to the middle of the follow-up.
+        main = None if chosen_times is None else main_time(chosen_times, outcome)
+        findings = compute_findings(evaluated, main) if kind.complete else compute_partial_findings(evaluated, main)
         # Rounded for reading; the median time is well within the follow-up.
-        causes = compute_cause_findings(evaluated, float(f"{findings.horizon:.2g}"))
+        at = float(f"{findings.horizon:.2g}") if main is None else main
+        causes = compute_cause_findings(evaluated, at) if kind.complete else ()
     # Later warnings repeat these for shuffled or resampled rows.
     with collected_warnings():
         importance = column_importance(evaluated)
         column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
-        groups, horizon = subgroups(evaluated, importance.order, column)
+        divided = subgroups(evaluated, importance.order, column, main) if kind.complete else ([], float("nan"))
         chosen = chosen_people(evaluated, findings, people)
-        parts = (
-            data_section(evaluated, findings),
-            average_section(evaluated, findings),
-            *([cause_section(evaluated, causes)] if causes else []),
-            people_section(evaluated, chosen, outcome),
-            *([cause_people_section(evaluated, chosen, outcome)] if causes else []),
-            calibration_section(evaluated, findings),
-            discrimination_section(evaluated, findings),
-            observed_section(evaluated, findings),
-            *effect_sections(evaluated, importance),
-            *([cause_effect_section(evaluated, causes, importance)] if causes else []),
-            *([group_section(evaluated, groups, horizon)] if groups else []),
-            negative_section(findings),
-            number_section(evaluated, findings),
+        if chosen_times is None:
+            chosen_times = default_report_times(evaluated.data) if kind.has_times else ()
+        at_times = compute_findings_at_times(evaluated, chosen_times, findings.horizon)
+        participants = compute_participants(evaluated, episodes, training, train_X)
+        parts = report_parts(
+            evaluated,
+            findings,
+            at_times,
+            participants=participants,
+            causes=causes,
+            importance=importance,
+            groups=divided,
+            people=chosen,
+            outcome=outcome,
         )
-    applying = (*cautions(evaluated, findings, groups, messages), *cause_cautions(evaluated, causes))
+    applying = (*cautions(evaluated, findings, divided[0], messages), *cause_cautions(evaluated, causes))
     sections = (
-        glance_section(evaluated, findings),
+        glance_section(evaluated, findings) if kind.complete else partial_glance_section(evaluated, findings),
         caution_section(applying),
         *parts,
         model_section(evaluated),
@@ -191,20 +201,7 @@ def model_report(
             "along the path of their covariates, and their quality. Columns are as in each person's first episode."
         )
     page = Page(title or "How well does this model predict?", lead, sections, footer(evaluated))
-    return ModelReport(page, evaluated, findings, applying, causes)
-
-
-def require_report_rows(outcome: SurvivalData) -> None:
-    """Raise `DataError` unless all rows are exact or right-censored."""
-    by_bounds = ~(outcome.exact | outcome.right_censored)
-    if by_bounds.any():
-        raise DataError(
-            f"a report needs exact or right-censored rows, but {by_bounds.sum()} of {len(outcome)} are left- or "
-            "interval-censored",
-            argument="data",
-            row=int(np.argmax(by_bounds)),
-            advice="Leave these out.",
-        )
+    return ModelReport(page, evaluated, participants, findings, at_times, applying, causes)
 
 
 def _check_people(people: int | Sequence[int], rows: int) -> None:
