@@ -200,6 +200,8 @@ def _group_values(
 
 def _facts(report: ModelReport, page: Path) -> dict[str, object]:
     """The numbers on the page, as JSON has them."""
+    from aldsurv.reports.model.report_numbers import participant_numbers, risk_group_numbers, time_numbers
+
     findings, data = report.findings, report.subject.data
     return {
         "page": str(page),
@@ -215,6 +217,9 @@ def _facts(report: ModelReport, page: Path) -> dict[str, object]:
         "brier_skill": findings.skill,
         "coverage_80": findings.coverage.coverage,
         "probability_negative": findings.negative.mean(),
+        "participants": participant_numbers(report.participants),
+        "times": time_numbers(report.at_times),
+        "risk_groups": risk_group_numbers(report.at_times),
         "causes": {each.cause: _cause_facts(each) for each in report.causes} or None,
         "cautions": [{"about": title.removesuffix("."), "text": text} for title, text in report.cautions],
     }

@@ -61,6 +61,11 @@ class RowKind:
             return f"{self.delayed:,} of {self.rows:,} rows came under observation after time 0 (delayed entry)"
         return ""
 
+    @property
+    def short_reason(self) -> str:
+        """The same in two or three words, for a table."""
+        return "events within bounds" if self.bounded else "delayed entry" if self.delayed else ""
+
     def defines(self, metric: MetricRecord) -> bool:
         """Whether a metric is defined for these rows."""
         return self.complete or metric.any_censoring or (self.has_times and metric.name in _OVER_FOLLOW_UP)

@@ -74,10 +74,10 @@ def discrimination_table(evaluated: EvaluatedModel, findings: Sequence[TimeFindi
 def _calibration_table(evaluated: EvaluatedModel, findings: Sequence[TimeFindings]) -> PageTable:
     columns = (
         *_first_columns(evaluated),
-        PageColumn("events", "Events by then", numeric=True),
-        PageColumn("beyond", "Rows beyond", numeric=True, meaning="observed longer than that"),
+        PageColumn("events", "Events", numeric=True, meaning="by the time"),
+        PageColumn("beyond", "Beyond", numeric=True, meaning="rows observed longer than that"),
         PageColumn("slope", "Slope", numeric=True, meaning="calibration slope; 1 ideal, less: too extreme"),
-        PageColumn("ratio", "Observed / expected", numeric=True, meaning="1 ideal, more: risks too low"),
+        PageColumn("ratio", "O / E", numeric=True, meaning="observed/expected; 1 ideal, more: risks too low"),
         PageColumn("large", "In the large", numeric=True, meaning="observed less mean predicted probability; 0 ideal"),
         PageColumn("ici", "ICI", numeric=True),
         PageColumn("e50", "E50", numeric=True),
@@ -90,7 +90,7 @@ def _calibration_table(evaluated: EvaluatedModel, findings: Sequence[TimeFinding
             cells.append(_limited_cell(each.calibration[f"{name}_at"], decimals))
         cells += [PageCell(fixed(value), value) for value in each.index]
         rows.append((*_first_cells(evaluated, each), *cells))
-    about = "In parentheses 95 % intervals."
+    about = "In parentheses 95 % intervals; O / E is observed/expected, in the large observed less mean predicted."
     return PageTable("calibration_at", "Calibration at chosen times", columns, tuple(rows), about=about)
 
 

@@ -47,7 +47,9 @@ def compute_partial_findings(evaluated: EvaluatedModel, horizon: float | None = 
     predicted, data, kind = evaluated.predicted, evaluated.data, evaluated.kind
     require_known_events(evaluated)
     names = (*DEFAULT_METRICS, *CALIBRATION_OVERALL, *CALIBRATION_AT_TIME)
-    scores = {name: LimitedValue(_NAN, _NAN, _NAN, kind.reason) for name in names if not kind.defines(METRICS[name])}
+    scores = {
+        name: LimitedValue(_NAN, _NAN, _NAN, kind.short_reason) for name in names if not kind.defines(METRICS[name])
+    }
     with warnings.catch_warnings():
         # The page itself explains metrics without a finite value.
         warnings.filterwarnings("ignore", message="log_likelihood is -inf", category=UserWarning)

@@ -44,10 +44,10 @@ def partial_glance_section(evaluated: EvaluatedModel, findings: Findings) -> Sec
         tiles += [_tile(findings, "Calibration slope", "calibration_slope", "1 is ideal, below: too extreme")]
         tiles += [_tile(findings, "Observed / expected", "observed_expected_ratio", "1 is ideal, above: risks too low")]
     verdicts = (
-        _undefined("Discrimination", evaluated),
+        _undefined("Discrimination", "C and AUC compare", evaluated),
         _calibration_verdict(evaluated, findings),
         coverage_verdict(evaluated, findings),
-        _undefined("Gain over no model", evaluated),
+        _undefined("Gain over no model", "The Brier score compares", evaluated),
     )
     reason = kind.reason[0].upper() + kind.reason[1:]
     lead = Text(
@@ -146,8 +146,9 @@ def _calibration_verdict(evaluated: EvaluatedModel, findings: Findings) -> Verdi
     return Verdict(about, f"no sign of miscalibration in {counted(events, 'event')}", reason)
 
 
-def _undefined(about: str, evaluated: EvaluatedModel) -> Verdict:
-    return Verdict(about, "not defined here", f"{evaluated.kind.reason[0].upper()}{evaluated.kind.reason[1:]}.")
+def _undefined(about: str, what: str, evaluated: EvaluatedModel) -> Verdict:
+    needed = f"{what} subjects who were all observed from time 0 on, with events at known times"
+    return Verdict(about, "not defined here", f"{needed}, but {evaluated.kind.reason}.")
 
 
 def _tile(findings: Findings, label: str, name: str, hint: str) -> Tile:

@@ -137,14 +137,17 @@ def _outcome_rows(evaluated: EvaluatedModel, participants: Participants) -> Iter
     yield row("Persons" if persons else "Rows", lambda each: f"{each.rows:,}")
     if persons:
         yield row("Episodes", lambda each: _count(each.episodes))
-    yield row("Events", lambda each: _share(each.events, each.rows))
+    bounded = any(each and each.bounded for each in both)
+    yield row("Events at a known time" if bounded else "Events", lambda each: _share(each.events, each.rows))
     for name, count in test.causes:
         causes = dict(train.causes) if train else {}
         of_train = _share(causes[name], train.rows) if train and name in causes else _UNKNOWN
         yield _row(f"Events: {name}", of_train, _share(count, test.rows))
     yield row("Censored", lambda each: _known_share(each.censored, each.rows))
-    if any(each and each.bounded for each in both):
-        yield row("Left- or interval-censored", lambda each: _known_share(each.bounded, each.rows))
+    if bounded:
+        yield row(
+            "Events within bounds (left- or interval-censored)", lambda each: _known_share(each.bounded, each.rows)
+        )
     if any(each and each.delayed for each in both):
         yield row("Delayed entry", lambda each: _known_share(each.delayed, each.rows))
     unit = evaluated.unit
