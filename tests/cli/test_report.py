@@ -145,7 +145,7 @@ def test_bounds_and_delayed_entry_make_a_page(here, capsys, tmp_path):
     columns, time, event = made_up(300, 5)
     lower = np.where(event, np.floor(time), time)
     upper = np.where(event, np.floor(time) + 1, np.inf)
-    write_table(tmp_path / "bounds.csv", columns, low=lower, high=np.where(event, upper, np.nan))
+    write_table(tmp_path / "bounds.csv", columns, low=lower, high=upper)
     late = np.where(np.arange(300) % 2, 0.5 * time, 0.0)
     write_table(tmp_path / "late.csv", columns, months=time, died=event * 1, since=late)
     for name, options in (

@@ -68,7 +68,7 @@ def test_the_range_that_helps_is_the_longest_run(findings):
     certain = helpful_range(curve, certain=True)
     assert first <= certain[0] < certain[1] <= last
     assert f"from {100 * first:.0f} % to {100 * last:.0f} %; by more than chance" in describe_decision(curve)
-    x, y = even_rows(60)
+    _, y = even_rows(60)
     useless = metrics.decision_curve(np.full(60, 0.3), y, 1.0)
     assert helpful_range(useless) is None
     assert "At no threshold" in describe_decision(useless)
