@@ -30,6 +30,8 @@ __all__ = ["plot_calibration", "plot_calibration_at", "plot_d_calibration"]
 # Height of the tallest bar of the histogram under a calibration curve, and its number of bins.
 _FOOT = 0.12
 _FOOT_BINS = 50
+# Probabilities below this are drawn on axes that end with them.
+_LOW = 0.5
 # Quantiles of the predictions between which the calibration curve is drawn solid.
 _CENTRAL = [0.01, 0.99]
 _LEVEL = 0.95
@@ -184,7 +186,10 @@ def plot_calibration_at(
     # Groups that are censored before this time are left out; the smooth curve uses their rows.
     groups = [one for one in calibration_groups(predicted, data, time, cause=cause) if not np.isnan(one.observed)]
     _draw_groups(ax, groups)
-    _draw_histogram(ax, risk, rows.weights)
+    end = _axis_end(risk, groups)
+    ax.set_xlim(0.0, end)
+    ax.set_ylim(0.0, end)
+    _draw_histogram(ax, risk, rows.weights, min(end, 1.0))
     write_note(ax, [f"ICI {index.ici:.3f}", f"E50 {index.e50:.3f}", f"E90 {index.e90:.3f}"])
     ax.legend(frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, _FOOT), handlelength=1.8)
     return ax
@@ -264,12 +269,18 @@ def _draw_groups(ax: Axes, groups: Sequence[RiskGroup]) -> None:
     )  # fmt: skip
 
 
-def _draw_histogram(ax: Axes, risk: FloatArray, weights: FloatArray) -> None:
-    heights, edges = np.histogram(risk, bins=_FOOT_BINS, range=(0.0, 1.0), weights=weights)
+def _axis_end(risk: FloatArray, groups: Sequence[RiskGroup]) -> float:
+    """Where both axes end: beyond 1, or where all probabilities are low, beyond the largest of them."""
+    tops = [float(risk.max()), *(max(group.observed, np.nan_to_num(group.upper)) for group in groups)]
+    return 1.05 * max(tops) if 0 < max(tops) < _LOW else 1.03
+
+
+def _draw_histogram(ax: Axes, risk: FloatArray, weights: FloatArray, end: float) -> None:
+    heights, edges = np.histogram(risk, bins=_FOOT_BINS, range=(0.0, end), weights=weights)
     ax.bar(
         edges[:-1],
-        _FOOT * heights / heights.max(),
-        width=1 / _FOOT_BINS,
+        _FOOT * end * heights / heights.max(),
+        width=end / _FOOT_BINS,
         align="edge",
         color="0.75",
         zorder=0.5,
