@@ -103,3 +103,12 @@ def test_rows_without_any_known_event_are_refused(monkeypatch):
     late = SurvivalData.right(y.time, np.zeros(60, bool), entry=0.5 * y.time)
     with pytest.raises(DataError, match="none of the 60 rows has an event"):
         model_report(KnownScale(), x, late)
+
+
+def test_training_rows_with_bounds_give_no_censoring_but_participants(monkeypatch):
+    leave_pictures_undrawn(monkeypatch)
+    x, y = even_rows(200)
+    report = model_report(KnownScale(), x, y, train=rows_of("interval")[1], train_X=rows_of("interval")[0])
+    assert not report.subject.has_train
+    assert (report.participants.train.rows, report.participants.train.bounded) == (300, 300)
+    assert report.at_times.findings

@@ -117,7 +117,7 @@ def test_equal_predictions_make_no_groups():
     x, y = even_rows(60)
     subject = EvaluatedModel.on_rows(KnownScale(power=0.0), x, y, train=None, unit=None, seed=0)
     assert compute_risk_groups(subject, TIMES, HORIZON) is None
-    assert "about the same predicted risk" in risk_group_section(subject, []).blocks[0].text
+    assert "no time at which subjects differ enough" in risk_group_section(subject, []).blocks[0].text
 
 
 def test_groups_of_a_cause_have_its_incidence():

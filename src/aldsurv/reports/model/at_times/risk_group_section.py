@@ -24,7 +24,7 @@ def risk_group_section(evaluated: EvaluatedModel, divided: Sequence[RiskGroups])
     """Curves and risks of the groups; with causes by the risk of each."""
     title = "Groups by predicted risk"
     if not divided:
-        text = "All subjects have about the same predicted risk, so that they cannot be put into groups by it."
+        text = "There is no time at which subjects differ enough in their predicted risk to be put into groups by it."
         return Section("risk_groups", title, (Text(text),))
     when, parts = time_with_unit(divided[0].horizon, evaluated.unit), _PARTS[len(divided[0].groups)]
     lead = Text(
