@@ -140,6 +140,77 @@ def test_a_pdf_beside_the_page(here, capsys, tmp_path):
     assert (tmp_path / "page.pdf").read_text() == "mine"
 
 
+def test_json_has_participants_times_and_risk_groups(here, capsys):
+    arguments = ["report", str(here / "model.aldsurv"), str(here / "test.csv"), "--train", str(here / "train.csv")]
+    assert main([*arguments, "--times", "30,10", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    columns, time, event = made_up(200, 2)
+    seen_columns, seen, seen_event = made_up(300, 1)
+    data, train = SurvivalData.right(time, event), SurvivalData.right(seen, seen_event)
+    predicted = WeibullAFT().fit(seen_columns, train).predict_distribution(columns)
+    assert [each["time"] for each in found["times"]] == [10.0, 30.0]
+    for each in found["times"]:
+        at = each["time"]
+        assert each["events"] == np.count_nonzero(event & (time <= at))
+        for name in ("calibration_slope", "observed_expected_ratio", "calibration_in_the_large"):
+            given = [each[f"{name}_at"][part] for part in ("value", "lower", "upper")]
+            assert given == pytest.approx(getattr(metrics, name)(predicted, data, at)[:3], rel=1e-6)
+        auc = metrics.cumulative_dynamic_auc(predicted, data, [at], train=train).auc[0]
+        assert each["auc"]["value"] == pytest.approx(auc, abs=1e-9)
+        assert each["auc"]["lower"] <= auc <= each["auc"]["upper"]
+        assert each["ici"] == pytest.approx(metrics.integrated_calibration_index(predicted, data, at).ici, rel=1e-6)
+        assert each["brier"] == pytest.approx(metrics.brier_score(predicted, data, [at], train=train)[0], rel=1e-6)
+        curve = metrics.decision_curve(predicted, data, at, thresholds=each["decision"]["threshold"])
+        assert each["decision"]["net_benefit"] == pytest.approx(curve.model.value, abs=1e-9)
+    people = found["participants"]
+    assert (people["training"]["rows"], people["training"]["events"]) == (300, int(seen_event.sum()))
+    ages = next(column for column in people["columns"] if column["name"] == "age")
+    assert ages["train"]["median"] == pytest.approx(np.median(seen_columns["age"]))
+    assert ages["test"]["median"] == pytest.approx(np.median(columns["age"]))
+    (groups,) = found["risk_groups"]
+    assert sum(group["rows"] for group in groups["groups"]) == 200
+    assert sum(group["events"] for group in groups["groups"]) == event.sum()
+
+
+def test_a_table_of_training_rows_may_have_the_outcome_alone(here, capsys, tmp_path):
+    _, seen, seen_event = made_up(300, 1)
+    write_table(tmp_path / "outcome.csv", {}, months=seen, died=seen_event * 1)
+    arguments = [
+        "report",
+        str(here / "model.aldsurv"),
+        str(here / "test.csv"),
+        "--train",
+        str(tmp_path / "outcome.csv"),
+    ]
+    assert main(arguments) == 0
+    capsys.readouterr()
+    page = ParsedPage((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "Only the outcome of the training rows was given" in " ".join(page.texts)
+    rows = {record["what"].text: record["train"].text for record in page.tables["participants"].records()}
+    assert rows["Rows"] == "300"
+    assert "range" in rows["age"]
+
+
+def test_bounds_and_delayed_entry_make_a_page(here, capsys, tmp_path):
+    columns, time, event = made_up(300, 5)
+    lower = np.where(event, np.floor(time), time)
+    upper = np.where(event, np.floor(time) + 1, np.inf)
+    write_table(tmp_path / "bounds.csv", columns, low=lower, high=upper)
+    late = np.where(np.arange(300) % 2, 0.5 * time, 0.0)
+    write_table(tmp_path / "late.csv", columns, months=time, died=event * 1, since=late)
+    for name, options in (
+        ("bounds", ["--lower", "low", "--upper", "high"]),
+        ("late", ["--time", "months", "--event", "died", "--entry", "since"]),
+    ):
+        path = str(tmp_path / f"{name}.csv")
+        assert main(["report", str(here / "bare.aldsurv"), path, *options, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["metrics"]["log_likelihood"]["value"] < 0
+        assert found["metrics"]["harrell_c"]["value"] is None
+        assert found["times"] == []
+        assert bool(found["risk_groups"]) == (name == "late")
+
+
 def test_options_reach_the_page(here, capsys, tmp_path):
     arguments = ["report", str(here / "bare.aldsurv"), str(here / "test.csv"), "--time", "months", "--event", "died"]
     arguments += ["--group", "ward", "--rows", "3, 200", "--title", "A <b>title</b>", "--out", "x.html"]
@@ -184,6 +255,9 @@ def test_the_unit_is_the_models_or_given_or_the_name_of_the_column(here, tmp_pat
         (["--rows", "0,3"], "--rows must lie between 1 and 200, the rows of the table, but one is 0."),
         (["--rows", "3;4"], "--rows must be row numbers with commas, such as 3,17, but is '3;4'."),
         (["--rows", ","], "--rows must be 1 to 10 row numbers, but are 0."),
+        (["--times", "12,soon"], "--times must be numbers with commas between them, but holds 'soon'."),
+        (["--times", "0,12"], "--times must be"),
+        (["--times", "12,900"], "--times must lie after 0 and within the follow-up of the rows, which ends at"),
         (["--people", "11"], "--people must be a number from 1 to 10, but is 11."),
         (["--group", "wrad"], "--group names 'wrad', which is not a column"),
         (["--event", "dead"], "there is no column 'dead'"),

@@ -278,10 +278,11 @@ def test_the_page_needs_nothing_from_elsewhere(page, parsed):
     assert all(link.startswith("#") and link[1:] in ids for link in parsed.values("href"))
     assert all(len(alt) > 20 for alt in parsed.values("alt"))
     assert [path.name for path in page.parent.iterdir()] == ["report.html"]
-    titles = ["At a glance", "What to be careful about", "Intended use and limits", "The data"]
-    titles += ["All subjects together", "Single subjects"]
-    titles += ["Calibration", "Discrimination over time", "Predicted and observed", "What the predictions depend on"]
-    titles += ["Subgroups", "Times below zero", "All numbers", "The model", "Checklist", "How to cite"]
+    titles = ["At a glance", "What to be careful about", "Intended use and limits", "Participants", "The data"]
+    titles += ["All subjects together", "Single subjects", "Calibration", "Calibration at chosen times"]
+    titles += ["Groups by predicted risk", "Discrimination over time", "Decisions by the predicted risk"]
+    titles += ["Predicted and observed", "What the predictions depend on", "Subgroups", "Times below zero"]
+    titles += ["All numbers", "The model", "Checklist", "How to cite"]
     assert re.findall(r"<h2[^>]*>([^<]*)</h2>", page.read_text(encoding="utf-8")) == titles
 
 
@@ -445,8 +446,9 @@ def test_what_is_refused(undrawn):
     x, y = even_rows(60)
     with pytest.raises(DataError, match="none of the 60 rows has an event"):
         model_report(KnownScale(), x, SurvivalData.right(y.time, np.zeros(60, bool)))
-    with pytest.raises(DataError, match="60 of 60 are left- or interval-censored"):
-        model_report(KnownScale(), x, SurvivalData.interval(y.time, y.time + 1))
+    for times in ([], [-1.0], [0.0], [1e9], ["soon"], [1, 2, 3, 4, 5, 6, 7]):
+        with pytest.raises(ParameterError, match="times must"):
+            model_report(KnownScale(), x, y, times=times)
     with pytest.raises(DataError, match="X has 60 rows, but data has 59"):
         model_report(KnownScale(), x, y[:59])
     for people in (0, 11, [60], [-1], [], list(range(11)), True):

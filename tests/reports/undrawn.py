@@ -15,8 +15,10 @@ def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     def undrawn(*given: object, caption: str, alt: str, **size: object) -> Picture:
         return Picture(str(given[-1]), caption, alt, "", 1, 1)
 
-    for sections in ("overview", "individual", "quality", "effect"):
-        monkeypatch.setattr(f"aldsurv.reports.model.{sections}_sections.embedded_picture", undrawn)
+    at_times = ("at_times.time_sections", "at_times.decision_section", "at_times.risk_group_section")
+    sections = ("overview_sections", "individual_sections", "quality_sections", "effect_sections")
+    for module in (*sections, *at_times, "partial.partial_sections"):
+        monkeypatch.setattr(f"aldsurv.reports.model.{module}.embedded_picture", undrawn)
     for module in ("network_figures", "calibration_figures", "ledger_section", "benchmark_figures"):
         monkeypatch.setattr(f"aldsurv.reports.benchmark.{module}.picture_of", undrawn)
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aldsurv.checks import listed
-from aldsurv.cli.shared.command_options import force_option, json_option, out_option, quiet_option, train_option
+from aldsurv.cli.shared.command_options import (
+    force_option,
+    json_option,
+    out_option,
+    parse_numbers,
+    quiet_option,
+    train_option,
+)
 from aldsurv.cli.shared.number_text import json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
 from aldsurv.cli.shared.outputs import PAGE, PDF, checked_output, is_standard_output
@@ -39,6 +46,12 @@ _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 @outcome_options
 @reading_options
 @train_option()
+@click.option(
+    "--times",
+    default=None,
+    metavar="T,T",
+    help="Times at which predictions are judged  [default: the median time and up to two round ones]",
+)
 @click.option("--group", default=None, metavar="COLUMN", help="Column of subgroups  [default: the most important]")
 @click.option("--title", default=None, metavar="TEXT", help="Heading of the page.")
 @click.option("--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none.")
@@ -64,6 +77,7 @@ def report(
     outcome: OutcomeColumns,
     reading: ReadingOptions,
     train: str | None,
+    times: str | None,
     group: str | None,
     title: str | None,
     unit: str | None,
@@ -92,6 +106,7 @@ def report(
     Examples:
       aldsurv report model.aldsurv test.csv
       aldsurv report model.aldsurv test.csv --train train.csv --group sex
+      aldsurv report model.aldsurv test.csv --times 12,36,60
       aldsurv report model.aldsurv test.csv --rows 3,17 --out two.html
       aldsurv report model.aldsurv test.csv --time months --event died
       aldsurv report model.aldsurv test.csv --labels labels.csv --event-name death
@@ -101,12 +116,13 @@ def report(
         load_model,
         outcome_columns_in,
         read_model_table,
-        read_outcome_table,
+        read_training_table,
         require_events,
     )
     from aldsurv.cli.shared.notes import warnings_as_notes
     from aldsurv.files.writing import write_bytes, write_text
 
+    horizons = parse_numbers(times, "--times", above=True, example="12,36,60")
     shown_rows = people if rows is None else _row_numbers(rows)
     inputs = [model, table, train, labels]
     checked_output(out, PAGE, inputs=inputs, force=force)
@@ -119,9 +135,7 @@ def report(
         data = read_model_table(table, estimator, columns, reading)
         observed = require_events(data, columns)
         values = None if group is None else _group_values(group, data, table, columns, reading)
-        training_rows = None
-        if train is not None:
-            training_rows = read_outcome_table(train, _training_columns(columns), reading=reading).y
+        training = None if train is None else read_training_table(train, estimator, _training_columns(columns), reading)
         _check_shown_rows(shown_rows, len(data))
         if sys.stderr.isatty() and not quiet:
             click.echo(f"Looking at {len(data):,} rows; this takes some seconds.", err=True)
@@ -133,7 +147,9 @@ def report(
             estimator,
             data.x,
             observed,
-            train=training_rows,
+            train=None if training is None else training.y,
+            train_X=None if training is None else training.x,
+            times=horizons or None,
             group=None if group is None or values is None else (group, values),
             people=shown_rows,
             title=None if title is None else printable(title),
@@ -183,7 +199,7 @@ def report_unit(model: SurvivalEstimator, columns: OutcomeColumns) -> str | None
 
 
 def _training_columns(columns: OutcomeColumns) -> OutcomeColumns:
-    """The columns of the training rows: of episodes with the persons, else without, for nothing is held out of them."""
+    """The outcome of the training rows: of episodes with the persons, else without, for nothing is held out."""
     return columns if columns.stop else replace(columns, id=None)
 
 
@@ -228,6 +244,8 @@ def _group_values(
 
 def _facts(report: ModelReport, page: Path, pdf: Path | None) -> dict[str, object]:
     """The numbers on the page, as JSON has them."""
+    from aldsurv.reports.model.report_numbers import participant_numbers, risk_group_numbers, time_numbers
+
     findings, data = report.findings, report.subject.data
     return {
         "page": str(page),
@@ -244,6 +262,9 @@ def _facts(report: ModelReport, page: Path, pdf: Path | None) -> dict[str, objec
         "brier_skill": findings.skill,
         "coverage_80": findings.coverage.coverage,
         "probability_negative": findings.negative.mean(),
+        "participants": participant_numbers(report.participants),
+        "times": time_numbers(report.at_times),
+        "risk_groups": risk_group_numbers(report.at_times),
         "causes": {each.cause: _cause_facts(each) for each in report.causes} or None,
         "cautions": [{"about": title.removesuffix("."), "text": text} for title, text in report.cautions],
         "unit": report.subject.unit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,22 +11,27 @@ from matplotlib.axes import Axes
 from aldsurv.checks import Choice, check
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
-from aldsurv.metrics import EventLevels, d_calibration, integrated_calibration_index, one_calibration
-from aldsurv.metrics.calibration.calibration_curve import observed_probability
-from aldsurv.metrics.calibration.event_levels import event_levels
+from aldsurv.metrics import EventLevels, calibration_curve, d_calibration, integrated_calibration_index
+from aldsurv.metrics.calibration.event_levels import CalibrationPoints, event_levels
+from aldsurv.metrics.calibration.expected_events import risks_at
+from aldsurv.metrics.calibration.risk_groups import RiskGroup, calibration_groups
+from aldsurv.metrics.cause_of_interest import Cause
+from aldsurv.metrics.checked_arguments import PredictedDistribution
 from aldsurv.metrics.resampling.row_counts import ByCounts, Counts
 from aldsurv.plain_numbers import plain_number
-from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, write_remark
+from aldsurv.plots.drawing.appearance import COLOURS, draw_grid, plain_label, write_remark
 from aldsurv.plots.drawing.axes_text import collected_warnings, write_message, write_note
 from aldsurv.plots.drawing.bootstrap_band import bootstrap_band
 from aldsurv.plots.drawing.new_figures import new_axes
-from aldsurv.plots.drawing.time_grid import FloatArray, as_numpy
+from aldsurv.plots.drawing.time_grid import FloatArray
 
 __all__ = ["plot_calibration", "plot_calibration_at", "plot_d_calibration"]
 
 # Height of the tallest bar of the histogram under a calibration curve, and its number of bins.
 _FOOT = 0.12
 _FOOT_BINS = 50
+# Probabilities below this are drawn on axes that end with them.
+_LOW = 0.5
 # Quantiles of the predictions between which the calibration curve is drawn solid.
 _CENTRAL = [0.01, 0.99]
 _LEVEL = 0.95
@@ -130,13 +136,19 @@ def plot_d_calibration(
 
 
 def plot_calibration_at(
-    predicted: SurvivalDistribution, data: SurvivalData, time: float, *, unit: str | None = None, ax: Axes | None = None
+    predicted: PredictedDistribution,
+    data: SurvivalData,
+    time: float,
+    *,
+    cause: Cause = None,
+    unit: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the observed against the predicted probability of the event by one time.
 
     The line is the smooth curve of `metrics.integrated_calibration_index`, the circles are ten groups of similar
-    predictions against their Kaplan-Meier estimates, as in `metrics.one_calibration`, and the bars at the bottom are a
-    histogram of the predictions.
+    predictions against their Kaplan-Meier estimates with 95 % limits, as in `metrics.one_calibration`, and the bars at
+    the bottom are a histogram of the predictions.
 
     Parameters
     ----------
@@ -144,6 +156,9 @@ def plot_calibration_at(
         Predictions and observed outcomes of the same rows, exact or right-censored.
     time
         Time of the probabilities, not after the last observed time.
+    cause
+        Number or name of the cause, where prediction and data have causes: its incidence is drawn, and the circles
+        are Aalen-Johansen's.
     unit
         Unit of time, named at the axes.
     ax
@@ -158,25 +173,23 @@ def plot_calibration_at(
     'predicted probability of an event by 4 years'
     """
     with collected_warnings() as reasons:
-        index = integrated_calibration_index(predicted, data, time)
+        index = integrated_calibration_index(predicted, data, time, cause=cause)
     ax = _square_axes(ax)
     until = plain_number(time) if unit is None else f"{plain_number(time)} {unit}"
-    _name_axes(ax, f"predicted probability of an event by {until}", "observed probability")
+    event = "an event" if cause is None else plain_label(str(cause))
+    _name_axes(ax, f"predicted probability of {event} by {until}", "observed probability")
     if reasons:
         return write_message(ax, reasons)
-    counted = data.weights > 0
-    rows, risk = data[counted], as_numpy(predicted[counted].cdf(float(time)))
-    observed = observed_probability(risk, rows, float(time))
-    if observed is not None:
-        _draw_curve(ax, risk, observed, rows.weights)
+    curve = calibration_curve(predicted, data, time, cause=cause)
+    _, risk, rows, _ = risks_at(predicted, data, time, cause, "plot_calibration_at")
+    _draw_curve(ax, curve, rows.weights[np.argsort(risk, kind="stable")])
     # Groups that are censored before this time are left out; the smooth curve uses their rows.
-    with collected_warnings():
-        groups = one_calibration(predicted, data, time)
-    ax.plot(
-        groups.predicted, groups.observed, linestyle="none", marker="o", markersize=4.5, color=COLOURS[1],
-        markerfacecolor="white", label="groups",
-    )  # fmt: skip
-    _draw_histogram(ax, risk, rows.weights)
+    groups = [one for one in calibration_groups(predicted, data, time, cause=cause) if not np.isnan(one.observed)]
+    _draw_groups(ax, groups)
+    end = _axis_end(risk, groups)
+    ax.set_xlim(0.0, end)
+    ax.set_ylim(0.0, end)
+    _draw_histogram(ax, risk, rows.weights, min(end, 1.0))
     write_note(ax, [f"ICI {index.ici:.3f}", f"E50 {index.e50:.3f}", f"E90 {index.e90:.3f}"])
     ax.legend(frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, _FOOT), handlelength=1.8)
     return ax
@@ -234,23 +247,40 @@ def _binomial_limits(n: int, probability: float) -> tuple[float, float]:
     return float(lower / n), float(upper / n)
 
 
-def _draw_curve(ax: Axes, risk: FloatArray, observed: FloatArray, weights: FloatArray) -> None:
-    """The smooth estimate, dotted where few rows have such predictions."""
-    order = np.argsort(risk, kind="stable")
+def _draw_curve(ax: Axes, curve: CalibrationPoints, weights: FloatArray) -> None:
+    """The smooth estimate, dotted where few rows have such predictions; the weights are those of its points."""
+    risk, observed = curve
     first, last = np.quantile(risk, _CENTRAL, weights=weights, method="inverted_cdf")
-    central = (risk[order] >= first) & (risk[order] <= last)
-    ax.plot(risk[order], observed[order], color=COLOURS[0], linewidth=0.8, linestyle=":")
+    central = (risk >= first) & (risk <= last)
+    ax.plot(risk, observed, color=COLOURS[0], linewidth=0.8, linestyle=":")
     marker = "o" if first == last else None
     label = "smooth estimate"
-    ax.plot(risk[order][central], observed[order][central], color=COLOURS[0], linewidth=1.8, marker=marker, label=label)
+    ax.plot(risk[central], observed[central], color=COLOURS[0], linewidth=1.8, marker=marker, label=label)
 
 
-def _draw_histogram(ax: Axes, risk: FloatArray, weights: FloatArray) -> None:
-    heights, edges = np.histogram(risk, bins=_FOOT_BINS, range=(0.0, 1.0), weights=weights)
+def _draw_groups(ax: Axes, groups: Sequence[RiskGroup]) -> None:
+    """Circles of the groups, with bars of their limits where these have a width."""
+    for group in groups:
+        if not np.isnan(group.lower):
+            ax.vlines(group.predicted, group.lower, group.upper, color=COLOURS[1], linewidth=1.0, zorder=1.9)
+    ax.plot(
+        [group.predicted for group in groups], [group.observed for group in groups], linestyle="none", marker="o",
+        markersize=4.5, color=COLOURS[1], markerfacecolor="white", label="groups, 95 % limits",
+    )  # fmt: skip
+
+
+def _axis_end(risk: FloatArray, groups: Sequence[RiskGroup]) -> float:
+    """Where both axes end: beyond 1, or where all probabilities are low, beyond the largest of them."""
+    tops = [float(risk.max()), *(max(group.observed, np.nan_to_num(group.upper)) for group in groups)]
+    return 1.05 * max(tops) if 0 < max(tops) < _LOW else 1.03
+
+
+def _draw_histogram(ax: Axes, risk: FloatArray, weights: FloatArray, end: float) -> None:
+    heights, edges = np.histogram(risk, bins=_FOOT_BINS, range=(0.0, end), weights=weights)
     ax.bar(
         edges[:-1],
-        _FOOT * heights / heights.max(),
-        width=1 / _FOOT_BINS,
+        _FOOT * end * heights / heights.max(),
+        width=end / _FOOT_BINS,
         align="edge",
         color="0.75",
         zorder=0.5,

@@ -13,7 +13,8 @@ from aldsurv.distributions import SurvivalDistribution
 from aldsurv.errors import ParameterError
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.plots.curves import plot_survival
-from aldsurv.plots.drawing.appearance import line_look, show_legend
+from aldsurv.plots.drawing.appearance import COLOURS, line_look, show_legend
+from aldsurv.plots.drawing.at_risk_table import add_at_risk_row
 from aldsurv.plots.drawing.new_figures import returned_figure
 from aldsurv.plots.drawing.row_choice import RowChoice
 from aldsurv.plots.drawing.time_grid import as_numpy
@@ -26,7 +27,12 @@ _BLOCK = 10_000
 
 
 def plot_mean_survival(
-    predicted: SurvivalDistribution, data: SurvivalData, *, unit: str | None = None, ax: Axes | None = None
+    predicted: SurvivalDistribution,
+    data: SurvivalData,
+    *,
+    unit: str | None = None,
+    at_risk: bool = False,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the mean of the predicted survival curves over the Kaplan-Meier curve of the same rows.
 
@@ -36,6 +42,8 @@ def plot_mean_survival(
     ----------
     predicted, data
         Predictions and observed outcomes of the same rows.
+    at_risk
+        Whether to write the number at risk under the axis.
     unit, ax
         As in `plot_survival`.
 
@@ -50,6 +58,9 @@ def plot_mean_survival(
         raise ParameterError(f"predicted has {len(predicted)} rows, but data has {len(data)}.", argument="predicted")
     estimate = kaplan_meier(data)
     ax = plot_kaplan_meier(estimate, label="Kaplan-Meier", unit=unit, at_risk=False, ax=ax)
+    if at_risk:
+        # Without a name: one row needs none.
+        add_at_risk_row(ax, estimate, None, COLOURS[0])
     times = np.linspace(0.0, float(estimate.times[-1]), _GRID)
     total = np.zeros(_GRID)
     for start in range(0, len(data), _BLOCK):

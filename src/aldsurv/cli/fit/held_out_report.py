@@ -18,8 +18,7 @@ __all__ = ["held_out_page", "require_report_rows"]
 
 
 def require_report_rows(test: Table | None) -> None:
-    """Raise before training what would otherwise be raised after it: rows, or packages, that make no report."""
-    from aldsurv.reports.model.model_page import require_report_rows as require_rows
+    """Raise before training what would otherwise be raised after it: no rows, or packages that are missing."""
     from aldsurv.reports.page.page import page_templates
 
     page_templates()
@@ -28,7 +27,6 @@ def require_report_rows(test: Table | None) -> None:
             "--report needs rows held out, and there are too few for that",
             advice="Fit without --report, or give more rows.",
         )
-    require_rows(test.y.persons())
 
 
 def held_out_page(request: FitRequest, model: SurvivalEstimator, train: Table, test: Table) -> str:
@@ -54,6 +52,7 @@ def held_out_page(request: FitRequest, model: SurvivalEstimator, train: Table, t
             test.x,
             test.y,
             train=train.y,
+            train_X=train.x,
             source=f"{printable(request.table.name)} that were held out, fitted to the other {len(train):,}",
             unit=report_unit(model, request.outcome),
             random_state=request.seed,

@@ -30,6 +30,7 @@ __all__ = [
     "outcome_columns_in",
     "read_model_table",
     "read_outcome_table",
+    "read_training_table",
     "require_events",
     "require_file",
     "time_unit",
@@ -161,10 +162,8 @@ def read_model_table(
     reading
         How the file is written down; without values for gaps, those of training count.
     """
-    codes = model.innermost.get_params().get("categorical") or ()
-    categorical = [name for name in codes if isinstance(name, str)]
     reading = reading_of(model, reading or ReadingOptions())
-    table = read_outcome_table(path, columns, categorical=categorical, reading=reading)
+    table = read_outcome_table(path, columns, categorical=_code_columns(model), reading=reading)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return table
@@ -179,6 +178,37 @@ def read_model_table(
     # What the model leaves out need not be there.
     gaps = np.full(len(table), np.nan)
     return replace(table, x={name: table.x.get(name, gaps) for name in names}, categorical=kept)
+
+
+def read_training_table(
+    path: str | Path, model: SurvivalEstimator, columns: OutcomeColumns, reading: ReadingOptions
+) -> Table:
+    """Read the outcome of training rows, and those columns of the model that the table has.
+
+    Parameters
+    ----------
+    path, columns, reading
+        As in `read_outcome_table`.
+    model
+        The model.
+    """
+    from aldsurv.datasets import read_blocks
+
+    require_file(path)
+    there = () if Path(path).is_dir() else read_blocks(path, **reading.arguments).names
+    codes = [name for name in _code_columns(model) if name in there]
+    table = read_outcome_table(path, columns, categorical=codes, reading=reading)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return table
+    kept = tuple(name for name in table.categorical if name in set(names))
+    return replace(table, x={name: table.x[name] for name in names if name in table.x}, categorical=kept)
+
+
+def _code_columns(model: SurvivalEstimator) -> list[str]:
+    """Columns whose values are codes."""
+    codes = model.innermost.get_params().get("categorical") or ()
+    return [name for name in codes if isinstance(name, str)]
 
 
 def require_events(table: Table, columns: OutcomeColumns) -> SurvivalData:

@@ -14,6 +14,7 @@ from aldsurv.errors import AldsurvWarning
 from aldsurv.metrics.calibration.calibration_curve import observed_incidence, observed_probability
 from aldsurv.metrics.calibration.event_levels import CalibrationPoints
 from aldsurv.metrics.calibration.expected_events import cumulative_hazard, no_estimate, risks_at
+from aldsurv.metrics.calibration.risk_groups import ends_before, groups_by_risk, joined_groups
 from aldsurv.metrics.cause_of_interest import Cause
 from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, undefined
 from aldsurv.plain_numbers import plain_number
@@ -190,11 +191,11 @@ def one_calibration(
         return OneCalibration(undefined("one_calibration", reason), float("nan"), np.empty(0), np.empty(0))
     from scipy.special import chdtrc
 
-    group = _groups(risk, rows.weights, int(bins))
+    group = groups_by_risk(risk, rows.weights, int(bins))
     if least:
         counted = SurvivalData.of(data).weights > 0
         followed = np.minimum(rows.time, until)
-        group = _joined(group, cumulative_hazard(predicted[counted], followed, cause), rows, until, int(least))
+        group = joined_groups(group, cumulative_hazard(predicted[counted], followed, cause), rows, until, int(least))
     groups = [_group(risk[group == g], rows[group == g], other[group == g], until, variance) for g in np.unique(group)]
     expected, observed, spread = (np.array(column) for column in zip(*groups, strict=True))
     followed = ~np.isnan(observed)
@@ -224,38 +225,12 @@ def _smooth_observed(
     return observed, "the regression of the events on the predictions has no finite solution"
 
 
-def _groups(risk: FloatArray, weights: FloatArray, bins: int) -> NDArray[np.intp]:
-    """Number of the group of each row, by the share of the weight of smaller risk; of ties, by their middle."""
-    rank = np.unique(risk, return_inverse=True)[1]
-    tied = np.bincount(rank, weights)
-    middle = (np.cumsum(tied) - tied / 2) / tied.sum()
-    return np.asarray(np.minimum((bins * middle).astype(np.intp), bins - 1)[rank])
-
-
-def _joined(
-    group: NDArray[np.intp], hazard: FloatArray, rows: SurvivalData, time: float, least: int
-) -> NDArray[np.intp]:
-    """Numbers of groups, neighbours joined until each has enough expected events and enough rows beyond `time`."""
-    expected = np.bincount(group, rows.weights * hazard)
-    beyond = np.bincount(group, rows.weights * (rows.time > time))
-    label = np.zeros(expected.size, np.intp)
-    current, events, rest = 0, 0.0, 0.0
-    for place in range(expected.size):
-        label[place] = current
-        events, rest = events + float(expected[place]), rest + float(beyond[place])
-        if min(events, rest) >= least:
-            current, events, rest = current + 1, 0.0, 0.0
-    # Rows left over at the end go to the last group that has enough.
-    return np.asarray(np.minimum(label, max(current - 1, 0))[group])
-
-
 def _group(
     risk: FloatArray, rows: SurvivalData, other: NDArray[np.bool_], time: float, variance: Variance
 ) -> tuple[float, float, float]:
     """Mean prediction, observed probability and variance of the latter; NaN if no row was followed so long."""
     expected = float(np.average(risk, weights=rows.weights))
-    last = rows.time.max()
-    if last < time and not rows.event[rows.time == last].all():
+    if ends_before(rows, time):
         return expected, float("nan"), float("nan")
     binomial = expected * (1 - expected) / rows.total_weight
     observed, greenwood = observed_incidence(rows, other, time)

@@ -11,6 +11,7 @@ from aldsurv.reports.model.calibration_verdict import calibration_problems
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import Findings
 from aldsurv.reports.model.model_verdicts import FEW_EVENTS
+from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.model.subgroups import Subgroup, worst_subgroup
 from aldsurv.reports.page.number_format import counted, name_list, p_value, percent, time_with_unit
 
@@ -58,7 +59,7 @@ def _about_rows(evaluated: EvaluatedModel, findings: Findings) -> list[Caution]:
             "time are the same. Metrics on training rows are optimistic. Use rows that the model has not seen."
         )
         given.append(Caution("Training rows.", text))
-    events = evaluated.data.n_events
+    events = evaluated.events
     if events < FEW_EVENTS:
         text = (
             f"Only {counted(events, 'event')}. With fewer than {FEW_EVENTS} events the estimates are imprecise: "
@@ -77,7 +78,7 @@ def _about_rows(evaluated: EvaluatedModel, findings: Findings) -> list[Caution]:
 def _about_times(evaluated: EvaluatedModel, findings: Findings) -> list[Caution]:
     follow_up, given = evaluated.follow_up, []
     last = time_with_unit(follow_up, evaluated.unit)
-    longer = float(np.mean(evaluated.data.time > follow_up))
+    longer = float(np.mean(known_times(evaluated.data) > follow_up))
     if longer:
         text = (
             f"{percent(longer)} of the rows were observed beyond {last}, the last time in training. Predictions for "

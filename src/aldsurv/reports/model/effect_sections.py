@@ -53,12 +53,14 @@ class _PredictedTime:
 
 
 def column_importance(evaluated: EvaluatedModel) -> Importance:
-    """Importance of each column for discrimination, on rows drawn at random."""
+    """Importance of each column for discrimination, or for the likelihood, on rows drawn at random."""
     columns = len(evaluated.table.keys)
     most = min(max(_BUDGET // (columns * _REPEATS), _LEAST_ROWS), _MOST_ROWS)
     some = evaluated.some_rows(most)
+    # Discrimination is not defined for every kind of censoring, the likelihood is; bounded, it is never infinite.
+    metric = "harrell_c" if evaluated.kind.complete else "bounded_log_likelihood"
     result = permutation_importance(
-        evaluated.model, some.table.given, some.data, metric="harrell_c", repeats=_REPEATS, random_state=evaluated.seed
+        evaluated.model, some.table.given, some.data, metric=metric, repeats=_REPEATS, random_state=evaluated.seed
     )
     return replace(result, names=evaluated.table.names)
 
@@ -70,7 +72,7 @@ def effect_sections(evaluated: EvaluatedModel, importance: Importance) -> tuple[
     predicted = _predicted_time(evaluated)
     effects = [_effect(evaluated, place, predicted.summary) for place in columns]
     lead = Text(
-        "A column is important if discrimination decreases when its values are shuffled among the rows. "
+        f"A column is important if {_scored(importance)[0]} decreases when its values are shuffled among the rows. "
         f"{_describe_most_important(importance)} Importance shows what the model uses, not what causes the event."
     )
     blocks: list[Block] = [lead, Gallery((_importance_picture(importance),))]
@@ -136,14 +138,21 @@ def _describe_most_important(importance: Importance) -> str:
     return f"Most important here: {name_list(names, 3)}." if names else "No single column is important here."
 
 
+def _scored(importance: Importance) -> tuple[str, str]:
+    """What importance is a loss of, in a sentence and at an axis."""
+    return ("discrimination", "C") if importance.metric == "harrell_c" else ("the log-likelihood", "log-likelihood")
+
+
 def _importance_picture(importance: Importance) -> Picture:
+    name, short = _scored(importance)
+    loss = f"{name} (C)" if short == "C" else name
     losses = ", ".join(f"{importance.names[place]} {importance.mean[place]:.3f}" for place in importance.order[:10])
     return embedded_picture(
-        plot_importance(importance, label="loss of C when the column is shuffled").figure,
+        plot_importance(importance, label=f"loss of {short} when the column is shuffled").figure,
         "importance",
         width=WIDTH,
-        caption="Loss of discrimination (C) when each column is shuffled; bars are one standard deviation.",
-        alt=f"Loss of C by column: {losses}.",
+        caption=f"Loss of {loss} when each column is shuffled; bars are one standard deviation.",
+        alt=f"Loss of {short} by column: {losses}.",
     )
 
 

@@ -17,6 +17,7 @@ from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.column_labels import ColumnLabels
+from aldsurv.reports.model.row_kind import RowKind, count_known_events
 
 __all__ = ["EvaluatedModel", "free_of"]
 
@@ -38,7 +39,7 @@ class EvaluatedModel:
     table, data, predicted
         Covariates, outcomes and predictions of these.
     train
-        Rows that the censoring is estimated from.
+        Rows that the censoring is estimated from: the training rows, if they are given and have times.
     has_train
         Whether these are other rows than `data`.
     unit
@@ -103,6 +104,9 @@ class EvaluatedModel:
             rows = np.sort(np.random.default_rng(seed).choice(len(data), _MOST_ROWS, replace=False))
             data = data[rows]
         table = everything.rows(rows)
+        # Without times of censoring there is no distribution of them.
+        given = None if train is None else train.persons()
+        usable = given is not None and RowKind.of(given).has_times
         by_cause = model.causes_ is not None and data.causes is not None and path is None
         return cls(
             model,
@@ -111,14 +115,24 @@ class EvaluatedModel:
             table,
             data,
             model.predict_distribution(table.given) if path is None else path[rows],
-            data if train is None else train.persons(),
-            train is not None,
+            given if given is not None and usable else data,
+            usable,
             unit if unit and unit.strip() else _unit_parameter(model),
             seed,
             model.predict_incidence(table.given) if by_cause else None,
             event,
             labels,
         )
+
+    @property
+    def kind(self) -> RowKind:
+        """What is known of the outcomes of the rows."""
+        return RowKind.of(self.data)
+
+    @property
+    def events(self) -> int:
+        """Number of rows whose event is known to have come, at a time or within bounds."""
+        return count_known_events(self.data)
 
     @property
     def follow_up(self) -> float:

@@ -21,8 +21,17 @@ from aldsurv.metrics.point_estimates import Point, RankingPoint
 from aldsurv.models.rows.training_rows import distinct_times
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
+from aldsurv.reports.model.report_times import median_time
 
-__all__ = ["INTERVAL_LEVEL", "RESAMPLES", "Findings", "compute_findings"]
+__all__ = [
+    "INTERVAL_LEVEL",
+    "RESAMPLES",
+    "Findings",
+    "compute_findings",
+    "is_training_table",
+    "outside_training",
+    "require_known_events",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -47,7 +56,8 @@ class Findings:
     skill, skill_limits
         Brier skill score, and its 95 % limits given the error of the Kaplan-Meier curve.
     mean_survival, km_survival, km_limits, horizon
-        Mean predicted survival, and the Kaplan-Meier estimate with its 95 % limits, at the median observed time.
+        Mean predicted survival, and the Kaplan-Meier estimate with its 95 % limits, at the horizon: the median observed
+        time, or the given one nearest to it.
     median
         Predicted median of each row (n,).
     error, error_point
@@ -86,15 +96,28 @@ class Findings:
         return self.scores[metric].lower, self.scores[metric].upper
 
 
-def compute_findings(evaluated: EvaluatedModel) -> Findings:
-    """Evaluate the predictions."""
-    predicted, data, train = evaluated.predicted, evaluated.data, evaluated.train
-    if not data.n_events:
+def require_known_events(evaluated: EvaluatedModel) -> None:
+    """Raise `DataError` if no event is known to have come."""
+    if not evaluated.events:
         raise DataError(
-            f"none of the {len(data)} rows has an event: the predictions cannot be evaluated",
+            f"none of the {len(evaluated.data)} rows has an event: the predictions cannot be evaluated",
             argument="data",
             advice="Check which value of the event column means an event.",
         )
+
+
+def compute_findings(evaluated: EvaluatedModel, horizon: float | None = None) -> Findings:
+    """Evaluate the predictions of rows observed from time 0 on.
+
+    Parameters
+    ----------
+    evaluated
+        The model and the rows.
+    horizon
+        The time at which calibration is judged; None: the median observed time.
+    """
+    predicted, data, train = evaluated.predicted, evaluated.data, evaluated.train
+    require_known_events(evaluated)
     with warnings.catch_warnings():
         # The page itself explains metrics without a finite value.
         warnings.filterwarnings("ignore", message="log_likelihood is -inf", category=UserWarning)
@@ -111,7 +134,8 @@ def compute_findings(evaluated: EvaluatedModel) -> Findings:
     median = as_numbers(predicted.median())
     point: Point = "median" if np.isfinite(scores["mae"].value) else "restricted_mean"
     quartiles = np.quantile(data.time[data.event], [0.25, 0.5, 0.75])
-    horizon, mean, observed, limits = _at_median_time(predicted, data)
+    horizon = median_time(data) if horizon is None else horizon
+    mean, observed, limits = _at_horizon(predicted, data, horizon)
     scores |= _calibration(evaluated, None) | _calibration(evaluated, horizon)
     # If both ends of an interval are infinite, its width is NaN.
     with np.errstate(invalid="ignore"):
@@ -130,8 +154,8 @@ def compute_findings(evaluated: EvaluatedModel) -> Findings:
         metrics.mean_absolute_error(predicted, data, point=point),
         point,
         as_numbers(predicted.probability_negative()).reshape(-1),
-        _outside(evaluated),
-        _trained_here(evaluated),
+        outside_training(evaluated),
+        is_training_table(evaluated),
     )
 
 
@@ -167,25 +191,30 @@ def _skill(evaluated: EvaluatedModel) -> tuple[float, tuple[float, float]]:
     return 1 - float(comparison.first) / error, (-float(comparison.upper) / error, -float(comparison.lower) / error)
 
 
-def _at_median_time(
-    predicted: SurvivalDistribution, data: SurvivalData
-) -> tuple[float, float, float, tuple[float, float]]:
-    """The median of the observed times, mean predicted and observed survival at it, and the limits of the latter."""
-    horizon = np.quantile(data.time, [0.5], weights=data.weights, method="inverted_cdf")
-    mean = mean_survival(predicted, data.weights, horizon)
+def _at_horizon(
+    predicted: SurvivalDistribution, data: SurvivalData, horizon: float
+) -> tuple[float, float, tuple[float, float]]:
+    """Mean predicted and observed survival at a time, and the limits of the latter."""
+    mean = float(mean_survival(predicted, data.weights, np.array([horizon]))[0])
     curve = kaplan_meier(data)
-    place = int(np.searchsorted(curve.times, horizon[0], side="right")) - 1
+    place = int(np.searchsorted(curve.times, horizon, side="right")) - 1
+    if place < 0:
+        return mean, 1.0, (1.0, 1.0)
     lower, upper = (float(limit[place]) for limit in curve.band(0.95))
-    return float(horizon[0]), float(mean[0]), float(curve.survival[place]), (lower, upper)
+    return mean, float(curve.survival[place]), (lower, upper)
 
 
-def _outside(evaluated: EvaluatedModel) -> NDArray[np.bool_] | None:
+def outside_training(evaluated: EvaluatedModel) -> NDArray[np.bool_] | None:
+    """Whether a value lies outside those of training (n, d); None if the model did not record them."""
     features = evaluated.model.innermost.features_
     return None if features is None else features.outside(evaluated.table.given)
 
 
-def _trained_here(evaluated: EvaluatedModel) -> bool:
-    """Number of rows and events, total weight, first and last time: other tables hardly agree in all five."""
+def is_training_table(evaluated: EvaluatedModel) -> bool:
+    """Whether the rows seem to be the training rows.
+
+    Number of rows and events, total weight, first and last time: other tables hardly agree in all five.
+    """
     trained_on, data = evaluated.model.trained_on_, evaluated.data
     if trained_on is None or len(evaluated.rows) < len(evaluated.everything):
         return False

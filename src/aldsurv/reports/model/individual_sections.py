@@ -13,6 +13,7 @@ from aldsurv.distributions import SurvivalDistribution
 from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.reports.model.evaluated_model import EvaluatedModel, free_of
 from aldsurv.reports.model.findings import INTERVAL_LEVEL, Findings
+from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.page.number_format import number, percent, time_with_unit, value_text
 from aldsurv.reports.page.page import Section, Text
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
@@ -44,7 +45,7 @@ def people_section(evaluated: EvaluatedModel, people: NDArray[np.intp], outcome:
     ensemble = model.n_members > 1
     names = [f"row {row + 1}" for row in people]
     # Extrapolation beyond all observed times would fill most of the picture.
-    times = np.linspace(0.0, max(evaluated.follow_up, float(outcome.time.max())), 201)
+    times = np.linspace(0.0, max(evaluated.follow_up, float(known_times(outcome).max())), 201)
     ax = plots.plot_individuals(
         predicted,
         times=times,
@@ -88,7 +89,7 @@ def _people_table(
     printed, free = evaluated.labels.printed(table), evaluated.free.capitalize()
     unit = "" if evaluated.unit is None else f" ({evaluated.unit})"
     medians, limits = as_numbers(predicted.median()), as_numbers(predicted.interval(INTERVAL_LEVEL))
-    times = np.unique(np.quantile(outcome.time[outcome.event], [0.25, 0.75]))
+    times = np.unique(np.quantile(known_times(outcome)[np.isfinite(outcome.upper)], [0.25, 0.75]))
     survival, shown = as_numbers(predicted.survival(times)), evaluated.used_places[:_SHOWN_COLUMNS]
     band = None
     if evaluated.model.n_members > 1:
@@ -123,9 +124,12 @@ def _people_table(
 
 def describe_outcome(one: SurvivalData, event: str = "event", unit: str | None = None) -> str:
     """What was observed of one subject, the event by its name."""
-    time = time_with_unit(float(one.time[0]), unit)
-    if not one.event[0]:
-        return f"{free_of(event)} until {time}"
+    lower, upper = float(one.lower[0]), float(one.upper[0])
+    time = time_with_unit(upper, unit)
+    if np.isinf(upper):
+        return f"{free_of(event)} until {time_with_unit(lower, unit)}"
+    if lower < upper:
+        return f"{event} by {time}" if np.isinf(lower) else f"{event} between {number(lower)} and {time}"
     if one.cause is not None and one.causes is not None:
         event = one.causes[int(one.cause[0]) - 1]
     return f"{event} at {time}"

@@ -14,38 +14,30 @@ from numpy.typing import ArrayLike
 from aldsurv.checks import Satisfies, WholeNumber, check
 from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import DataError
 from aldsurv.files.writing import write_bytes, write_text
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.axes_text import collected_warnings
 from aldsurv.plots.drawing.new_figures import figures_for_pages
 from aldsurv.reports.model.about_sections import caution_section, citation_section, footer
 from aldsurv.reports.model.causes.cause_findings import CauseFindings, compute_cause_findings
-from aldsurv.reports.model.causes.cause_sections import (
-    cause_cautions,
-    cause_effect_section,
-    cause_people_section,
-    cause_section,
-)
+from aldsurv.reports.model.causes.cause_sections import cause_cautions
 from aldsurv.reports.model.cautions import Caution, cautions
 from aldsurv.reports.model.checklist.checklist_section import AnsweredItem, answer_items, checklist_section
 from aldsurv.reports.model.checklist.study import Study
 from aldsurv.reports.model.column_labels import ColumnLabels, warn_of_unknown_labels
-from aldsurv.reports.model.effect_sections import column_importance, effect_sections
+from aldsurv.reports.model.effect_sections import column_importance
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import Findings, compute_findings
-from aldsurv.reports.model.individual_sections import MOST_PEOPLE, chosen_people, people_section
+from aldsurv.reports.model.individual_sections import MOST_PEOPLE, chosen_people
 from aldsurv.reports.model.intended_use import IntendedUse, intended_use, use_section
-from aldsurv.reports.model.overview_sections import average_section, data_section, glance_section
+from aldsurv.reports.model.overview_sections import glance_section
 from aldsurv.reports.model.page_words import EVENT_NAME, figure_words, known_columns
-from aldsurv.reports.model.quality_sections import (
-    calibration_section,
-    discrimination_section,
-    group_section,
-    negative_section,
-    number_section,
-    observed_section,
-)
+from aldsurv.reports.model.partial.partial_findings import compute_partial_findings
+from aldsurv.reports.model.partial.partial_sections import partial_glance_section
+from aldsurv.reports.model.participants.participant_section import Participants, compute_participants
+from aldsurv.reports.model.report_parts import FindingsAtTimes, compute_findings_at_times, report_parts
+from aldsurv.reports.model.report_times import checked_report_times, default_report_times, main_time
+from aldsurv.reports.model.row_kind import RowKind
 from aldsurv.reports.model.specification.specification import Specification, specify
 from aldsurv.reports.model.specification.specification_section import specification_section
 from aldsurv.reports.model.subgroups import subgroups
@@ -53,17 +45,19 @@ from aldsurv.reports.page.page import Page, page_templates, render_page
 from aldsurv.reports.page.page_figures import reworded_figures
 from aldsurv.reports.page.pdf import find_browser, printed_page
 
-__all__ = ["ModelReport", "model_report", "require_report_rows", "write_model_report"]
+__all__ = ["ModelReport", "model_report", "write_model_report"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """A page, what it is about, the numbers on it, those of each cause, its cautions, and what authors report."""
+    """A page, what it is about, the numbers on it, at times and by cause, its cautions, and what authors report."""
 
     page: Page
     subject: EvaluatedModel
+    participants: Participants
     findings: Findings
+    at_times: FindingsAtTimes
     cautions: tuple[Caution, ...]
     specification: Specification
     use: IntendedUse
@@ -78,6 +72,8 @@ def write_model_report(
     path: str | os.PathLike[str],
     *,
     train: object = None,
+    train_X: object = None,
+    times: Sequence[float] | None = None,
     group: tuple[str, ArrayLike] | None = None,
     people: int | Sequence[int] = 6,
     title: str | None = None,
@@ -96,12 +92,18 @@ def write_model_report(
     model
         A fitted model.
     X, data
-        Covariates (a dict of columns, a frame or a 2-D array) and outcome, as for ``fit``, exact or right-censored;
-        preferably not the training rows, on which metrics are optimistic.
+        Covariates (a dict of columns, a frame or a 2-D array) and outcome, as for ``fit``; preferably not the training
+        rows, on which metrics are optimistic. Of delayed entry, left- and interval-censoring the page has what is
+        defined for them, and says what is not.
     path
         The page, such as ``report.html``; its folder must exist.
     train
         Outcome of the training rows, from which the censoring is estimated; None: from the rows of `data`.
+    train_X
+        Covariates of the training rows, for the table of participants; columns may be missing.
+    times
+        Times at which predictions are judged, at most six and within the follow-up of the rows. Results of one time are
+        those of the one nearest to the median observed time. None: that median and up to two round times.
     group
         Name and values (n,) of a column that defines subgroups; None: the most important columns.
     people
@@ -142,6 +144,8 @@ def write_model_report(
         X,
         data,
         train=train,
+        train_X=train_X,
+        times=times,
         group=group,
         people=people,
         title=title,
@@ -165,6 +169,8 @@ def model_report(
     data: object,
     *,
     train: object = None,
+    train_X: object = None,
+    times: Sequence[float] | None = None,
     group: tuple[str, ArrayLike] | None = None,
     people: int | Sequence[int] = 6,
     title: str | None = None,
@@ -182,7 +188,8 @@ def model_report(
     if group is not None and episodes.person is not None:
         group = group[0], np.asarray(group[1])[first_rows(episodes)]
     check("random_state", random_state, WholeNumber(0))
-    require_report_rows(outcome)
+    kind = RowKind.of(outcome)
+    chosen_times = None if times is None else checked_report_times(times, outcome)
     _check_people(people, len(outcome))
     if event_name is not None:
         check("event_name", event_name, EVENT_NAME)
@@ -200,36 +207,39 @@ def model_report(
             event=(event_name or "event").strip(),
             labels=titles,
         )
-        findings = compute_findings(evaluated)
+        # The time of results that look at one time: of the given ones that next to the middle of the follow-up.
+        main = None if chosen_times is None else main_time(chosen_times, outcome)
+        findings = compute_findings(evaluated, main) if kind.complete else compute_partial_findings(evaluated, main)
         # Rounded for reading; the median time is well within the follow-up.
-        causes = compute_cause_findings(evaluated, float(f"{findings.horizon:.2g}"))
+        at = float(f"{findings.horizon:.2g}") if main is None else main
+        causes = compute_cause_findings(evaluated, at) if kind.complete else ()
     # Later warnings repeat these for shuffled or resampled rows.
     with collected_warnings(), reworded_figures(figure_words(evaluated)):
         importance = column_importance(evaluated)
         column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
         used = [place for place in importance.order if place in evaluated.used_places]
-        groups, horizon = subgroups(evaluated, used, column)
+        groups, horizon = subgroups(evaluated, used, column, main) if kind.complete else ([], float("nan"))
         chosen = chosen_people(evaluated, findings, people)
-        parts = (
-            data_section(evaluated, findings),
-            average_section(evaluated, findings),
-            *([cause_section(evaluated, causes)] if causes else []),
-            people_section(evaluated, chosen, outcome),
-            *([cause_people_section(evaluated, chosen, outcome)] if causes else []),
-            calibration_section(evaluated, findings),
-            discrimination_section(evaluated, findings),
-            observed_section(evaluated, findings),
-            *effect_sections(evaluated, importance),
-            *([cause_effect_section(evaluated, causes, importance)] if causes else []),
-            *([group_section(evaluated, groups, horizon)] if groups else []),
-            negative_section(findings),
-            number_section(evaluated, findings),
+        if chosen_times is None:
+            chosen_times = default_report_times(evaluated.data) if kind.has_times else ()
+        at_times = compute_findings_at_times(evaluated, chosen_times, findings.horizon)
+        participants = compute_participants(evaluated, episodes, training, train_X)
+        parts = report_parts(
+            evaluated,
+            findings,
+            at_times,
+            participants=participants,
+            causes=causes,
+            importance=importance,
+            groups=(groups, horizon),
+            people=chosen,
+            outcome=outcome,
         )
     applying = (*cautions(evaluated, findings, groups, messages), *cause_cautions(evaluated, causes))
     spec = specify(model, titles, model_file)
     use = intended_use(evaluated, findings, spec)
     described = (
-        glance_section(evaluated, findings),
+        glance_section(evaluated, findings) if kind.complete else partial_glance_section(evaluated, findings),
         caution_section(applying),
         use_section(use),
         *parts,
@@ -249,20 +259,7 @@ def model_report(
             "along the path of their covariates, and their quality. Columns are as in each person's first episode."
         )
     page = Page(title or "How well does this model predict?", lead, sections, footer(evaluated))
-    return ModelReport(page, evaluated, findings, applying, spec, use, checklist, causes)
-
-
-def require_report_rows(outcome: SurvivalData) -> None:
-    """Raise `DataError` unless all rows are exact or right-censored."""
-    by_bounds = ~(outcome.exact | outcome.right_censored)
-    if by_bounds.any():
-        raise DataError(
-            f"a report needs exact or right-censored rows, but {by_bounds.sum()} of {len(outcome)} are left- or "
-            "interval-censored",
-            argument="data",
-            row=int(np.argmax(by_bounds)),
-            advice="Leave these out.",
-        )
+    return ModelReport(page, evaluated, participants, findings, at_times, applying, spec, use, checklist, causes)
 
 
 def _check_people(people: int | Sequence[int], rows: int) -> None:

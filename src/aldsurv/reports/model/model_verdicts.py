@@ -55,7 +55,7 @@ def ranking_verdict(evaluated: EvaluatedModel, findings: Findings) -> Verdict:
 
 def coverage_verdict(evaluated: EvaluatedModel, findings: Findings) -> Verdict:
     """Whether prediction intervals have their nominal coverage, as far as censoring allows to say."""
-    about, coverage, events = "Intervals", findings.coverage, evaluated.data.n_events
+    about, coverage, events = "Intervals", findings.coverage, evaluated.events
     reason = (
         f"The interval that should contain {percent(INTERVAL_LEVEL)} of the event times contains an estimated "
         f"{percent(coverage.coverage)} of them (at least {percent(coverage.lower)} and at most "

@@ -11,6 +11,7 @@ from aldsurv.reports.model.calibration_verdict import calibration_tiles, calibra
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.findings import Findings
 from aldsurv.reports.model.model_verdicts import coverage_verdict, describe_error, gain_verdict, ranking_verdict
+from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.page.number_format import (
     counted,
     either_of,
@@ -31,7 +32,6 @@ _MOST_COLUMNS = 60
 _MOST_LEVELS = 6
 # A column of numbers with more distinct values is summarised by its range.
 _MOST_DISTINCT = 8
-_AVERAGE_ROWS = 5000
 
 
 def glance_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
@@ -76,13 +76,16 @@ def _describe_causes(evaluated: EvaluatedModel) -> str:
 
 def data_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
     """The rows: observed times, and a table of the columns."""
-    data, unit = evaluated.data, evaluated.unit
-    lead = Text(
-        f"{counted(len(data), 'row')}, observed for up to {time_with_unit(float(data.time.max()), unit)}; half of them "
-        f"for {time_with_unit(float(np.median(data.time)), unit)} or longer. The histogram shows the times of events "
-        "and of censoring."
+    data, unit, times = evaluated.data, evaluated.unit, known_times(evaluated.data)
+    bounded = " An event that is known only within bounds is drawn in grey at their middle." * bool(
+        evaluated.kind.bounded
     )
-    quartiles = ", ".join(number(float(value)) for value in np.quantile(data.time, [0.25, 0.5, 0.75]))
+    lead = Text(
+        f"{counted(len(data), 'row')}, observed for up to {time_with_unit(float(times.max()), unit)}; half of them "
+        f"for {time_with_unit(float(np.median(times)), unit)} or longer. The histogram shows the times of events "
+        f"and of censoring.{bounded}"
+    )
+    quartiles = ", ".join(number(float(value)) for value in np.quantile(times, [0.25, 0.5, 0.75]))
     picture = embedded_picture(
         plots.plot_time_distribution(data, unit=evaluated.unit_label).figure,
         "times",
@@ -99,14 +102,14 @@ def average_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
     comparison = describe_average(evaluated, findings)
     lead = Text(
         "The Kaplan-Meier curve estimates the event-free share over time without a model; its 95 % confidence band is "
-        f"shaded. The mean of all predictions should follow it. {comparison}"
+        "shaded, and the numbers below the axis count the subjects still under observation. The mean of all "
+        f"predictions should follow it. {comparison}"
     )
-    some = evaluated.some_rows(_AVERAGE_ROWS)
     picture = embedded_picture(
-        plots.plot_mean_survival(some.predicted, some.data, unit=evaluated.unit_label).figure,
+        plots.plot_mean_survival(evaluated.predicted, evaluated.data, unit=evaluated.unit_label, at_risk=True).figure,
         "average",
         width=WIDTH,
-        height=HEIGHT,
+        height=HEIGHT + 0.3,
         caption=f"Share {evaluated.free}: observed (Kaplan-Meier) and expected (mean prediction).",
         alt=comparison,
     )

@@ -35,7 +35,7 @@ _TIMES = 50
 
 
 def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
-    """Both calibration curves, calibration at one time, and the histogram of D-calibration."""
+    """Both calibration curves and the histogram of D-calibration."""
     data, predicted = evaluated.data, evaluated.predicted
     lead = Text(
         "Of 100 subjects with a predicted probability of 30 % of an event by some time, about 30 should have had it by "
@@ -44,15 +44,12 @@ def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Sectio
         "large, as of an over-trained model, above 1 too small. Both are shown with their 95 % intervals."
     )
     curves = Text(
-        "In the first three figures calibrated predictions lie on the dashed diagonal. "
+        "In the first two figures calibrated predictions lie on the dashed diagonal. "
         f"{describe_slopes(findings)} These two curves are about all subjects together: they can be right although "
         "the differences between subjects are not."
     )
     p, counts = findings.d_calibration.p_value, findings.d_calibration.counts
     shares = ", ".join(f"{100 * share:.1f}" for share in counts / counts.sum())
-    # The median event time, rounded for reading, is well within the follow-up.
-    at = float(f"{np.quantile(data.time[data.event], 0.5):.2g}")
-    when = time_with_unit(at, evaluated.unit)
     pictures = tuple(
         embedded_picture(ax.figure, name, caption=caption, alt=alt, width=4.4, height=4.4)
         for ax, name, caption, alt in (
@@ -69,12 +66,6 @@ def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Sectio
                 f"Calibration curve of central intervals: {_describe_line(findings, 'cal_f')}",
             ),
             (
-                plots.plot_calibration_at(predicted, data, at, unit=evaluated.unit_label),
-                "calibration_at",
-                f"Predicted and observed probability of the event by {when}; ICI is their mean distance.",
-                f"Observed against predicted probability of the event by {when}.",
-            ),
-            (
                 plots.plot_d_calibration(predicted, data),
                 "d_calibration",
                 "D-calibration: each tenth of the predicted probability should contain a tenth of the events.",
@@ -87,8 +78,8 @@ def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Sectio
     return Section("calibration", "Calibration", (lead, Verdicts((verdict,)), facts, curves, Gallery(pictures)))
 
 
-def discrimination_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
-    """Area under the ROC curve and Brier score over time."""
+def discrimination_section(evaluated: EvaluatedModel, findings: Findings, *tables: PageTable) -> Section:
+    """Area under the ROC curve and Brier score over time, and tables of both at chosen times."""
     some = evaluated.some_rows(_CURVE_ROWS)
     lead = Text(
         "Discrimination is the ability to separate subjects with early events from those with late ones. The first "
@@ -119,7 +110,9 @@ def discrimination_section(evaluated: EvaluatedModel, findings: Findings) -> Sec
         ),
     )
     verdict = ranking_verdict(evaluated, findings)
-    return Section("discrimination", "Discrimination over time", (lead, Verdicts((verdict,)), Gallery(pictures)))
+    return Section(
+        "discrimination", "Discrimination over time", (lead, Verdicts((verdict,)), *tables, Gallery(pictures))
+    )
 
 
 def observed_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
@@ -212,7 +205,9 @@ def _metric_remarks(evaluated: EvaluatedModel, findings: Findings) -> dict[str, 
     by_chance = metrics.censored_d_calibration_by_chance(evaluated.predicted, evaluated.data)
     remarks = {"cens_dcal": f" Calibrated predictions would have {fixed(by_chance)} by chance on such rows."}
     remarks |= dict.fromkeys(CALIBRATION_AT_TIME, f" Here at {time_with_unit(findings.horizon, evaluated.unit)}.")
-    if not np.isfinite(findings.value("mae")):
+    reasons = {name: score.reason for name, score in findings.scores.items() if score.reason}
+    remarks |= {name: f" Not defined here: {reason}." for name, reason in reasons.items()}
+    if "mae" not in reasons and not np.isfinite(findings.value("mae")):
         remarks["mae"] = (
             " Some curves never fall to one half and have no median: for the mean time within the follow-up it is "
             f"{time_with_unit(findings.error, evaluated.unit)}."

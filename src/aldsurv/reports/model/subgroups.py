@@ -35,7 +35,10 @@ class Subgroup(NamedTuple):
 
 
 def subgroups(
-    evaluated: EvaluatedModel, order: Sequence[int], given: tuple[str, NDArray[Any]] | None
+    evaluated: EvaluatedModel,
+    order: Sequence[int],
+    given: tuple[str, NDArray[Any]] | None,
+    at: float | None = None,
 ) -> tuple[list[Subgroup], float]:
     """Subgroups by a given column, or by the most important ones, and the time at which they are compared.
 
@@ -49,6 +52,8 @@ def subgroups(
         Places of the columns, the most important first.
     given
         Name and values (n,) of the given column; None for the most important ones.
+    at
+        When they are compared; None: at the median observed time.
     """
     if given is None:
         table = evaluated.shown_table
@@ -63,7 +68,7 @@ def subgroups(
     horizon = float("nan")
     for name, codes, labels in divided:
         result = calibration_by_group(
-            evaluated.predicted, evaluated.data, codes, least=_LEAST_ROWS, comparisons=max(judged, 1)
+            evaluated.predicted, evaluated.data, codes, horizon=at, least=_LEAST_ROWS, comparisons=max(judged, 1)
         )
         horizon = result.horizon
         rows += [Subgroup(name, labels[int(group.group)], group) for group in result.groups]

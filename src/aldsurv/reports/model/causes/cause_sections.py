@@ -21,6 +21,7 @@ from aldsurv.reports.model.effect_sections import labelled_effect
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.individual_sections import describe_outcome
 from aldsurv.reports.model.model_verdicts import FEW_EVENTS
+from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.page.number_format import either_of, fixed, interval, name_list, number, percent, time_with_unit
 from aldsurv.reports.page.page import Block, Section, Text
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, Picture, embedded_picture
@@ -51,7 +52,7 @@ def cause_section(evaluated: EvaluatedModel, findings: Sequence[CauseFindings]) 
 def cause_people_section(evaluated: EvaluatedModel, people: NDArray[np.intp], outcome: SurvivalData) -> Section:
     """Stacked incidence of a few rows; `outcome` is that of the whole table."""
     predicted = evaluated.model.predict_incidence(evaluated.everything.rows(people).given)
-    times = np.linspace(0.0, max(evaluated.follow_up, float(outcome.time.max())), 201)
+    times = np.linspace(0.0, max(evaluated.follow_up, float(known_times(outcome).max())), 201)
     pictures = []
     for place, row in enumerate(people.tolist()):
         ax = plots.plot_stacked_incidence(predicted, times, row=place, unit=evaluated.unit_label)
