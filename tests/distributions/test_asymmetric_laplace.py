@@ -60,7 +60,7 @@ def test_functions_of_time_at_the_extremes(method, theta_in_sigmas):
     assert worst < 1e-10
 
 
-@settings(max_examples=400)
+@settings(max_examples=100)
 @given(kappa=kappas, sigma=sigmas, distance=distances, sign=st.sampled_from(SIGNS), theta=st.floats(-1e3, 1e3))
 def test_functions_of_time_everywhere(kappa, sigma, distance, sign, theta):
     theta *= sigma

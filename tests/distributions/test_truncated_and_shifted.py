@@ -345,7 +345,7 @@ def test_the_later_of_two_conditions_counts(name):
 # ---- the ALD among survivors, in closed form
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(
     theta=st.floats(-5, 30),
     sigma=st.floats(0.2, 5),

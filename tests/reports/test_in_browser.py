@@ -16,10 +16,11 @@ from reports.parsed import ParsedPage
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
-@pytest.fixture
-def opened(tmp_path):
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
     """Opens a page and gives what the browser made of it, and what it complained of."""
-    return partial(opened_page, tmp_path / "profile")
+    # One profile: a browser takes a while to make a new one, and pages keep nothing in it.
+    return partial(opened_page, tmp_path_factory.mktemp("browser") / "profile")
 
 
 def test_the_address_filters_and_sorts(opened, partial_page):
