@@ -12,7 +12,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
-from tuning.drawn import draw
 
 from aldsurv import ALDSurvival, CoxRegression, DeepSurv, SurvivalData, WeibullAFT, metrics
 from aldsurv.errors import (
@@ -30,6 +29,7 @@ from aldsurv.tuning import score as tuning_score
 from aldsurv.tuning import search as tuning
 from aldsurv.tuning.score import Task, even_folds, mean_score
 from aldsurv.tuning.search import Progress, search_fingerprint, tune
+from tuning.drawn import draw
 
 
 def quick(**more) -> dict:
