@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from matplotlib.figure import Figure
+
+from aldsurv.reports.page import page_figures
 from aldsurv.reports.page.page_figures import Picture
 
-__all__ = ["leave_pictures_undrawn"]
+__all__ = ["leave_pictures_undrawn", "leave_png_empty"]
 
 
 def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +23,16 @@ def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"aldsurv.reports.model.{sections}_sections.embedded_picture", undrawn)
     for module in ("network_figures", "calibration_figures", "ledger_section", "benchmark_figures"):
         monkeypatch.setattr(f"aldsurv.reports.benchmark.{module}.picture_of", undrawn)
+
+
+def leave_png_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every figure of a page is drawn once, as SVG: that the PNG beside it shows the same is tried with one."""
+    drawn = page_figures.save_figure
+
+    def saved(figure: Figure, path: Path, **given: float) -> Path:
+        if path.suffix == ".png":
+            path.touch()
+            return path
+        return drawn(figure, path, **given)
+
+    monkeypatch.setattr(page_figures, "save_figure", saved)
