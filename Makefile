@@ -61,8 +61,9 @@ lint: style types
 
 test: lint suite
 
+# Bytecode is kept, whatever the environment says: the tests start some two hundred interpreters.
 suite: $(READY) browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 portable: $(READY)
 	$(BIN)/python tests/portable.py
@@ -71,7 +72,7 @@ newest: $(READY)
 	$(BIN)/python tests/newest.py
 
 coverage: $(READY) browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
 
 bench: $(READY)
 	$(BIN)/python $(PIP_INSTALL) --editable ".[bench]"

@@ -26,6 +26,7 @@ import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 PACKAGE = "aldsurv"
@@ -117,6 +118,11 @@ class Module:
         """Folder directly below the package, or the module's own name."""
         return self.path.parts[0].removesuffix(".py")
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree, which takes longer to walk than to look through."""
+        return list(ast.walk(self.tree))
+
     @property
     def lines(self) -> int:
         """Lines of the file."""
@@ -164,7 +170,7 @@ def code_lines(module: Module) -> int:
     for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
         if token.type not in passed:
             lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS)) and ast.get_docstring(node) is not None:
             lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     return len(lines)
@@ -207,7 +213,7 @@ def aliases_of_any(modules: Sequence[Module]) -> set[str]:
 def local_imports(module: Module) -> int:
     """Imports of the package's own modules inside functions."""
     found: set[ast.AST] = set()
-    for function in ast.walk(module.tree):
+    for function in module.nodes:
         if isinstance(function, FUNCTIONS):
             for node in ast.walk(function):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -221,7 +227,7 @@ def local_imports(module: Module) -> int:
 def private_definitions(module: Module) -> set[str]:
     """Private names that a module defines: functions, classes, variables, attributes that its classes set."""
     found: set[str] = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -257,7 +263,7 @@ class Imported:
 
 def imported_names(module: Module) -> Iterator[Imported]:
     """Names that a module imports; the room of another package's is that package."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
         # Relative imports, which hide the direction, are ruled out by tests/test_layers.py.
@@ -271,7 +277,7 @@ def imported_names(module: Module) -> Iterator[Imported]:
 
 def attribute_reads(module: Module) -> Iterator[tuple[int, ast.expr, str]]:
     """Attributes of anything but the method's own object or class, also by ``getattr``: line, owner and name."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute):
             owner, name = node.value, node.attr
         elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in ACCESSORS:
@@ -329,9 +335,7 @@ def figures(tree: Path) -> dict[str, int | str]:
     """All figures of one tree, by what they count."""
     modules = read_modules(tree / "src" / PACKAGE)
     folders = Counter(module.folder for module in modules)
-    signatures = [
-        signature_of(node) for module in modules for node in ast.walk(module.tree) if isinstance(node, FUNCTIONS)
-    ]
+    signatures = [signature_of(node) for module in modules for node in module.nodes if isinstance(node, FUNCTIONS)]
     annotated = [set(names_in(annotation)) for signature in signatures for annotation in signature]
     aliases = aliases_of_any(modules)
     dictionaries = sum(any("dict[str, Any]" in ast.unparse(part) for part in signature) for signature in signatures)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import absent_packages
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Thousands of modules and tests are made and kept: looking for garbage among them takes a third of the collection.
+gc.disable()
 settings.register_profile(
     "steady",
     derandomize=True,
@@ -33,3 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(absent_packages)
     # Tests train on random tables, or for one epoch: no skill is expected there.
     config.addinivalue_line("filterwarnings", "ignore::aldsurv.errors.NoSkillWarning")
+
+
+def pytest_collection_finish() -> None:
+    # What lives until the end is not looked through again.
+    gc.freeze()
+    gc.enable()

@@ -60,7 +60,7 @@ def test_functions_of_time_at_the_extremes(method, theta_in_sigmas):
     assert worst < 1e-10
 
 
-@settings(max_examples=400)
+@settings(max_examples=settings.default.max_examples * 8)
 @given(kappa=kappas, sigma=sigmas, distance=distances, sign=st.sampled_from(SIGNS), theta=st.floats(-1e3, 1e3))
 def test_functions_of_time_everywhere(kappa, sigma, distance, sign, theta):
     theta *= sigma
@@ -73,7 +73,7 @@ def test_functions_of_time_everywhere(kappa, sigma, distance, sign, theta):
     assert censored < 1e-10, ("censored crps", censored)
 
 
-@settings(max_examples=300)
+@settings(max_examples=settings.default.max_examples * 8)
 @given(kappa=kappas, sigma=sigmas, theta=st.floats(-1e3, 1e3), horizon=distances)
 def test_restricted_mean_everywhere(kappa, sigma, theta, horizon):
     theta, horizon = theta * sigma, horizon * sigma
@@ -102,7 +102,7 @@ def test_quantiles_and_moments_at_the_extremes(kappa, sigma, theta):
     assert d.mode()[0] == theta
 
 
-@settings(max_examples=200)
+@settings(max_examples=settings.default.max_examples * 5)
 @given(
     kappa=kappas,
     sigma=sigmas,
@@ -132,7 +132,7 @@ def test_the_oracle_itself_by_quadrature():
     assert abs(entropy - exact.entropy()) < mpf("1e-25")
 
 
-@settings(max_examples=100)
+@settings(max_examples=settings.default.max_examples * 8)
 @given(
     theta=st.floats(-50, 50),
     sigma=st.floats(0.01, 100),
@@ -159,7 +159,7 @@ def test_against_scipy(theta, sigma, kappa, level):
     assert_allclose(d.interval(0.8)[0], reference.interval(0.8), rtol=1e-9, atol=1e-9 * sigma)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples * 3)
 @given(
     theta=st.floats(-30, 60),
     sigma=st.floats(0.1, 20),

@@ -92,7 +92,7 @@ def test_over_the_whole_range(name):
 
 
 @every_unary
-@settings(max_examples=100)
+@settings(max_examples=settings.default.max_examples * 4)
 @given(x=st.one_of(st.floats(-60, 6).map(math.exp), st.floats(0.6, 1.1), st.floats(0, 750)))
 def test_anywhere(name, x):
     function, definition, _ = UNARY[name]

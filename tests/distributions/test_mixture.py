@@ -236,7 +236,7 @@ def random_pair(rng):
     return knots(list(np.sort(rng.choice(np.arange(1, 100), m, replace=False)) / 100), times)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples * 2)
 @given(seed=st.integers(0, 2**32 - 1), level=st.floats(1e-9, 1 - 1e-9))
 def test_quantiles_of_random_mixtures_of_every_family(seed, level):
     rng = np.random.default_rng(seed)

@@ -272,7 +272,7 @@ def test_every_form_of_crps_against_quadrature():
     assert_array_equal(d.crps(math.inf), math.inf)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples * 3)
 @given(data=st.data())
 def test_random_knots(data):
     m = data.draw(st.integers(2, 6))

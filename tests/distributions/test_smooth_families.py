@@ -481,7 +481,7 @@ def test_density_at_zero_is_the_limit_from_the_right(d, at_zero):
 # ---- random parameters
 
 
-@settings(max_examples=100)
+@settings(max_examples=settings.default.max_examples * 4)
 @given(mu=st.floats(-20, 20), sigma=st.floats(0.05, 5), level=st.floats(1e-9, 1 - 1e-9))
 def test_normal_and_log_normal_against_scipy_anywhere(mu, sigma, level):
     for d, reference in (normal(mu, sigma), log_normal(mu, sigma)):
@@ -493,7 +493,7 @@ def test_normal_and_log_normal_against_scipy_anywhere(mu, sigma, level):
     assert_allclose(d.crps(t), crps, rtol=1e-8, atol=1e-12 * math.exp(mu + sigma**2 / 2))
 
 
-@settings(max_examples=100)
+@settings(max_examples=settings.default.max_examples * 4)
 @given(scale=st.floats(1e-3, 1e3), shape=st.floats(0.1, 30), level=st.floats(1e-9, 1 - 1e-9))
 def test_weibull_against_scipy_and_incomplete_gamma_anywhere(scale, shape, level):
     d, reference = weibull(scale, shape)

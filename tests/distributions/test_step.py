@@ -223,7 +223,7 @@ def test_what_hold_means_for_the_rest():
     assert_allclose(np.isinf(drawn).mean(axis=1), [0.2, 0.0], atol=0.03)
 
 
-@settings(max_examples=100)
+@settings(max_examples=settings.default.max_examples * 4)
 @given(data=st.data())
 def test_random_grids_against_the_loops(data):
     m, n = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 3))

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose, assert_array_equal
@@ -345,7 +345,6 @@ def test_the_later_of_two_conditions_counts(name):
 # ---- the ALD among survivors, in closed form
 
 
-@settings(max_examples=40)
 @given(
     theta=st.floats(-5, 30),
     sigma=st.floats(0.2, 5),

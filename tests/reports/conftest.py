@@ -3,13 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 
 from aldsurv.benchmark.plan import Plan
 from aldsurv.benchmark.store import Store
 from aldsurv.reports import write_benchmark_report
-from aldsurv.reports.page import page_figures
 from reports.made_up import made_up_store
+from reports.undrawn import leave_png_empty
 
 PLAN = Plan(("gbsg", "weibull", "breastmsk"), ("ald", "lognormal"), definitions=("released", "printed"), seeds=2)
 FAILED = {"weibull/printed/row/ald/paper": "TrainingError: <script>alert('x')</script> & </td></table> at epoch 3"}
@@ -24,15 +23,7 @@ def partial_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="session")
 def partial_page(partial_store: Store) -> Path:
-    """Its page, with empty files for the PNG beside each SVG: that both show the figure is tried with one."""
-    drawn = page_figures.save_figure
-
-    def saved(figure: Figure, path: Path, **given: float) -> Path:
-        if path.suffix == ".png":
-            path.touch()
-            return path
-        return drawn(figure, path, **given)
-
+    """Its page, with empty files for the PNG beside each SVG."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page_figures, "save_figure", saved)
+        leave_png_empty(patch)
         return write_benchmark_report(partial_store)

@@ -474,9 +474,14 @@ def test_the_citation_is_that_of_the_file():
         assert part in citation.bibtex()
 
 
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    # One profile: a browser takes a while to make a new one, and pages keep nothing in it.
+    return partial(opened_page, tmp_path_factory.mktemp("browser") / "profile")
+
+
 @in_browser
-def test_every_figure_is_drawn_and_nothing_complains(page, tmp_path):
-    opened = partial(opened_page, tmp_path / "profile")
+def test_every_figure_is_drawn_and_nothing_complains(opened, page, tmp_path):
     plain, complaints = opened(page)
     assert complaints == []
     script = """
@@ -490,7 +495,7 @@ def test_every_figure_is_drawn_and_nothing_complains(page, tmp_path):
 
 
 @in_browser
-def test_it_can_be_used_with_the_keyboard(page, tmp_path):
+def test_it_can_be_used_with_the_keyboard(opened, page, tmp_path):
     script = """
       const usable = [...document.querySelectorAll("a[href], button, [tabindex]")];
       const reached = usable.filter((element) => { element.focus(); return document.activeElement === element; });
@@ -500,7 +505,7 @@ def test_it_can_be_used_with_the_keyboard(page, tmp_path):
       document.querySelector("#table-metrics th[data-key=value] button").click();
       document.body.dataset.told = `${reached.length} of ${usable.length}, stuck ${stuck.length}`
     """
-    found, complaints = opened_page(tmp_path / "profile", clicking(page, tmp_path, script))
+    found, complaints = opened(clicking(page, tmp_path, script))
     assert complaints == []
     (counts,) = found.values("data-told")
     reached, usable = re.match(r"(\d+) of (\d+), stuck 0", counts).groups()
@@ -511,7 +516,7 @@ def test_it_can_be_used_with_the_keyboard(page, tmp_path):
 
 
 @in_browser
-def test_nothing_is_wider_than_a_phone(page, tmp_path):
+def test_nothing_is_wider_than_a_phone(opened, page, tmp_path):
     script = """
       const root = document.documentElement;
       parent.postMessage(`${root.scrollWidth - root.clientWidth} beyond ${innerWidth}`, "*");
@@ -520,7 +525,7 @@ def test_nothing_is_wider_than_a_phone(page, tmp_path):
     frame = tmp_path / "frame.html"
     listen = "addEventListener('message', (event) => { document.body.dataset.told = event.data; })"
     frame.write_text(f"<body><script>{listen}</script><iframe width=360 height=640 src={changed.name}></iframe>")
-    found, complaints = opened_page(tmp_path / "profile", frame)
+    found, complaints = opened(frame)
     assert complaints == []
     assert found.values("data-told") == ["0 beyond 360"]
 

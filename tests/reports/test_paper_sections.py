@@ -22,6 +22,7 @@ from aldsurv.reports.benchmark.paper_notes import NOTES
 from reports.conftest import PLAN
 from reports.made_up import made_up_store
 from reports.parsed import ParsedPage
+from reports.undrawn import leave_pictures_undrawn, leave_png_empty
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,8 @@ def as_text(pair):
     return " and ".join(f"{value:.2f}".replace("-", "−") for value in pair).replace("−0.00", "0.00")
 
 
-def test_calibration_is_described_by_slopes_and_intercepts(partial_store, tmp_path):
+def test_calibration_is_described_by_slopes_and_intercepts(partial_store, tmp_path, monkeypatch):
+    leave_png_empty(monkeypatch)
     pictures = {picture.name: picture for picture in calibration_pictures(partial_store.results(), View(), tmp_path)}
     assert list(pictures) == ["calibration_weibull", "calibration_gbsg", "calibration_breastmsk"]
     alt = pictures["calibration_breastmsk"].alt
@@ -93,7 +95,8 @@ def test_calibration_is_described_by_slopes_and_intercepts(partial_store, tmp_pa
     assert "slope" in drawn
 
 
-def test_best_and_worst_calibration(partial_store, tmp_path):
+def test_best_and_worst_calibration(partial_store, tmp_path, monkeypatch):
+    leave_pictures_undrawn(monkeypatch)
     (picture,) = extreme_calibration_pictures(partial_store.results(), View(), tmp_path)
     titles = {"gbsg": "GBSG", "breastmsk": "BreastMSK"}
     for kind, name in (("survival", "Cal[S]"), ("density", "Cal[f]")):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from matplotlib.figure import Figure
+
+from aldsurv.reports.page import page_figures
 from aldsurv.reports.page.page_figures import Picture
 
-__all__ = ["leave_pictures_undrawn", "resample_little"]
+__all__ = ["leave_pictures_undrawn", "leave_png_empty", "resample_little"]
 
 
 def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,3 +30,16 @@ def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def resample_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few resamples, for tests that are not about limits."""
     monkeypatch.setattr("aldsurv.reports.model.findings.RESAMPLES", 20)
+
+
+def leave_png_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every figure of a page is drawn once, as SVG: that the PNG beside it shows the same is tried with one."""
+    drawn = page_figures.save_figure
+
+    def saved(figure: Figure, path: Path, **given: float) -> Path:
+        if path.suffix == ".png":
+            path.touch()
+            return path
+        return drawn(figure, path, **given)
+
+    monkeypatch.setattr(page_figures, "save_figure", saved)

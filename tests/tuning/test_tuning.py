@@ -29,14 +29,7 @@ from aldsurv.tuning import score as tuning_score
 from aldsurv.tuning import search as tuning
 from aldsurv.tuning.score import Task, even_folds, mean_score
 from aldsurv.tuning.search import Progress, search_fingerprint, tune
-
-
-def draw(n: int = 61, columns: int = 12, seed: int = 0, **more) -> tuple[np.ndarray, SurvivalData]:
-    """Many columns of which one counts: without a penalty it is learned too well."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, columns))
-    event, lost = np.exp(x[:, 0] / 2) * rng.weibull(2, n), rng.exponential(3, n)
-    return x, SurvivalData.right(np.minimum(event, lost), event <= lost, **more)
+from tuning.drawn import draw
 
 
 def quick(**more) -> dict:
@@ -235,7 +228,7 @@ def test_a_search_that_was_stopped_while_trying_again_goes_on(tmp_path: Path) ->
 PROGRAM = """
 import sys
 sys.path[:0] = {paths!r}
-from tuning.test_tuning import draw
+from tuning.drawn import draw
 from aldsurv import WeibullAFT
 from aldsurv.tuning.search import tune
 told = lambda trial: print(trial.number, flush=True)
@@ -315,7 +308,7 @@ def test_interruption_ends_the_search(tmp_path: Path) -> None:
 
     path = tmp_path / "search.journal"
     with pytest.warns(RuntimeWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
-        tune(ALDSurvival, x, data, trials=2, settings=quick(callbacks=[interrupt]), storage=path)
+        tune(ALDSurvival, x, data, trials=2, settings=quick(members=2, callbacks=[interrupt]), storage=path)
     assert path.read_text().count('"op_code":4') == 0
 
 
