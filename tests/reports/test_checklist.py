@@ -120,7 +120,9 @@ def test_sentences_have_the_numbers_of_the_rows(report):
 def answers_of(model, x, y):
     """The answers alone, without a page."""
     evaluated = EvaluatedModel.on_rows(model, x, y, train=None, unit=None, seed=0)
-    study = Study(evaluated, compute_findings(evaluated), specify(model, ColumnLabels()), (), 0, None, frozenset())
+    study = Study(
+        evaluated, compute_findings(evaluated), specify(model, ColumnLabels()), (), 0, None, frozenset(), False
+    )
     return {each.item.number: each.answer for each in answer_items(study)}
 
 

@@ -63,8 +63,11 @@ class CovariateTable:
     @property
     def names(self) -> tuple[str, ...]:
         """What the columns are called in print."""
-        if self.titles is not None:
-            return self.titles
+        return self.key_names if self.titles is None else self.titles
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The keys as text, whatever the columns are called in print."""
         return tuple(f"x{key}" if isinstance(key, int) else str(key) for key in self.keys)
 
     def place(self, column: Any) -> int:

@@ -102,7 +102,7 @@ class ColumnLabels:
 
     def titled(self, table: CovariateTable) -> CovariateTable:
         """The table, whose columns are called by their labels in print."""
-        names = replace(table, titles=None).names
+        names = table.key_names
         titles = tuple(self.column(name) for name in names)
         if len(set(titles)) < len(set(names)):
             same = next(title for title in titles if titles.count(title) > 1)
@@ -111,8 +111,8 @@ class ColumnLabels:
 
     def printed(self, table: CovariateTable) -> CovariateTable:
         """The table with the values as they are printed, too; not for a model."""
-        names = replace(table, titles=None).names
-        columns = tuple(self.values(name, column) for name, column in zip(names, table.columns, strict=True))
+        pairs = zip(table.key_names, table.columns, strict=True)
+        columns = tuple(self.values(name, column) for name, column in pairs)
         return replace(self.titled(table), columns=columns, whole=None)
 
     def inputs(self, features: Features | None) -> dict[str, str]:

@@ -17,7 +17,7 @@ from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.column_labels import ColumnLabels
-from aldsurv.reports.model.row_kind import RowKind, count_known_events
+from aldsurv.reports.model.row_kind import RowKind, count_known_events, known_times
 
 __all__ = ["EvaluatedModel", "free_of"]
 
@@ -135,6 +135,11 @@ class EvaluatedModel:
         return count_known_events(self.data)
 
     @property
+    def longest(self) -> float:
+        """The last time at which something is known of a row."""
+        return float(known_times(self.data).max())
+
+    @property
     def follow_up(self) -> float:
         """The last time in training."""
         return float(self.model.unique_times_[-1])
@@ -164,7 +169,7 @@ class EvaluatedModel:
         """Positions of the columns that predictions depend on; what a model leaves out may be names of persons."""
         plans = () if self.model.features_ is None else self.model.features_.columns
         left_out = {plan.name for plan in plans if not plan.names_out}
-        return [place for place, name in enumerate(self.table.names) if name not in left_out]
+        return [place for place, name in enumerate(self.table.key_names) if name not in left_out]
 
     def some_rows(self, most: int) -> EvaluatedModel:
         """The same on at most so many rows, drawn at random."""

@@ -116,8 +116,8 @@ def _training(evaluated: EvaluatedModel) -> tuple[Statement, ...]:
 def _evaluation(evaluated: EvaluatedModel, findings: Findings) -> Statement:
     data = evaluated.data
     which = "the training rows, as it seems" if findings.trained_here else "the rows of this report"
-    longest = time_with_unit(float(data.time.max()), evaluated.unit)
-    counts = f"{counted(len(data), 'row')} with {counted(data.n_events, 'event')}"
+    longest = time_with_unit(evaluated.longest, evaluated.unit)
+    counts = f"{counted(len(data), 'row')} with {counted(evaluated.events, 'event')}"
     return Statement("Where it was evaluated", f"On {which}: {counts}, observed for up to {longest}.")
 
 

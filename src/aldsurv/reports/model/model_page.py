@@ -246,7 +246,14 @@ def model_report(
         specification_section(spec, evaluated.table.names, evaluated.unit),
     )
     study = Study(
-        evaluated, findings, spec, groups, len(applying), source, frozenset(part.anchor for part in described)
+        evaluated,
+        findings,
+        spec,
+        groups,
+        len(applying),
+        source,
+        frozenset(part.anchor for part in described),
+        train_X is not None,
     )
     checklist = answer_items(study)
     section_titles = {part.anchor: part.title for part in described}

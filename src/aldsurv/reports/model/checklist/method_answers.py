@@ -44,7 +44,7 @@ def _sources(study: Study) -> Answer:
 
 
 def _dates(study: Study) -> Answer:
-    longest = time_with_unit(float(study.evaluated.data.time.max()), study.evaluated.unit)
+    longest = time_with_unit(study.evaluated.longest, study.evaluated.unit)
     return partly(
         f"Follow-up is up to {study.last_time} in development and up to {longest} in evaluation.",
         "the calendar dates",

@@ -8,9 +8,13 @@ import numpy as np
 
 import aldsurv
 from aldsurv.reports.model.checklist.study import Answer, Study, filled, left_open, partly
+from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.page.number_format import counted, interval, name_list, percent, time_with_unit
 
 __all__ = ["RESULT_ANSWERS"]
+
+# Measures that the answer about performance names, with their words and digits.
+_MEASURES = (("harrell_c", "C", 3), ("calibration_slope", "calibration slope", 2))
 
 
 def _code(study: Study) -> Answer:
@@ -18,10 +22,12 @@ def _code(study: Study) -> Answer:
 
 
 def _flow(study: Study) -> Answer:
-    data, unit = study.evaluated.data, study.evaluated.unit
+    evaluated = study.evaluated
+    rows, events = len(evaluated.data), evaluated.events
+    middle = time_with_unit(float(np.median(known_times(evaluated.data))), evaluated.unit)
     return partly(
-        f"{counted(len(data), 'row')}: {data.n_events:,} with and {len(data) - data.n_events:,} without an observed "
-        f"event; median observed time {time_with_unit(float(np.median(data.time)), unit)}.",
+        f"{counted(rows, 'row')}: {events:,} with and {rows - events:,} without an observed event; median observed "
+        f"time {middle}.",
         "who was excluded before, and why",
         study.first_of("participants", "data"),
     )
@@ -36,9 +42,14 @@ def _characteristics(study: Study) -> Answer:
 
 
 def _comparison(study: Study) -> Answer:
+    if study.compared:
+        return filled(
+            "Outcome and columns of development and evaluation stand beside each other, with standardised differences.",
+            study.first_of("participants"),
+        )
     return partly(
         "Shown are ranges and levels in development, and how many values here are outside of them.",
-        "the distributions beside each other",
+        "the distributions beside each other (give the development rows by --train)",
         study.first_of("participants", "data"),
     )
 
@@ -66,15 +77,15 @@ def _specification(study: Study) -> Answer:
 
 def _performance(study: Study) -> Answer:
     findings = study.findings
-    c = f"C {findings.value('harrell_c'):.3f} (95 % {interval(*findings.limits('harrell_c'), 3)})"
-    slope = findings.value("calibration_slope")
-    calibration = ""
-    if np.isfinite(slope):
-        limits = interval(*findings.limits("calibration_slope"))
-        calibration = f", calibration slope {slope:.2f} (95 % {limits})"
+    shown = [
+        f"{title} {findings.value(name):.{digits}f} (95 % {interval(*findings.limits(name), digits)})"
+        for name, title, digits in _MEASURES
+        if np.isfinite(findings.value(name))
+    ]
     columns = list(dict.fromkeys(group.column for group in study.groups))
     groups = f" Subgroups by {name_list(columns)}." if columns else ""
-    return filled(f"{c}{calibration}; all measures have their limits.{groups}", study.first_of("numbers"))
+    given = ", ".join(shown) or "Measures that are defined for these rows"
+    return filled(f"{given}; all measures have their limits.{groups}", study.first_of("numbers"))
 
 
 def _updated_model(study: Study) -> Answer:

@@ -43,6 +43,8 @@ class Study:
         Name of the rows, if it is known.
     anchors
         Sections of the page.
+    compared
+        Whether the columns of the training rows are shown beside those of the evaluated ones.
     """
 
     evaluated: EvaluatedModel
@@ -52,6 +54,7 @@ class Study:
     cautions: int
     source: str | None
     anchors: frozenset[str]
+    compared: bool
 
     @property
     def trained_on(self) -> TrainedOn | None:
@@ -61,8 +64,7 @@ class Study:
     @property
     def evaluation_rows(self) -> str:
         """The evaluated rows and their events."""
-        data = self.evaluated.data
-        return f"{counted(len(data), 'row')} with {counted(data.n_events, 'event')}"
+        return f"{counted(len(self.evaluated.data), 'row')} with {counted(self.evaluated.events, 'event')}"
 
     @property
     def training_rows(self) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.column_plans import ColumnPlan, Levels, Number
+from aldsurv.reports.model.column_labels import ColumnLabels
 
 __all__ = ["ColumnSummary", "LevelCount", "Spread", "summarise_column"]
 
@@ -84,6 +85,11 @@ class ColumnSummary:
     test_rows: int
     train_missing: int | None
     test_missing: int
+
+    def titled(self, labels: ColumnLabels) -> ColumnSummary:
+        """The same with the column and its levels called by their labels."""
+        levels = tuple(replace(entry, level=labels.level(self.name, entry.level)) for entry in self.levels)
+        return replace(self, name=labels.column(self.name), levels=levels)
 
 
 def summarise_column(

@@ -71,9 +71,10 @@ def compute_participants(
     plans = {} if features is None else {plan.name: plan for plan in features.columns}
     of_train = {} if given is None else dict(zip(given.names, given.columns, strict=True))
     table = evaluated.everything
+    named = [(table.key_names[place], table.columns[place]) for place in evaluated.used_places]
     columns = tuple(
-        summarise_column(name, values, of_train.get(name), plans.get(name))
-        for name, values in zip(table.names, table.columns, strict=True)
+        summarise_column(name, values, of_train.get(name), plans.get(name)).titled(evaluated.labels)
+        for name, values in named
     )
     return Participants(known, OutcomeSummary.of(outcome), columns, bool(of_train))
 
