@@ -70,6 +70,15 @@ def test_columns_are_those_of_pandas(subject, tables):
     assert "They differ by 0.2 standard deviations or more in age" in section.blocks[0].text
 
 
+def test_levels_that_differ_are_named(subject, tables):
+    (x, y), (_, outcome) = tables
+    x = x.assign(flag=np.where(np.arange(len(x)) % 10 == 0, 1 - x["flag"].to_numpy(), 1))
+    people = compute_participants(subject, outcome, y, x)
+    flag = next(column for column in people.columns if column.name == "flag")
+    assert max(abs(level.difference) for level in flag.levels) > 0.2
+    assert "flag" in participant_section(subject, people).blocks[0].text
+
+
 def test_outcomes_are_counted_and_follow_up_is_the_reverse_kaplan_meier(subject, tables):
     (x, y), (_, outcome) = tables
     people = compute_participants(subject, outcome, y, x)

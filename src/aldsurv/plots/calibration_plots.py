@@ -270,8 +270,8 @@ def _draw_groups(ax: Axes, groups: Sequence[RiskGroup]) -> None:
 
 
 def _axis_end(risk: FloatArray, groups: Sequence[RiskGroup]) -> float:
-    """Where both axes end: beyond 1, or where all probabilities are low, beyond the largest of them."""
-    tops = [float(risk.max()), *(max(group.observed, np.nan_to_num(group.upper)) for group in groups)]
+    """Where both axes end: beyond 1, or where probabilities are low, beyond all but the largest hundredth of them."""
+    tops = [float(np.quantile(risk, 0.99)), *(max(group.observed, np.nan_to_num(group.upper)) for group in groups)]
     return 1.05 * max(tops) if 0 < max(tops) < _LOW else 1.03
 
 

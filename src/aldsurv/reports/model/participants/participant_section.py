@@ -118,7 +118,7 @@ def _describe_differences(participants: Participants) -> str:
     large = [
         column.name
         for column in participants.columns
-        if max([abs(column.difference), *(abs(level.difference) for level in column.levels)], default=0) >= _LARGE
+        if any(abs(size) >= _LARGE for size in (column.difference, *(level.difference for level in column.levels)))
     ]
     if not large:
         return f"No standardised difference reaches {_LARGE}: the two are alike in these columns."
