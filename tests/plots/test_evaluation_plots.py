@@ -343,7 +343,7 @@ def test_time_distribution():
     events, others = ([bar.get_height() for bar in container] for container in ax.containers)
     assert events == [1, 0, 0, 0]
     assert others == [0, 1, 1, 1]
-    assert ax.get_title(loc="right") == "4 rows, 1 event (25 %)"
+    assert ax.get_title(loc="right") == "4 rows, 3 events (75 %), 2 within bounds"
 
 
 def test_bad_arguments(rows):

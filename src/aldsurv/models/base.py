@@ -311,7 +311,7 @@ class SurvivalEstimator(SklearnEstimatorMixin, EnsemblePredictions, OutputRefit,
         self._require_fitted()
         lines, facts = [type(self).__name__], self.trained_on_
         if facts is not None:
-            lines.append(f"  rows            {facts.rows_text}, {facts.events} events")
+            lines.append(f"  rows            {facts.rows_text}, {facts.known_events} events")
             lines.append(f"  time            {plain_number(facts.first_time, 4)} to {plain_number(facts.last_time, 4)}")
         return "\n".join([*lines, f"  columns         {self.n_features_in_}"])
 

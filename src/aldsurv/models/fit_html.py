@@ -17,7 +17,7 @@ def html_of_fit(model: SurvivalEstimator) -> list[str]:
     facts, parts = model.trained_on_, []
     if facts is not None:
         times = f"{short_number(facts.first_time)} to {short_number(facts.last_time)}"
-        parts.append(html_facts({"rows": facts.rows_text, "events": facts.events, "time": times}))
+        parts.append(html_facts({"rows": facts.rows_text, "events": facts.known_events, "time": times}))
     columns = model.innermost.columns_
     uses = [
         [f"{name}", "strata" if plan is None else plan.use, "" if plan is None else plan.gap_rule]

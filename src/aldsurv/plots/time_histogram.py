@@ -48,8 +48,11 @@ def plot_time_distribution(
     low = np.where(np.isfinite(data.lower), data.lower, 0.0)
     middle = np.where(data.right_censored, low, (low + np.where(data.right_censored, low, data.upper)) / 2)
     plot_time_histogram(middle, data.exact, bins=bins, unit=unit, ax=ax)
-    share, plural = percent(data.n_events / len(data)), "s" * (data.n_events != 1)
-    write_remark(ax, f"{len(data)} rows, {data.n_events} event{plural} ({share})")
+    events = int(np.isfinite(data.upper).sum())
+    share, plural = percent(events / len(data)), "s" * (events != 1)
+    bounded = events - data.n_events
+    within = f", {bounded} within bounds" if bounded else ""
+    write_remark(ax, f"{len(data)} rows, {events} event{plural} ({share}){within}")
     return ax
 
 

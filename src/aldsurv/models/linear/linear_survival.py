@@ -202,7 +202,7 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
         share = percent(facts.event_share)
         lines = [
             f"{type(self).__name__}, {self._kind()}",
-            f"  rows            {facts.rows_text}, {facts.events} events ({share})",
+            f"  rows            {facts.rows_text}, {facts.known_events} events ({share})",
             f"  time            {plain_number(facts.first_time, 4)} to {plain_number(facts.last_time, 4)}{unit}",
             f"  log-likelihood  {self.log_likelihood_:.4f}",
         ]

@@ -393,7 +393,7 @@ class NeuralSurvival(SurvivalEstimator):
         return "\n".join(
             [
                 f"{type(self).__name__}, {kind}, {fitted.n_members} x {weights} weights",
-                f"  rows            {data.rows_text}, {data.events} events ({share})",
+                f"  rows            {data.rows_text}, {data.known_events} events ({share})",
                 f"  time            {plain_number(data.first_time, 4)} to {plain_number(data.last_time, 4)}{unit}",
                 f"  columns         {columns}",
                 f"  epochs          {history.epochs}, kept {epochs}, stopped by {history.stopped_by}",

@@ -112,6 +112,8 @@ class TrainedOn:
         Number of persons, if rows were their episodes.
     missing
         Values that stood for gaps in the table, if some were named.
+    bounded
+        Number of rows whose event is known to lie within bounds, which `events` does not count; None if there is none.
     """
 
     rows: int
@@ -126,6 +128,12 @@ class TrainedOn:
     follow_up: float | None = None
     persons: int | None = None
     missing: Sequence[str] = ()
+    bounded: int | None = None
+
+    @property
+    def known_events(self) -> int:
+        """Rows whose event is known to have come, at a time or within bounds."""
+        return self.events + (self.bounded or 0)
 
     @property
     def rows_text(self) -> str:
@@ -136,8 +144,8 @@ class TrainedOn:
 
     @property
     def event_share(self) -> float:
-        """Share of the rows, or of the persons, with an observed event."""
-        return self.events / (self.rows if self.persons is None else self.persons)
+        """Share of the rows, or of the persons, whose event is known to have come."""
+        return self.known_events / (self.rows if self.persons is None else self.persons)
 
     @classmethod
     def describe(
@@ -173,6 +181,7 @@ class TrainedOn:
             groups=None if data.group is None else data.n_groups,
             follow_up=end_of_follow_up(data),
             persons=None if data.person is None else data.n_persons,
+            bounded=int(np.count_nonzero(np.isfinite(data.upper) & ~data.exact)) or None,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,6 +205,10 @@ class TrainedOn:
         persons = document.get("persons", 1)
         require(
             WholeNumber(1).allows(persons) and persons <= document["rows"], "persons in trained_on must be a number"
+        )
+        bounded = document.get("bounded", 1)
+        require(
+            WholeNumber(1).allows(bounded) and bounded <= document["rows"], "bounded in trained_on must be a number"
         )
         for name in ("first_time", "last_time"):
             require(Number().allows(document.get(name)), f"{name} in trained_on must be a number")

@@ -385,7 +385,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         return "\n".join(
             [
                 f"{type(self).__name__}, {kind}, {len(self.rounds_)} members, {len(self.trees_)} trees",
-                f"  rows            {facts.rows_text}, {facts.events} events ({share})",
+                f"  rows            {facts.rows_text}, {facts.known_events} events ({share})",
                 f"  time            {plain_number(facts.first_time, 4)} to {plain_number(facts.last_time, 4)}{unit}",
                 f"  columns         {self.n_features_in_}, as {self.features_.width} numbers",
                 f"  rounds          {kept}",

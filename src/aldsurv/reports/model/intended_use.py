@@ -105,7 +105,7 @@ def _training(evaluated: EvaluatedModel) -> tuple[Statement, ...]:
         return ()
     whom = f"{counted(facts.rows, 'row')}" if facts.persons is None else f"{facts.rows_text}"
     text = (
-        f"{whom} with {counted(facts.events, 'event')} ({percent(facts.event_share)}), observed from "
+        f"{whom} with {counted(facts.known_events, 'event')} ({percent(facts.event_share)}), observed from "
         f"{number(facts.first_time)} to {time_with_unit(facts.last_time, unit)}."
     )
     if facts.follow_up is not None and facts.follow_up < facts.last_time:

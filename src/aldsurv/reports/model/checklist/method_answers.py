@@ -96,7 +96,7 @@ def _size(study: Study) -> Answer:
     facts, features = study.trained_on, study.spec.features
     per = ""
     if facts is not None and features is not None and features.width:
-        per = f" ({number(facts.events / features.width, 2)} events for each of {features.width} inputs)"
+        per = f" ({number(facts.known_events / features.width, 2)} events for each of {features.width} inputs)"
     return partly(
         f"Development: {study.training_rows}{per}. Evaluation: {study.evaluation_rows}.",
         "how the sizes came about and why they are enough; `aldsurv plan` computes what is needed",

@@ -73,7 +73,7 @@ class Study:
         return (
             "rows that are not known"
             if facts is None
-            else (f"{counted(facts.rows, 'row')} with {counted(facts.events, 'event')}")
+            else (f"{counted(facts.rows, 'row')} with {counted(facts.known_events, 'event')}")
         )
 
     @property
