@@ -72,6 +72,9 @@ def test_the_range_that_helps_is_the_longest_run(findings):
     useless = metrics.decision_curve(np.full(60, 0.3), y, 1.0)
     assert helpful_range(useless) is None
     assert "At no threshold" in describe_decision(useless)
+    risk = np.linspace(0.05, 0.6, 60)
+    single = metrics.decision_curve(risk, y, 1.0, thresholds=[0.3])
+    assert "a threshold of 30 %," in describe_decision(single)
 
 
 def test_calibration_and_discrimination_at_times_are_those_of_the_metrics(undrawn, subject, findings):

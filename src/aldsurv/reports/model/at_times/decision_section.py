@@ -46,11 +46,18 @@ def describe_decision(curve: metrics.DecisionCurve) -> str:
     best = helpful_range(curve)
     if best is None:
         return "At no threshold is the prediction worth more than treating all and treating none."
-    text = f"Treating by the predicted risk is worth most at thresholds from {percent(best[0])} to {percent(best[1])}"
+    text = f"Treating by the predicted risk is worth most at {_thresholds(best)}"
     certain = helpful_range(curve, certain=True)
     if certain is None:
-        return f"{text}, though at none of them by more than chance explains."
-    return f"{text}; by more than chance explains from {percent(certain[0])} to {percent(certain[1])}."
+        return f"{text}, though by no more than chance explains."
+    if certain == best:
+        return f"{text}, by more than chance explains."
+    return f"{text}; by more than chance explains at {_thresholds(certain)}."
+
+
+def _thresholds(ends: tuple[float, float]) -> str:
+    low, high = (percent(end) for end in ends)
+    return f"a threshold of {low}" if low == high else f"thresholds from {low} to {high}"
 
 
 def _title(evaluated: EvaluatedModel, each: TimeFindings) -> str:
