@@ -13,7 +13,7 @@ from aldsurv import CauseSpecificCox, SurvivalData, metrics
 from aldsurv.columns.covariates import take_rows
 from aldsurv.errors import AldsurvWarning, DataError, ParameterError
 from aldsurv.monitoring import monitor_model
-from aldsurv.monitoring.column_drift import _homogeneity, _more_than_by_chance
+from aldsurv.monitoring.column_drift import _homogeneity
 from monitoring.watched import MONTHS, fitted, rows
 
 
@@ -130,15 +130,17 @@ def test_the_test_of_drift_and_the_stability_index_are_those_of_their_definition
     counts = np.array(
         [[np.sum(values == name) for name in ("north", "south")] for values in (train["site"], x["site"][here])]
     )
-    assert found.p_value == pytest.approx(stats.chi2_contingency(counts, correction=False).pvalue, rel=1e-9)
+    assert found.p_value == pytest.approx(doubled_tail(counts[:, 0], counts.sum(1)), rel=1e-9)
     shares = smoothed(counts)
     assert found.psi == pytest.approx(((shares[1] - shares[0]) * np.log(shares[1] / shares[0])).sum(), rel=1e-9)
     assert found.limit == pytest.approx(0.05 / 4 / (k * (k + 1)) / 3)
     assert sum(each.limit for each in result.drift) < 0.05 / 4
     pooled = np.concatenate([train["b"], x["b"][here]])
     cuts = np.quantile(pooled, np.arange(1, 10) / 10)
-    tens = [np.bincount(np.searchsorted(cuts, v), minlength=10) for v in (train["b"], x["b"][here])]
-    assert drift["2023-05", "b"].p_value == pytest.approx(stats.chi2_contingency(tens).pvalue, rel=1e-9)
+    sizes = train["b"].size, here.sum()
+    below = [[np.sum(values <= cut) for values in (train["b"], x["b"][here])] for cut in cuts]
+    by_cut = min(doubled_tail(part, sizes) for part in below)
+    assert drift["2023-05", "b"].p_value == pytest.approx(min(1, 9 * by_cut), rel=1e-9)
     numbers = drift["2023-05", "a"]
     assert numbers.gaps == pytest.approx(np.isnan(x["a"][here]).mean())
     cuts = np.quantile(train["a"], np.arange(1, 10) / 10)
@@ -153,19 +155,33 @@ def test_the_test_of_drift_and_the_stability_index_are_those_of_their_definition
     assert numbers.psi == pytest.approx(((shares[1] - shares[0]) * np.log(shares[1] / shares[0])).sum(), rel=1e-9)
 
 
-def test_bins_with_few_rows_are_tested_exactly():
-    base, other = np.array([500.0, 480.0, 3.0]), np.array([40.0, 45.0, 9.0])
-    # Few rows of either: hypergeometric.
-    exact = stats.hypergeom.sf(9 - 1, int(base.sum() + other.sum()), 12, int(other.sum()))
-    assert _more_than_by_chance(np.array([3.0, 9.0]), base.sum(), other.sum()) == pytest.approx(exact, rel=1e-9)
-    joined = np.array([[500, 483], [40, 54]])
-    joint = stats.chi2_contingency(joined, correction=False).pvalue
-    assert _homogeneity(base, other) == pytest.approx(2 * min(exact, joint), rel=1e-9)
-    # Many rare levels are one bin.
-    many, few = np.array([500.0, *[20.0] * 10]), np.array([40.0, *[3.0] * 10])
-    joined = np.array([[500, 200], [40, 30]])
-    assert _homogeneity(many, few) == pytest.approx(stats.chi2_contingency(joined, correction=False).pvalue, rel=1e-9)
-    assert math.isnan(_homogeneity(np.array([500.0, 0.0]), np.array([40.0, 0.0])))
+def doubled_tail(part, sizes) -> float:
+    """Twice the smaller tail of the number of rows of a part in the second of two samples."""
+    drawn = stats.hypergeom(int(sum(sizes)), int(sum(part)), int(sizes[1]))
+    return min(1.0, 2 * min(drawn.cdf(part[1]), drawn.sf(part[1] - 1)))
+
+
+def test_levels_are_tested_each_against_the_rest():
+    base, other = np.array([500.0, 480.0, 3.0, 0.0]), np.array([40.0, 45.0, 9.0, 0.0])
+    sizes = base.sum(), other.sum()
+    each = min(doubled_tail((base[k], other[k]), sizes) for k in range(3))
+    assert _homogeneity(base, other, ordered=False) == pytest.approx(3 * each, rel=1e-9)
+    # Gaps count as a level, and also beside numbers.
+    gaps = np.array([500.0, 480.0, 3.0]), np.array([40.0, 45.0, 9.0])
+    for ordered in (False, True):
+        assert _homogeneity(*gaps, ordered=ordered) <= 3 * doubled_tail((3, 9), sizes) + 1e-12
+    assert math.isnan(_homogeneity(np.array([500.0, 0.0, 0.0]), np.array([40.0, 0.0, 0.0]), ordered=False))
+
+
+def test_p_values_are_never_too_small():
+    """Under equal distributions at most a share p of the p-values is at most p, also with few rows."""
+    rng = np.random.default_rng(0)
+    shares, p_values = np.array([0.6, 0.3, 0.06, 0.04]), []
+    for _ in range(1500):
+        base, other = (np.append(rng.multinomial(n, shares), 0.0) for n in (60, 15))
+        p_values.append([_homogeneity(base, other, ordered=ordered) for ordered in (False, True)])
+    for level in (0.01, 0.05, 0.2):
+        assert np.all(np.mean(np.array(p_values) <= level, axis=0) <= level + 3 * math.sqrt(level / 1500))
 
 
 def test_first_periods_as_reference(model):

@@ -23,8 +23,6 @@ IntArray = NDArray[np.intp]
 # Below this stability index a difference is small, whatever the test says of many rows.
 DRIFTED = 0.1
 _DECILES = np.arange(1, 10) / 10
-# Fewer rows than this expected in a bin: it is joined with the other such bins.
-_LEAST_EXPECTED = 5.0
 # Of numbers, for the test: rows of the smaller sample for each bin, and how many bins there are at most.
 _ROWS_PER_BIN, _MOST_BINS = 8, 10
 
@@ -47,7 +45,7 @@ class ColumnDrift:
     difference
         Standardised difference: of numbers that of the means, of levels the largest of those of their shares.
     p_value
-        Of the chi-squared test that period and reference have the same distribution; NaN where there are too few rows.
+        Of exact tests that period and reference have the same distribution; NaN where there is one value only.
     limit
         What the p-value must not exceed for an alarm.
     outside
@@ -205,8 +203,8 @@ def _compare(
     rows = _counts([base.where(base_weights > 0), other.where(other_weights > 0)])
     if base.levels:
         plain = [each[:-1] / max(each[:-1].sum(), 1e-300) for each in weighed]
-        return psi, _largest_share_difference(*plain), _homogeneity(*rows)
-    return psi, _mean_difference(base, base_weights, other, other_weights), _homogeneity(*rows)
+        return psi, _largest_share_difference(*plain), _homogeneity(*rows, ordered=False)
+    return psi, _mean_difference(base, base_weights, other, other_weights), _homogeneity(*rows, ordered=True)
 
 
 def _counts(samples: Sequence[_Values]) -> list[FloatArray]:
@@ -215,7 +213,8 @@ def _counts(samples: Sequence[_Values]) -> list[FloatArray]:
         cuts = np.arange(samples[0].levels - 1.0)
     else:
         known = [each.numbers[~each.gaps] for each in samples]
-        bins = int(np.clip(min(each.size for each in known) // _ROWS_PER_BIN, 2, _MOST_BINS))
+        # By the rows of both, gaps included: which of them have the gaps must not matter for the cuts.
+        bins = int(np.clip(min(each.gaps.size for each in samples) // _ROWS_PER_BIN, 2, _MOST_BINS))
         cuts = np.unique(np.quantile(np.concatenate(known), np.arange(1, bins) / bins))
     return [np.bincount(each.bins(cuts), minlength=cuts.size + 2).astype(np.float64) for each in samples]
 
@@ -240,44 +239,42 @@ def _largest_share_difference(base: FloatArray, other: FloatArray) -> float:
     return float(differences[np.abs(differences).argmax()])
 
 
-def _homogeneity(base: FloatArray, other: FloatArray) -> float:
-    """p-value of the test that two rows of counts are of one distribution; NaN if one bin is left.
+def _homogeneity(base: FloatArray, other: FloatArray, *, ordered: bool) -> float:
+    """p-value of the test that two rows of counts, gaps last, are of one distribution; NaN if one bin is left.
 
-    Bins with too few rows for the chi-squared test, such as a new level, are joined. If these are still too few, that
-    the second has more of them is tested exactly, and the p-value is twice the smaller of the two.
+    Each part is tested exactly against all else, and the smallest p-value multiplied by the number of parts. Of numbers
+    a part is what lies up to a cut, of levels each level; gaps are one more. However few rows a part has, the
+    probability that the result is at most p is at most p while nothing has changed.
     """
+    known = [np.cumsum(each[:-1]) if ordered else each[:-1] for each in (base, other)]
+    parts = np.array([np.append(mine, each[-1]) for mine, each in zip(known, (base, other), strict=True)])
+    sizes = float(base.sum()), float(other.sum())
+    total = parts.sum(0)
+    parts = np.unique(parts[:, (total > 0) & (total < sum(sizes))], axis=1)
+    if not ordered and parts.shape[1] == 2 and parts.sum() == sum(sizes):
+        # Two levels and nothing else: each is the rest of the other.
+        parts = parts[:, :1]
+    if not parts.size:
+        return math.nan
+    smallest = min(_exact_p_value(part, *sizes) for part in parts.T)
+    return min(1.0, len(parts.T) * smallest)
+
+
+def _exact_p_value(part: FloatArray, base: float, other: float) -> float:
+    """Twice the smaller tail of the hypergeometric number of rows of a part that are among the `other` rows."""
     # Imports ten times faster than scipy.stats.
-    from scipy.special import chdtrc
-
-    total = base + other
-    few = total * min(base.sum(), other.sum()) / total.sum() < _LEAST_EXPECTED
-    rare = np.array([base[few].sum(), other[few].sum()])
-    counts = np.array([base[~few], other[~few]])
-    exact = math.nan
-    if rare.sum() * min(base.sum(), other.sum()) / total.sum() >= _LEAST_EXPECTED:
-        counts = np.column_stack([counts, rare])
-    elif rare.sum() > 0 and counts.size:
-        exact = _more_than_by_chance(rare, base.sum(), other.sum())
-        counts[:, counts.sum(0).argmin()] += rare
-    if counts.shape[1] < 2:
-        return exact
-    expected = counts.sum(0) * counts.sum(1, keepdims=True) / counts.sum()
-    p_value = float(chdtrc(counts.shape[1] - 1, ((counts - expected) ** 2 / expected).sum()))
-    return p_value if math.isnan(exact) else min(1.0, 2 * min(p_value, exact))
-
-
-def _more_than_by_chance(rare: FloatArray, base: float, other: float) -> float:
-    """Probability that so many of the rare rows, or more, are among the `other` rows if rows are drawn from all."""
     from scipy.special import gammaln
 
-    total, most = rare.sum(), min(rare.sum(), other)
-    taken = np.arange(rare[1], most + 1)
+    total = float(part.sum())
+    taken = np.arange(max(0.0, total - base), min(total, other) + 1)
 
     def log_choices(n: float, k: FloatArray) -> FloatArray:
         return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
     log = log_choices(total, taken) + log_choices(base + other - total, other - taken)
-    return min(1.0, float(np.exp(log - log_choices(base + other, np.array(other))).sum()))
+    probability = np.exp(log - log_choices(base + other, np.array(other)))
+    tails = float(probability[taken <= part[1]].sum()), float(probability[taken >= part[1]].sum())
+    return min(1.0, 2 * min(tails))
 
 
 def _share(flags: NDArray[np.bool_], weights: FloatArray) -> float:

@@ -260,8 +260,8 @@ def _method_section(monitoring: Monitoring) -> Section:
         ),
         (
             "The covariates.",
-            "A chi-squared test of each column in each period. Limits shrink from period to period and with the number "
-            "of columns, so that they sum to the share of these tests.",
+            "Exact tests of each column in each period against the reference. Limits shrink from period to period and "
+            "with the number of columns, so that they sum to the share of these tests.",
         ),
         (
             "What a row is.",
