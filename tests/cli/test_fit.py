@@ -259,7 +259,7 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
         ),
         (
             [*OUTCOME, "--model", "deepsurv", "--support", "log"],
-            "it has --recipe and --members and --learning-rate and --unit; models",
+            "it has --recipe, --members, --learning-rate and --unit; models",
         ),
         ([*OUTCOME, "--model", "recalibrated", "--unit", "days"], "the model 'recalibrated' has no --unit"),
         ([*OUTCOME, "--model", "recalibrated", "--categorical", "x"], "has no --categorical, but 'x' holds codes"),

@@ -197,8 +197,10 @@ def test_values_that_look_like_the_event_are_noted(tmp_path: Path, monkeypatch, 
     write_csv(Path("t.csv"), {**given, "e": words})
     arguments = ("fit", "t.csv", *COX, "--event-value", "dead")
     assert main(arguments) == 0
-    lost = int((words == "Dead").sum())
-    assert f"column 'e' holds 'Dead' in {lost} rows beside 'dead'" in capsys.readouterr().err
+    others, events = int((words == "Dead").sum()), int(given["e"].sum())
+    printed = capsys.readouterr()
+    assert f"column 'e': 'Dead' ({others} rows) counts as 'dead', too" in printed.err
+    assert f"{events} events" in printed.out
     assert main((*arguments, "--json")) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert any(f"column 'e' holds 'Dead' in {lost} rows beside 'dead'" in told for told in notes)
+    assert any(f"column 'e': 'Dead' ({others} rows) counts as 'dead', too" in note for note in notes)

@@ -139,7 +139,9 @@ def test_the_page_about_a_table_of_others(
     run(capsys, case, "report", "m.aldsurv", name, *case.reading, "--out", "page.html")
     html = Path("page.html").read_text(encoding="utf-8")
     page = re.sub(r"<(script|style|svg|head).*?</\1>|<[^>]+>", " ", html, flags=re.S)
-    require_readable(plain(page), case)
+    # The specification alone has as many digits as it takes to apply the model by hand.
+    printed = re.sub(r'<section id="?model\b.*?</section>', " ", html, flags=re.S)
+    require_readable(plain(re.sub(r"<(script|style|svg|head).*?</\1>|<[^>]+>", " ", printed, flags=re.S)), case)
     events = case.events(case.frame(Path(name)))
     assert re.search(rf"\b{events} events?\b|\bevents? {events}\b", plain(page))
     assert ParsedPage(html)

@@ -22,8 +22,9 @@ from aldsurv.distributions.joined_steps import joined_steps
 from aldsurv.errors import DataError, FitWarning, MissingDependencyError, NoSkillWarning, ParameterError, TrainingError
 from aldsurv.models import ConformalLowerBound, SurvivalEstimator
 from aldsurv.models.wrappers import stack_members
-from aldsurv.reports.model.about_sections import model_section
-from aldsurv.reports.model.evaluated_model import EvaluatedModel
+from aldsurv.reports.model.column_labels import ColumnLabels
+from aldsurv.reports.model.specification.specification import specify
+from aldsurv.reports.model.specification.specification_section import specification_section
 from aldsurv.reports.page.page import Page, render_page
 from models.rows import data as small_data
 
@@ -377,8 +378,8 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
 
 
 def test_the_report_has_a_table_of_the_members(linear):
-    x, y, model = linear
-    evaluated = EvaluatedModel.on_rows(model, x, y, train=None, unit=None, seed=0)
-    page = render_page(Page("Title", "Lead", (model_section(evaluated),)))
+    _, _, model = linear
+    section = specification_section(specify(model, ColumnLabels()), ("a", "b"), None)
+    page = render_page(Page("Title", "Lead", (section,)))
     assert "Members of the stack" in page
-    assert all(f">{model.weights_[name]:.3f}<" in page for name in model.weights_)
+    assert all(f">{model.weights_[name]:.4f}<" in page for name in model.weights_)
