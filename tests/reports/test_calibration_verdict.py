@@ -11,15 +11,15 @@ import pytest
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import Weibull
 from aldsurv.metrics.calibration_summary import LimitedValue
-from aldsurv.reports.model.calibration_verdict import (
+from aldsurv.reports.model.evaluated_model import EvaluatedModel
+from aldsurv.reports.model.quality.calibration_verdict import (
     calibration_problems,
     calibration_tiles,
     calibration_verdict,
     describe_average,
 )
-from aldsurv.reports.model.cautions import cautions
-from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import compute_findings
+from aldsurv.reports.model.quality.cautions import cautions
+from aldsurv.reports.model.quality.findings import compute_findings
 from reports.known_model import KnownScale, even_rows
 
 

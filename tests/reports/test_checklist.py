@@ -11,11 +11,11 @@ from aldsurv.models.updating.updated_survival import UpdatedSurvival
 from aldsurv.reports.model.checklist.checklist_section import answer_items
 from aldsurv.reports.model.checklist.items import ITEMS
 from aldsurv.reports.model.checklist.study import Study
-from aldsurv.reports.model.column_labels import ColumnLabels
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import compute_findings
 from aldsurv.reports.model.model_page import model_report
+from aldsurv.reports.model.quality.findings import compute_findings
 from aldsurv.reports.model.specification.specification import specify
+from aldsurv.reports.model.words.column_labels import ColumnLabels
 from aldsurv.reports.page.page import render_page
 from reports.known_model import KnownScale, even_rows
 from reports.parsed import ParsedPage

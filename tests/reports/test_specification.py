@@ -24,9 +24,9 @@ from aldsurv.models import (
     WeibullAFT,
 )
 from aldsurv.models.updating.updated_survival import UpdatedSurvival
-from aldsurv.reports.model.column_labels import ColumnLabels
 from aldsurv.reports.model.specification.specification import specify
 from aldsurv.reports.model.specification.specification_section import specification_section
+from aldsurv.reports.model.words.column_labels import ColumnLabels
 from aldsurv.reports.page.page import Page, render_page
 from reports.parsed import ParsedPage
 

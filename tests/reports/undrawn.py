@@ -29,7 +29,7 @@ def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def resample_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few resamples, for tests that are not about limits."""
-    monkeypatch.setattr("aldsurv.reports.model.findings.RESAMPLES", 20)
+    monkeypatch.setattr("aldsurv.reports.model.quality.findings.RESAMPLES", 20)
 
 
 def leave_png_empty(monkeypatch: pytest.MonkeyPatch) -> None:

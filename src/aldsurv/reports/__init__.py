@@ -13,8 +13,8 @@ except MissingDependencyError:
     ) from None
 
 from aldsurv.reports.benchmark.benchmark_page import write_benchmark_report
-from aldsurv.reports.model.column_labels import ColumnLabel, ColumnLabels, read_labels
 from aldsurv.reports.model.model_page import write_model_report
+from aldsurv.reports.model.words.column_labels import ColumnLabel, ColumnLabels, read_labels
 from aldsurv.reports.monitoring.monitoring_page import write_monitoring_report
 
 __all__ = [

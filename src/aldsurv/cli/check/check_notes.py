@@ -26,7 +26,7 @@ __all__ = ["add_notes", "next_command"]
 _EVENTS_PER_COLUMN = 10
 # More values than these are hardly causes.
 _MOST_CAUSES = 6
-# Files whose columns are not told apart by a delimiter.
+# Files whose columns are not separated by a delimiter.
 _NO_TEXT = (".xlsx", ".xlsm", ".parquet")
 
 

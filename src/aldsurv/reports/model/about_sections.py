@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aldsurv.reports.model.cautions import Caution
-from aldsurv.reports.model.citation import bibtex, references
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
+from aldsurv.reports.model.quality.cautions import Caution
+from aldsurv.reports.model.words.citation import bibtex, references
 from aldsurv.reports.page.page import Quotation, Remarks, Section, Text
 
 __all__ = ["caution_section", "citation_section", "footer"]

@@ -16,8 +16,8 @@ from aldsurv.errors import DataError
 from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.appearance import plain_label
-from aldsurv.reports.model.column_labels import ColumnLabels
 from aldsurv.reports.model.row_kind import RowKind, count_known_events, known_times
+from aldsurv.reports.model.words.column_labels import ColumnLabels
 
 __all__ = ["EvaluatedModel", "free_of"]
 

@@ -12,7 +12,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import SurvivalDistribution
 from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.reports.model.evaluated_model import EvaluatedModel, free_of
-from aldsurv.reports.model.findings import INTERVAL_LEVEL, Findings
+from aldsurv.reports.model.quality.findings import INTERVAL_LEVEL, Findings
 from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.page.number_format import number, percent, time_with_unit, value_text
 from aldsurv.reports.page.page import Section, Text

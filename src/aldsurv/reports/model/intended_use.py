@@ -9,7 +9,7 @@ import numpy as np
 
 from aldsurv.columns.column_plans import LeftOut
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import Findings
+from aldsurv.reports.model.quality.findings import Findings
 from aldsurv.reports.model.specification.specification import Specification
 from aldsurv.reports.page.number_format import counted, either_of, name_list, number, percent, time_with_unit
 from aldsurv.reports.page.page import OpenPlaces, Remarks, Section, Text

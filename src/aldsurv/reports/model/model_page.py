@@ -21,26 +21,26 @@ from aldsurv.plots.drawing.new_figures import figures_for_pages
 from aldsurv.reports.model.about_sections import caution_section, citation_section, footer
 from aldsurv.reports.model.causes.cause_findings import CauseFindings, compute_cause_findings
 from aldsurv.reports.model.causes.cause_sections import cause_cautions
-from aldsurv.reports.model.cautions import Caution, cautions
 from aldsurv.reports.model.checklist.checklist_section import AnsweredItem, answer_items, checklist_section
 from aldsurv.reports.model.checklist.study import Study
-from aldsurv.reports.model.column_labels import ColumnLabels, warn_of_unknown_labels
 from aldsurv.reports.model.effect_sections import column_importance
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import Findings, compute_findings
 from aldsurv.reports.model.individual_sections import MOST_PEOPLE, chosen_people
 from aldsurv.reports.model.intended_use import IntendedUse, intended_use, use_section
 from aldsurv.reports.model.overview_sections import glance_section
-from aldsurv.reports.model.page_words import EVENT_NAME, figure_words, known_columns
 from aldsurv.reports.model.partial.partial_findings import compute_partial_findings
 from aldsurv.reports.model.partial.partial_sections import partial_glance_section
 from aldsurv.reports.model.participants.participant_section import Participants, compute_participants
+from aldsurv.reports.model.quality.cautions import Caution, cautions
+from aldsurv.reports.model.quality.findings import Findings, compute_findings
+from aldsurv.reports.model.quality.subgroups import subgroups
 from aldsurv.reports.model.report_parts import FindingsAtTimes, compute_findings_at_times, report_parts
 from aldsurv.reports.model.report_times import checked_report_times, default_report_times, main_time
 from aldsurv.reports.model.row_kind import RowKind
 from aldsurv.reports.model.specification.specification import Specification, specify
 from aldsurv.reports.model.specification.specification_section import specification_section
-from aldsurv.reports.model.subgroups import subgroups
+from aldsurv.reports.model.words.column_labels import ColumnLabels, warn_of_unknown_labels
+from aldsurv.reports.model.words.page_words import EVENT_NAME, figure_words, known_columns
 from aldsurv.reports.page.page import Page, page_templates, render_page
 from aldsurv.reports.page.page_figures import reworded_figures
 from aldsurv.reports.page.pdf import find_browser, printed_page

@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 
 from aldsurv import plots
-from aldsurv.reports.model.calibration_verdict import calibration_tiles, calibration_verdict, describe_average
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import Findings
-from aldsurv.reports.model.model_verdicts import coverage_verdict, describe_error, gain_verdict, ranking_verdict
+from aldsurv.reports.model.quality.calibration_verdict import calibration_tiles, calibration_verdict, describe_average
+from aldsurv.reports.model.quality.findings import Findings
+from aldsurv.reports.model.quality.model_verdicts import coverage_verdict, describe_error, gain_verdict, ranking_verdict
 from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.page.number_format import (
     counted,

@@ -20,7 +20,6 @@ from aldsurv.reports.model.causes.cause_findings import CauseFindings
 from aldsurv.reports.model.causes.cause_sections import cause_effect_section, cause_people_section, cause_section
 from aldsurv.reports.model.effect_sections import effect_sections
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import Findings
 from aldsurv.reports.model.individual_sections import people_section
 from aldsurv.reports.model.overview_sections import average_section, data_section
 from aldsurv.reports.model.partial.partial_sections import (
@@ -29,7 +28,8 @@ from aldsurv.reports.model.partial.partial_sections import (
     undefined_section,
 )
 from aldsurv.reports.model.participants.participant_section import Participants, participant_section
-from aldsurv.reports.model.quality_sections import (
+from aldsurv.reports.model.quality.findings import Findings
+from aldsurv.reports.model.quality.quality_sections import (
     calibration_section,
     discrimination_section,
     group_section,
@@ -37,7 +37,7 @@ from aldsurv.reports.model.quality_sections import (
     number_section,
     observed_section,
 )
-from aldsurv.reports.model.subgroups import Subgroup
+from aldsurv.reports.model.quality.subgroups import Subgroup
 from aldsurv.reports.page.page import Section
 
 __all__ = ["FindingsAtTimes", "compute_findings_at_times", "partial_parts", "report_parts"]

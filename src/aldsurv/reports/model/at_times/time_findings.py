@@ -18,7 +18,7 @@ from aldsurv.nonparametric import aalen_johansen, kaplan_meier
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.plots.drawing.axes_text import collected_warnings
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import RESAMPLES
+from aldsurv.reports.model.quality.findings import RESAMPLES
 from aldsurv.reports.page.number_format import time_with_unit
 
 __all__ = ["TimeFindings", "compute_time_findings", "event_label", "event_name", "prediction_of"]

@@ -15,7 +15,7 @@ from aldsurv.nonparametric import aalen_johansen
 from aldsurv.plots.incidence_plots import mean_incidence
 from aldsurv.registry import METRICS
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import RESAMPLES
+from aldsurv.reports.model.quality.findings import RESAMPLES
 
 __all__ = ["CauseFindings", "compute_cause_findings"]
 

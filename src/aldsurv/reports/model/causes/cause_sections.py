@@ -16,11 +16,11 @@ from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.plots.effect_plots import parameter_figure
 from aldsurv.registry import METRICS
 from aldsurv.reports.model.causes.cause_findings import CauseFindings
-from aldsurv.reports.model.cautions import Caution
 from aldsurv.reports.model.effect_sections import labelled_effect
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.individual_sections import describe_outcome
-from aldsurv.reports.model.model_verdicts import FEW_EVENTS
+from aldsurv.reports.model.quality.cautions import Caution
+from aldsurv.reports.model.quality.model_verdicts import FEW_EVENTS
 from aldsurv.reports.model.row_kind import known_times
 from aldsurv.reports.page.number_format import either_of, fixed, interval, name_list, number, percent, time_with_unit
 from aldsurv.reports.page.page import Block, Section, Text

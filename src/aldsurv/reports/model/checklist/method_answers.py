@@ -8,7 +8,7 @@ import numpy as np
 
 from aldsurv.columns.column_plans import LeftOut
 from aldsurv.reports.model.checklist.study import Answer, Study, filled, left_open, partly
-from aldsurv.reports.model.findings import RESAMPLES
+from aldsurv.reports.model.quality.findings import RESAMPLES
 from aldsurv.reports.page.number_format import counted, name_list, number, percent, time_with_unit
 
 __all__ = ["METHOD_ANSWERS"]

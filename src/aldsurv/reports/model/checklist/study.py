@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias, final
 
 from aldsurv.models.rows.training_rows import TrainedOn
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import Findings
+from aldsurv.reports.model.quality.findings import Findings
+from aldsurv.reports.model.quality.subgroups import Subgroup
 from aldsurv.reports.model.specification.specification import Specification
-from aldsurv.reports.model.subgroups import Subgroup
 from aldsurv.reports.page.number_format import counted, time_with_unit
 
 __all__ = ["Answer", "Status", "Study", "filled", "left_open", "partly"]

@@ -19,7 +19,7 @@ from aldsurv.nonparametric import kaplan_meier
 from aldsurv.registry import METRICS
 from aldsurv.reports.model.at_times.expected_curve import expected_survival
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import (
+from aldsurv.reports.model.quality.findings import (
     INTERVAL_LEVEL,
     RESAMPLES,
     Findings,

@@ -8,10 +8,10 @@ from aldsurv import plots
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.plots.group_curve_plot import GroupCurve, plot_group_curves
 from aldsurv.reports.model.at_times.expected_curve import expected_survival
-from aldsurv.reports.model.calibration_verdict import calibration_facts, calibration_verdict, describe_slopes
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import Findings
-from aldsurv.reports.model.model_verdicts import ALPHA, TOO_FEW_EVENTS, coverage_verdict, too_few_events
+from aldsurv.reports.model.quality.calibration_verdict import calibration_facts, calibration_verdict, describe_slopes
+from aldsurv.reports.model.quality.findings import Findings
+from aldsurv.reports.model.quality.model_verdicts import ALPHA, TOO_FEW_EVENTS, coverage_verdict, too_few_events
 from aldsurv.reports.page.number_format import counted, fixed, interval, p_value, percent, signed, time_with_unit
 from aldsurv.reports.page.page import Block, Facts, Section, Text, Tile, Tiles, Verdict, Verdicts
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture

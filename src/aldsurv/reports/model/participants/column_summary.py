@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.columns.column_plans import ColumnPlan, Levels, Number
-from aldsurv.reports.model.column_labels import ColumnLabels
+from aldsurv.reports.model.words.column_labels import ColumnLabels
 
 __all__ = ["ColumnSummary", "LevelCount", "Spread", "summarise_column"]
 

@@ -16,7 +16,7 @@ from aldsurv.models import SurvivalEstimator
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.structure import ModelStructure
 from aldsurv.registry import MODELS, saved_model_class
-from aldsurv.reports.model.column_labels import ColumnLabels
+from aldsurv.reports.model.words.column_labels import ColumnLabels
 
 __all__ = ["ModelFile", "Setting", "Specification", "specify"]
 

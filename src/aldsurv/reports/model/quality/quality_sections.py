@@ -10,11 +10,11 @@ from aldsurv import metrics, plots
 from aldsurv.metrics.calibration_summary import CALIBRATION_AT_TIME
 from aldsurv.metrics.error.impossible_rows import find_impossible_rows
 from aldsurv.registry import METRICS
-from aldsurv.reports.model.calibration_verdict import calibration_facts, calibration_verdict, describe_slopes
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import RESAMPLES, Findings
-from aldsurv.reports.model.model_verdicts import describe_error, ranking_verdict
-from aldsurv.reports.model.subgroups import Subgroup, describe_subgroups, subgroup_table
+from aldsurv.reports.model.quality.calibration_verdict import calibration_facts, calibration_verdict, describe_slopes
+from aldsurv.reports.model.quality.findings import RESAMPLES, Findings
+from aldsurv.reports.model.quality.model_verdicts import describe_error, ranking_verdict
+from aldsurv.reports.model.quality.subgroups import Subgroup, describe_subgroups, subgroup_table
 from aldsurv.reports.page.number_format import fixed, interval, number, p_value, percent, time_with_unit
 from aldsurv.reports.page.page import Facts, Section, Text, Verdicts
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture

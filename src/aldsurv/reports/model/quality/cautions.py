@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aldsurv.reports.model.calibration_verdict import calibration_problems
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import Findings
-from aldsurv.reports.model.model_verdicts import FEW_EVENTS
+from aldsurv.reports.model.quality.calibration_verdict import calibration_problems
+from aldsurv.reports.model.quality.findings import Findings
+from aldsurv.reports.model.quality.model_verdicts import FEW_EVENTS
+from aldsurv.reports.model.quality.subgroups import Subgroup, worst_subgroup
 from aldsurv.reports.model.row_kind import known_times
-from aldsurv.reports.model.subgroups import Subgroup, worst_subgroup
 from aldsurv.reports.page.number_format import counted, name_list, p_value, percent, time_with_unit
 
 __all__ = ["Caution", "cautions"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import INTERVAL_LEVEL, Findings
+from aldsurv.reports.model.quality.findings import INTERVAL_LEVEL, Findings
 from aldsurv.reports.page.number_format import (
     counted,
     interval,

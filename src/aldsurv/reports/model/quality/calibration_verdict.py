@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
-from aldsurv.reports.model.findings import Findings
-from aldsurv.reports.model.model_verdicts import ALPHA, TOO_FEW_EVENTS, too_few_events
+from aldsurv.reports.model.quality.findings import Findings
+from aldsurv.reports.model.quality.model_verdicts import ALPHA, TOO_FEW_EVENTS, too_few_events
 from aldsurv.reports.page.number_format import (
     fixed,
     interval,

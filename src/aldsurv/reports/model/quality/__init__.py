@@ -1,0 +1,1 @@
+"""How good the predictions are: numbers, verdicts in words, subgroups and cautions."""

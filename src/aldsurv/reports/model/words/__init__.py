@@ -1,0 +1,1 @@
+"""What columns and events are called on the page, and how to cite it."""
