@@ -14,8 +14,9 @@ from aldsurv.errors import DataError, ParameterError
 from aldsurv.models import BoostedALD, CoxRegression, ElasticNetCox, WeibullAFT
 from aldsurv.nonparametric import kaplan_meier, survival_limits
 from aldsurv.reports import write_model_report
-from aldsurv.reports.model import citation, evaluated_model
+from aldsurv.reports.model import evaluated_model
 from aldsurv.reports.model.model_page import model_report
+from aldsurv.reports.model.words import citation
 from aldsurv.reports.page import number_format
 from aldsurv.reports.page.page import render_page
 from aldsurv.reports.page.page_tables import PageTable

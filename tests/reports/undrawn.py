@@ -20,7 +20,7 @@ def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         return Picture(str(given[-1]), caption, alt, "", 1, 1)
 
     at_times = ("at_times.time_sections", "at_times.decision_section", "at_times.risk_group_section")
-    sections = ("overview_sections", "individual_sections", "quality_sections", "effect_sections")
+    sections = ("overview_sections", "individual_sections", "quality.quality_sections", "effect_sections")
     for module in (*sections, *at_times, "partial.partial_sections"):
         monkeypatch.setattr(f"aldsurv.reports.model.{module}.embedded_picture", undrawn)
     for module in ("network_figures", "calibration_figures", "ledger_section", "benchmark_figures"):
