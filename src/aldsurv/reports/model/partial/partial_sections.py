@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from aldsurv import plots
 from aldsurv.nonparametric import kaplan_meier
 from aldsurv.plots.group_curve_plot import GroupCurve, plot_group_curves
 from aldsurv.reports.model.at_times.expected_curve import expected_survival
@@ -12,6 +11,7 @@ from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.quality.calibration_verdict import calibration_facts, calibration_verdict, describe_slopes
 from aldsurv.reports.model.quality.findings import Findings
 from aldsurv.reports.model.quality.model_verdicts import ALPHA, TOO_FEW_EVENTS, coverage_verdict, too_few_events
+from aldsurv.reports.model.quality.quality_sections import calibration_gallery
 from aldsurv.reports.page.number_format import counted, fixed, interval, p_value, percent, signed, time_with_unit
 from aldsurv.reports.page.page import Block, Facts, Section, Text, Tile, Tiles, Verdict, Verdicts
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
@@ -92,43 +92,17 @@ def partial_average_section(evaluated: EvaluatedModel, findings: Findings) -> Se
 
 def partial_calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
     """Calibration over all levels of probability, which any censoring allows."""
-    data, predicted = evaluated.data, evaluated.predicted
     lead = Text(
         "Whether events come as often as predicted, over all levels of probability: an event that is known only within "
         "bounds counts by the predicted probabilities of the parts in which it may lie, and after a delayed entry "
         "probabilities are those of subjects who are event-free at it. Calibrated predictions lie on the dashed "
         f"diagonal, and their histogram is even. {describe_slopes(findings)}"
     )
-    counts, p = findings.d_calibration.counts, findings.d_calibration.p_value
-    shares = ", ".join(f"{100 * share:.1f}" for share in counts / counts.sum())
-    pictures = tuple(
-        embedded_picture(ax.figure, name, caption=caption, alt=alt, width=4.4, height=4.4)
-        for ax, name, caption, alt in (
-            (
-                plots.plot_calibration(predicted, data, kind="survival"),
-                "calibration_survival",
-                "First curve, Cal[S]: share of events observed when their predicted probability was 10 %, 20 %, …",
-                f"Calibration curve of survival: slope {findings.value('cal_s_slope'):.3f}.",
-            ),
-            (
-                plots.plot_calibration(predicted, data, kind="density"),
-                "calibration_density",
-                "Second curve, Cal[f]: share of events in central prediction intervals of 10 %, 20 %, …",
-                f"Calibration curve of central intervals: slope {findings.value('cal_f_slope'):.3f}.",
-            ),
-            (
-                plots.plot_d_calibration(predicted, data),
-                "d_calibration",
-                "D-calibration: each tenth of the predicted probability should contain a tenth of the events.",
-                f"Histogram of D-calibration, {p_value(p)}. Bars in percent: {shares}.",
-            ),
-        )
-    )
     blocks: list[Block] = [lead, Verdicts((_calibration_verdict(evaluated, findings),))]
     if evaluated.kind.has_times:
         overall = [entry for entry in calibration_facts(evaluated, findings) if "over all follow-up" in entry[0]]
         blocks.append(Facts(tuple(overall)))
-    return Section("calibration", "Calibration", (*blocks, Gallery(pictures)))
+    return Section("calibration", "Calibration", (*blocks, calibration_gallery(evaluated, findings)))
 
 
 def _calibration_verdict(evaluated: EvaluatedModel, findings: Findings) -> Verdict:

@@ -21,6 +21,7 @@ from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_p
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
 __all__ = [
+    "calibration_gallery",
     "calibration_section",
     "discrimination_section",
     "group_section",
@@ -36,7 +37,6 @@ _TIMES = 50
 
 def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Section:
     """Both calibration curves and the histogram of D-calibration."""
-    data, predicted = evaluated.data, evaluated.predicted
     lead = Text(
         "Of 100 subjects with a predicted probability of 30 % of an event by some time, about 30 should have had it by "
         "then. Observed/expected is the number of events for each that was predicted: above 1 the predicted risks are "
@@ -48,6 +48,18 @@ def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Sectio
         f"{describe_slopes(findings)} These two curves are about all subjects together: they can be right although "
         "the differences between subjects are not."
     )
+    verdict = calibration_verdict(evaluated, findings)
+    facts = Facts(calibration_facts(evaluated, findings))
+    return Section(
+        "calibration",
+        "Calibration",
+        (lead, Verdicts((verdict,)), facts, curves, calibration_gallery(evaluated, findings)),
+    )
+
+
+def calibration_gallery(evaluated: EvaluatedModel, findings: Findings) -> Gallery:
+    """The pictures of calibration over all levels of probability, which any censoring allows."""
+    data, predicted = evaluated.data, evaluated.predicted
     p, counts = findings.d_calibration.p_value, findings.d_calibration.counts
     shares = ", ".join(f"{100 * share:.1f}" for share in counts / counts.sum())
     pictures = tuple(
@@ -73,9 +85,7 @@ def calibration_section(evaluated: EvaluatedModel, findings: Findings) -> Sectio
             ),
         )
     )
-    verdict = calibration_verdict(evaluated, findings)
-    facts = Facts(calibration_facts(evaluated, findings))
-    return Section("calibration", "Calibration", (lead, Verdicts((verdict,)), facts, curves, Gallery(pictures)))
+    return Gallery(pictures)
 
 
 def discrimination_section(evaluated: EvaluatedModel, findings: Findings, *tables: PageTable) -> Section:
