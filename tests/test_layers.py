@@ -29,6 +29,8 @@ LAYERS = [
     ["inspection", "monitoring", "planning", "tuning"],
     ["benchmark", "plots"],
     ["reports"],
+    ["export"],
+    ["serving"],
     ["cli"],
     ["__main__"],
 ]
@@ -37,8 +39,9 @@ TORCH_ROOMS = {"losses", "networks", "training", "models"}
 # Only from inside a function: reached when somebody asks for what needs it.
 LAZY_ONLY = {
     "scipy", "sklearn", "pandas", "polars", "pyarrow", "platformdirs", "h5py", "joblib", "threadpoolctl", "distributed",
-    "xgboost", "sksurv", "jinja2",
+    "xgboost", "sksurv", "jinja2", "onnx", "onnxruntime", "prometheus_client",
 }  # fmt: skip
+WEB_FRAMEWORKS = {"fastapi", "starlette", "pydantic", "uvicorn"}
 GPL = {"sksurv", "SurvivalEVAL", "SurvSet"}
 # Adapters of other libraries' models, which people may have installed: nothing else touches them.
 GPL_ADAPTERS = SOURCE / "models" / "adapters"
@@ -87,6 +90,8 @@ def violations(path: Path, tree: ast.AST) -> list[str]:
             wrong.append(f"{room} imports torch")
         if package == "matplotlib" and room != "plots":
             wrong.append(f"{room} imports matplotlib")
+        if package in WEB_FRAMEWORKS and room != "serving":
+            wrong.append(f"{room} imports {package}")
         if package in GPL and GPL_ADAPTERS not in path.parents:
             wrong.append(f"{room} imports {package}, whose licence is the GPL")
         if package in LAZY_ONLY and at_start:
@@ -111,6 +116,7 @@ def test_every_room_has_its_place():
         ("distributions", "import torch"),
         ("metrics", "def f():\n    import torch"),
         ("cli", "import matplotlib.pyplot"),
+        ("cli", "import fastapi"),
         ("metrics", "from sksurv.metrics import brier_score"),
         ("distributions", "import scipy.special"),
         ("metrics", "from aldsurv.datasets import load"),
