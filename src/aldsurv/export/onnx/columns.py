@@ -206,34 +206,35 @@ class Columns:
             values = self._input(plan.name, "number")
             # A bound of training is not outside because a caller rounds it.
             low, high = np.array([plan.low, plan.high]).astype(self.precision).astype(np.float64).tolist()
-            return (values < low) | (values > high)
-        assert isinstance(plan, Levels)
-        codes = self._codes(plan.name, plan.levels)
-        return codes < 0 if plan.other else codes.equals(len(plan.levels) + _UNKNOWN)
+            beyond: Tensor = (values < low) | (values > high)
+            return beyond
+        levels = plan.levels if isinstance(plan, Levels) else ()
+        codes = self._codes(plan.name, levels)
+        rest_is_known = isinstance(plan, Levels) and plan.other
+        return codes.equals(-1 if rest_is_known else len(levels) + _UNKNOWN)
 
     # ---- strata
 
     def strata(self, names: Sequence[str], strata: Sequence[Sequence[Level | None]], features: Features) -> Tensor:
         """Number of each row's stratum (rows,) among those of training; -1 for another one."""
         plans = {plan.name: plan for plan in features.columns}
-        code, sizes, places = None, [], []
+        sizes: list[int] = []
+        places: list[list[int]] = []
+        code: Tensor | None = None
         for k, name in enumerate(names):
-            plan = plans.get(name)
-            found = dict.fromkeys(stratum[k] for stratum in strata if stratum[k] is not None)
+            plan, own = plans.get(name), [stratum[k] for stratum in strata]
             # The same input as that of the column's plan, which lists levels in an order of its own.
-            levels = (
-                tuple(plan.levels) if isinstance(plan, Levels) else tuple(level for level in found if level is not None)
-            )
-            place = {level: number for number, level in enumerate(levels)}
+            known = plan.levels if isinstance(plan, Levels) else ()
+            levels = (*known, *(level for level in dict.fromkeys(own) if level is not None and level not in known))
+            number: dict[Level | None, int] = {None: len(levels) + _GAP, **{level: place for place, level in enumerate(levels)}}
             sizes.append(len(levels) + 2)
-            places.append([len(levels) + _GAP if one[k] is None else place.get(one[k], -1) for one in strata])
-            own = self._codes(name, levels)
-            code = own if code is None else code * sizes[-1] + own
+            places.append([number[level] for level in own])
+            found = self._codes(name, levels)
+            code = found if code is None else code * sizes[-1] + found
         if code is None or math.prod(sizes) > _MOST_STRATA:
             raise ParameterError("the columns of strata have too many combinations of levels for a table in a graph.")
         table = np.full(sizes, -1, np.int64)
-        for number, place in enumerate(zip(*places, strict=True)):
-            table[place] = number
+        table[tuple(np.array(places))] = np.arange(len(strata))
         return self.graph.constant(table.ravel(), "int64").gather(code).squeeze(0)
 
 

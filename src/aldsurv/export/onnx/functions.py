@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,8 @@ def _scaled_error_terms() -> NDArray[np.float64]:
         x = _MIDDLE * (1 + y) / (1 - y)
         return np.asarray((1 + 2 * x) * erfcx(x))
 
-    return np.asarray(np.polynomial.chebyshev.chebinterpolate(values, _TERMS))
+    interpolate: Any = np.polynomial.chebyshev.chebinterpolate
+    return np.asarray(interpolate(values, _TERMS))
 
 
 def erfc(x: Tensor) -> Tensor:

@@ -146,13 +146,15 @@ class Graph:
             for tensor, name in zip((going, *following), results, strict=True):
                 nodes.append(helper.make_node("Identity", [tensor.name], [name]))
             kinds = ["int64", "bool", *(old.dtype for old in state)]
-            entries = [
-                helper.make_tensor_value_info(n, _element_type(k), None) for n, k in zip(names, kinds, strict=True)
-            ]
-            exits = [
-                helper.make_tensor_value_info(n, _element_type(k), None)
-                for n, k in zip(results, kinds[1:], strict=True)
-            ]
+            # The number of the step and the condition are scalars; the shapes of the state are those of its start.
+            shapes: list[Sequence[int] | None] = [(), (), *(None for _ in state)]
+            entries, exits = (
+                [
+                    helper.make_tensor_value_info(one, _element_type(k), shape)
+                    for one, k, shape in zip(given, kinds[first:], shapes[first:], strict=True)
+                ]
+                for first, given in ((0, names), (1, results))
+            )
             body = helper.make_graph(nodes, self._new_name(), entries, exits)
         found = [Tensor(self, old.dtype, name=self._new_name()) for old in state]
         start = [self.constant(most, "int64"), self.constant(True, "bool"), *state]
@@ -226,8 +228,7 @@ class Tensor:
         """The name in the graph; a constant gets into it when it is asked for."""
         if self.given_name is not None:
             return self.given_name
-        assert self.value is not None
-        return self.graph.constant_name(self.value)
+        return self.graph.constant_name(np.asarray(self.value))
 
     def _with(self, operator: str, *others: Number, first: bool = True) -> Tensor:
         tensors = [other if isinstance(other, Tensor) else self.graph.constant(other, self.dtype) for other in others]
@@ -268,16 +269,16 @@ class Tensor:
     def __neg__(self) -> Tensor:
         return self._with("Neg")
 
-    def __lt__(self, other: Number) -> Tensor:
+    def __lt__(self, other: Any) -> Tensor:
         return self._with("Less", other)
 
-    def __le__(self, other: Number) -> Tensor:
+    def __le__(self, other: Any) -> Tensor:
         return self._with("LessOrEqual", other)
 
-    def __gt__(self, other: Number) -> Tensor:
+    def __gt__(self, other: Any) -> Tensor:
         return self._with("Greater", other)
 
-    def __ge__(self, other: Number) -> Tensor:
+    def __ge__(self, other: Any) -> Tensor:
         return self._with("GreaterOrEqual", other)
 
     def __and__(self, other: Tensor) -> Tensor:

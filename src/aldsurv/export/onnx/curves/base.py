@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from aldsurv.export.onnx.functions import log1p
 from aldsurv.export.onnx.graph import Graph, Tensor
 
@@ -94,7 +96,7 @@ def search_quantile(curve: Curve, log_survival: Tensor, low: Tensor, high: Tenso
     graph = curve.graph
     level = log_survival.exp()
     late = level < 0.5
-    other = 1.0 - level if log_survival.value is None else graph.constant(-_expm1(log_survival))
+    other = 1.0 - level if log_survival.value is None else graph.constant(-np.expm1(log_survival.value))
 
     def still_before(times: Tensor) -> Tensor:
         # Of the two probabilities the one that is small, and has its digits.
@@ -116,10 +118,3 @@ def search_quantile(curve: Curve, log_survival: Tensor, low: Tensor, high: Tenso
     found = graph.loop(_MOST_STEPS, [start + shape, end + shape], step)[1]
     never = curve.survival(end) > level
     return (never & (high >= _FARTHEST)).where(math.inf, found)
-
-
-def _expm1(tensor: Tensor) -> object:
-    import numpy as np
-
-    assert tensor.value is not None
-    return np.expm1(tensor.value)

@@ -79,8 +79,7 @@ class HazardGrid:
 
     def _known(self) -> Tensor:
         """The stratum (1, rows), of one that is not known the first."""
-        assert self.stratum is not None
-        return self.stratum.maximum(0).unsqueeze(0)
+        return self.graph.constant([[0]], "int64") if self.stratum is None else self.stratum.maximum(0).unsqueeze(0)
 
     def count(self, times: Tensor) -> Tensor:
         """How many times of its grid each row has passed, (m, 1) or (m, rows)."""
@@ -123,7 +122,6 @@ class HazardGrid:
         table = self.graph.constant(values.T)
         if self.stratum is None:
             return table
-        assert self.stratum is not None
         return table.gather(self.stratum.maximum(0), axis=1)
 
 
@@ -206,11 +204,7 @@ class SummedHazardCurves(GridCurve):
     """``exp(-Σ H_k(t)·exp(log risk_k))``: hazards of causes that add up."""
 
     def _log_after(self, count: Tensor) -> Tensor:
-        total: Tensor | None = None
-        for part in self.log_survivals(count):
-            total = part if total is None else total + part
-        assert total is not None
-        return total
+        return _total(self.log_survivals(count))
 
     def after(self, count: Tensor) -> Tensor:
         """The product of the causes'."""

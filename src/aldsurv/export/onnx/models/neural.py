@@ -190,8 +190,9 @@ def _columns_of(part: Curve) -> list[Tensor]:
         return [part.theta, part.sigma, part.kappa, part.weights]
     if isinstance(part, WeibullCurve):
         return [part.log_scale.exp(), part.shape]
-    assert isinstance(part, LogNormalCurve)
-    return [part.mu, part.sigma]
+    if isinstance(part, LogNormalCurve):
+        return [part.mu, part.sigma]
+    raise ParameterError(f"parameters of {type(part).__name__} have no names.", argument="model")
 
 
 # ---- other networks
@@ -223,8 +224,7 @@ def _(model: QuantileNetwork, raw: Tensor, fitted: FittedNetwork, columns: Colum
             quantiles = quantiles.slice(0, 1) + (sums - sums.slice(middle, middle + 1))
         if model.support == "log":
             spread = QuantileExtras.of(fitted.extras).log_spread
-            assert spread is not None
-            quantiles = _exp(quantiles * float(spread))
+            quantiles = _exp(quantiles * float(1.0 if spread is None else spread))
         parts.append(quantile_knots(quantiles, levels).scaled(fitted.time_scale))
     return Prediction(mixed(parts, [1.0 / len(parts)] * len(parts)))
 
@@ -232,16 +232,16 @@ def _(model: QuantileNetwork, raw: Tensor, fitted: FittedNetwork, columns: Colum
 @network_prediction.register
 def _(model: RiskNetwork, raw: Tensor, fitted: FittedNetwork, columns: Columns) -> Prediction:
     extras, features = HazardExtras.of(fitted.extras), fitted.features
-    assert features is not None and extras.log_hazard is not None
-    members, strata, size = extras.log_hazard.shape
+    heights = np.asarray(extras.log_hazard)
+    members, strata, size = heights.shape
     stratum = None
-    if model.strata:
+    if model.strata and features is not None:
         names = [name if isinstance(name, str) else f"x{name}" for name in model.strata]
         stratum = columns.strata(names, extras.strata or (), features)
     grid = HazardGrid.of(
         raw.graph,
         np.tile(extras.times, strata),
-        extras.log_hazard.reshape(members, strata * size).T,
+        heights.reshape(members, strata * size).T,
         (size,) * strata,
         stratum,
     )

@@ -81,5 +81,6 @@ def _(model: ICALDCalibrated, columns: Columns) -> Prediction:
         columns_ = (moved, sigma * by_sigma.exp(), kappa * by_kappa.exp(), weight)
         count = model.nodes
         flat = [joined([column.slice(j, j + 1, axis=1).squeeze(1) for j in range(count)]) for column in columns_]
-        parts.append(LaplaceMixture(*flat, base.support))
+        theta, sigma, kappa, weight = flat
+        parts.append(LaplaceMixture(theta, sigma, kappa, weight, base.support))
     return Prediction(LaplaceMixture.joined(parts, [1.0 / members] * members))
