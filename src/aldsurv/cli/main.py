@@ -35,6 +35,7 @@ _COMMANDS = Registry(
     Record("monitor", "aldsurv.cli.monitor.monitor_command:monitor", "monitor", "Watch a model over calendar time."),
     Record("report", "aldsurv.cli.report_command:report", "report", "Write an HTML report about a model."),
     Record("plan", "aldsurv.cli.plan.plan_command:plan", "plan", "How many people a model needs."),
+    Record("export", "aldsurv.cli.export_command:export", "export", "Write a model as ONNX or SQL."),
     Record("info", "aldsurv.cli.info_command:info", "info", "What is in a model file."),
     Record("models", "aldsurv.cli.models_command:models", "models", "List the models and their parameters."),
     Record("benchmark", "aldsurv.cli.benchmark_command:benchmark", "benchmark", "Compare models as the paper does."),

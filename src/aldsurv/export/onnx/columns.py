@@ -226,7 +226,10 @@ class Columns:
             # The same input as that of the column's plan, which lists levels in an order of its own.
             known = plan.levels if isinstance(plan, Levels) else ()
             levels = (*known, *(level for level in dict.fromkeys(own) if level is not None and level not in known))
-            number: dict[Level | None, int] = {None: len(levels) + _GAP, **{level: place for place, level in enumerate(levels)}}
+            number: dict[Level | None, int] = {
+                None: len(levels) + _GAP,
+                **{level: place for place, level in enumerate(levels)},
+            }
             sizes.append(len(levels) + 2)
             places.append([number[level] for level in own])
             found = self._codes(name, levels)
