@@ -79,10 +79,19 @@ class _Forward:
             seen = np.append(rows.order, network.inputs - 1)
         # Numbers that no row has, of columns that are left out, add nothing.
         weights[network.input_slot] = first[:, seen] if first.ndim == 3 else first
+        around: Tensor | None = None
         for i, size in enumerate(network.hidden):
-            product = self._product(h, f"hidden{i}.weight")
+            slot = f"hidden{i}.weight"
+            straight = network.residual and i == len(network.hidden) - 1 and not network.head_hidden
+            if straight and self._beside is None:
+                # What goes around the last layer goes on to the outputs, which are fewer than its units.
+                skip = weights[slot][:, :, size:] @ weights["output.weight"]
+                weights[slot] = np.concatenate([weights[slot][:, :, :size], skip], axis=2)
+            product = self._product(h, slot)
             h = self._finished(product.slice(0, size, axis=1) if network.residual else product, f"hidden{i}")
-            if network.residual:
+            if straight and self._beside is None:
+                around = product.slice(size, size + network.heads, axis=1)
+            elif network.residual:
                 h = h + product.slice(size, 2 * size, axis=1)
         for i, size in enumerate(network.head_hidden):
             if i == 0:
@@ -93,6 +102,7 @@ class _Forward:
                 product = (self._graph.constant(weight) @ apart).reshape([self._members, network.heads * size, -1])
             h = self._finished(product, f"head{i}")
         raw = self._heads(h) if network.head_hidden else self._product(h, "output.weight")
+        raw = raw if around is None else raw + around
         bias = weights["output.bias"]
         raw = raw + self._graph.constant(bias[:, : network.heads, None])
         if network.constants:
@@ -105,10 +115,17 @@ class _Forward:
     def _product(self, h: Tensor, slot: str) -> Tensor:
         weight = self._weights[slot].transpose(0, 2, 1)
         if slot != self._at or self._beside is None:
-            return self._graph.constant(weight) @ h
+            return self._times(weight, h, slot)
         extra = self._beside.shape[1]
-        own = self._graph.constant(weight[:, :, :-extra]) @ h
+        own = self._times(weight[:, :, :-extra], h, slot)
         return self._with_levels(own, weight[:, :, -extra:] @ self._beside)
+
+    def _times(self, weight: FloatArray, h: Tensor, slot: str) -> Tensor:
+        if slot != self._network.input_slot:
+            return self._graph.constant(weight) @ h
+        # All members read the same rows: one product for all of them.
+        flat = self._graph.constant(weight.reshape(-1, weight.shape[2])) @ h
+        return flat.reshape([self._members, weight.shape[1], -1])
 
     def _with_levels(self, own: Tensor, of_level: FloatArray) -> Tensor:
         """Each row (members, units, rows) with each level (members, units, levels), levels before rows."""
