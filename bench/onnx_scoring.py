@@ -1,6 +1,7 @@
 """Scoring many rows by ONNX and by numpy in one run: survival at three times of the default model with ten columns.
 
-``python -m bench.onnx_scoring`` prints processor time per row, the least of several passes: other programs only add to it.
+``python -m bench.onnx_scoring`` prints processor time per row, the least of several passes: other programs only add to
+it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def run() -> None:
         ]
         print(
             f"  onnxruntime, {precision}  {_per_row(lambda: [session.run(None, block) for block in blocks]):6.2f} µs per row"
-        )  # noqa: B023 - it runs at once
+        )
     found = _per_row(lambda: model.predict_distribution(table).survival(TIMES))
     print(f"  numpy                 {found:6.2f} µs per row")
 
