@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, check
 from aldsurv.distributions.base import SurvivalDistribution
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["MixedAsymmetricLaplace"]
+
+FloatArray = NDArray[np.float64]
 
 # Log survivals at which integrals over a mixture take a new start, in each component.
 _LANDMARKS = [[math.log(0.5), math.log(1e-4)]]
@@ -101,6 +104,20 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return MixedAsymmetricLaplace.from_checked(**columns, support=parts[0].support)
 
     @staticmethod
+    def of_members(columns: Mapping[str, FloatArray], support: str) -> MixedAsymmetricLaplace:
+        """The same of checked parameters (members, n, K) by name; one that is the same for all is (members, 1, K)."""
+        members, n, count = columns["weights"].shape
+
+        def flat(values: FloatArray) -> FloatArray:
+            # Component by component, as they were computed: no copy.
+            by_component = np.broadcast_to(values, (members, n, count)).swapaxes(1, 2)
+            return np.asarray(by_component.reshape(members * count, n).T)
+
+        fields = {name: flat(values) for name, values in columns.items()}
+        fields["weights"] = fields["weights"] / members
+        return MixedAsymmetricLaplace.from_checked(**fields, support=support)
+
+    @staticmethod
     def of_components(parts: Sequence[SurvivalDistribution], weights: Array) -> MixedAsymmetricLaplace | None:
         """The mixture of asymmetric Laplace distributions, or of mixtures of them, of one support; None of others."""
         supports = {_support_name(part) for part in parts}
@@ -144,8 +161,9 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         if any(other._count != self._count or other.support != self.support for other in others):
             raise ParameterError("only mixtures of as many components and of the same support can be joined.")
         xp = namespace(self.theta)
+        # Each component stays, or becomes, one piece of memory.
         columns = {
-            name: xp.concat([getattr(part, name) for part in (self, *others)], axis=0)
+            name: xp.concat([getattr(part, name).T for part in (self, *others)], axis=1).T
             for name in ("theta", "sigma", "kappa", "weights")
         }
         return self.from_checked(**columns, support=self.support)
@@ -309,20 +327,22 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return cast(MixedAsymmetricLaplace, super().scaled(factor))
 
     def _scaled(self, factor: Array) -> MixedAsymmetricLaplace:
-        parts = [part._scaled(factor) for part in self.components]
-        return self._of_parts(parts, 0 * factor)
+        return self._moved(lambda component: component._scaled(factor), 0 * factor)
 
     def _shifted(self, offset: Array) -> SurvivalDistribution:
         if self._support.from_zero:
             return super()._shifted(offset)
-        return self._of_parts([part._shifted(offset) for part in self.components], 0 * offset)
+        return self._moved(lambda component: component._shifted(offset), 0 * offset)
 
-    def _of_parts(self, parts: Sequence[Any], zero: Array) -> MixedAsymmetricLaplace:
-        xp = namespace(self.theta)
-        columns = {
-            name: xp.concat([getattr(part, name) for part in parts], axis=1) for name in ("theta", "sigma", "kappa")
-        }
-        return self.from_checked(**columns, weights=self.weights + zero, support=self.support)
+    def _moved(self, change: Callable[[Any], Any], zero: Array) -> MixedAsymmetricLaplace:
+        # Parameters of a component change number by number, those of all components as well.
+        whole = self._support.family.from_checked(theta=self.theta, sigma=self.sigma, kappa=self.kappa)
+        moved, weights = change(whole), self.weights
+        if zero.shape[0] != 1:
+            weights = weights + zero
+        return self.from_checked(
+            theta=moved.theta, sigma=moved.sigma, kappa=moved.kappa, weights=weights, support=self.support
+        )
 
 
 def _support_name(part: SurvivalDistribution) -> str | None:

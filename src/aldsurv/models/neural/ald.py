@@ -202,6 +202,19 @@ class ALDNetwork(ParametricNetwork):
         columns = layout.columns(raw, np.array([MixtureExtras.of(extras).least_scale]))
         return MixedAsymmetricLaplace(**columns, support=self.support)
 
+    def joins_members(self, extras: Extras) -> bool:
+        """Components of all members are one mixture, unless they belong to causes."""
+        return self.layout is not None and self.cause_outputs(extras) is None
+
+    def joint_distribution(self, moving: FloatArray, constants: FloatArray, extras: Extras) -> SurvivalDistribution:
+        """The mixture of the components of all members."""
+        layout = self.layout
+        if layout is None:
+            return super().joint_distribution(moving, constants, extras)
+        least = np.array([MixtureExtras.of(extras).least_scale])
+        columns = layout.columns(moving, least, constants[:, None] if layout.constants else None)
+        return MixedAsymmetricLaplace.of_members(columns, self.support)
+
     def describe_outputs(self) -> tuple[Output, ...]:
         """θ, σ and κ; of a mixture what `MixtureOutputs` lists, in its order."""
         if self.layout is None:

@@ -298,6 +298,24 @@ class NetworkModel(ABC):
         """The prediction of several members with causes."""
         return AveragedIncidence(members)
 
+    def joins_members(self, extras: Extras) -> bool:
+        """Whether `joint_distribution` gives the prediction of all members at once."""
+        return False
+
+    def joint_distribution(self, moving: FloatArray, constants: FloatArray, extras: Extras) -> SurvivalDistribution:
+        """What the outputs of all members stand for together, in the unit inside: as `combine`, in fewer steps.
+
+        Parameters
+        ----------
+        moving
+            Outputs (members, n, heads) that depend on the row.
+        constants
+            Outputs (members, constants) that do not.
+        extras
+            What is known beside the networks.
+        """
+        raise NotImplementedError(f"{type(self).__name__} combines its members one by one.")
+
     def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:
         """The prediction of several members, whose distributions are in the user's unit."""
         return Mixture(parts)
