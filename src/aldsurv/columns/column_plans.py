@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -34,6 +33,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 # Numbers from here on have all digits in float32, which must be enough for their distances: the largest number is at
 # most so many times their range.
 _LEAST_SINGLE, _MOST_DISTANT = 1e-30, 1024.0
+# Rows whose pieces are computed at once.
+_ROWS_AT_ONCE = 1000
 # More pieces than this no table has rows for.
 MOST_BINS = 1000
 # The name of a level's type in the dict of a plan.
@@ -145,10 +146,8 @@ class Number(ColumnPlan):
         n_gaps = int(gaps.sum())
         if n_gaps:
             values[gaps] = self.median
-        for k, (start, end) in enumerate(pairwise(self.knots), start=1 + self.gaps):
-            with np.errstate(over="ignore"):
-                # Halves, for the difference of two far ends may be beyond what a float can hold.
-                out[:, k] = np.clip((values / 2 - start / 2) / (end / 2 - start / 2), 0.0, 1.0)
+        if self.knots:
+            self._fill_pieces(values, out[:, 1 + self.gaps :])
         # A value can be too far from those of training for float32, or even for the difference in float64.
         bound = _LARGEST if clip is None else min(clip, _LARGEST)
         with np.errstate(over="ignore"):
@@ -159,6 +158,18 @@ class Number(ColumnPlan):
         if self.gaps:
             out[:, 1] = gaps
         return UnseenValues() if self.gaps else UnseenValues(gaps=n_gaps)
+
+    def _fill_pieces(self, values: FloatArray, out: Float32Array) -> None:
+        """Write how far values have come through each piece, some rows at a time for all pieces at once."""
+        # Halves, for the difference of two far ends may be beyond what a float can hold.
+        ends = np.array(self.knots)[:, None] / 2
+        first, length = ends[:-1], np.diff(ends, axis=0)
+        for start in range(0, len(values), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            with np.errstate(over="ignore"):
+                passed = values[rows] / 2 - first
+                passed /= length
+            out[rows] = np.clip(passed, 0.0, 1.0, out=passed).T
 
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """Rows below the smallest or above the largest value of training; a gap is not."""

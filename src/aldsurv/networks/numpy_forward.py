@@ -9,7 +9,7 @@ members, which have the same inputs, is then one product of matrices, and each o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, final
 
 import numpy as np
@@ -22,8 +22,10 @@ __all__ = ["BATCH_NORM_EPSILON", "PreparedNetwork", "forward"]
 
 FloatArray = NDArray[np.float64]
 BATCH_NORM_EPSILON = 1e-5
-# Largest number of intermediate values held at once: what stays in a processor's cache.
-_BLOCK = 400_000
+# Largest number of values in the widest layer at once: what stays in a processor's cache.
+_BLOCK = 100_000
+# Largest number of values in an activation at once: memory for more would be fresh each time.
+_PIECE = 12_000
 
 
 class _Layer(NamedTuple):
@@ -40,6 +42,9 @@ class _Layer(NamedTuple):
 @final
 class PreparedNetwork:
     """The layers of all members, ready for products: what follows a product at once is multiplied into it.
+
+    It computes in memory of its own, which the next block of rows takes again: fresh memory would cost more than the
+    numbers in it. An answer holds until the next one, and no two threads share one.
 
     Batch normalisation is part of the weights, and the residual path of the last shared layer, which meets nothing that
     bends on its way to the outputs, is one product with them.
@@ -58,6 +63,7 @@ class PreparedNetwork:
     def __init__(self, network: Architecture, arrays: Mapping[str, NDArray[np.float32]]) -> None:
         weights = {name: array.astype(np.float64) for name, array in arrays.items()}
         self._network, self._members = network, len(weights["output.bias"])
+        self._buffers: dict[str, FloatArray] = {}
         self._bias = weights["output.bias"][:, : network.heads, None]
         self.constants: FloatArray = weights["output.bias"][:, network.heads :]
         self._level_layers = [
@@ -101,27 +107,46 @@ class PreparedNetwork:
         members, heads = self._members, self._network.heads
         past = None
         for i, layer in enumerate(self._shared):
-            size, product = layer.bias.shape[1], _product(h, layer.weight)
-            units, linear = product[:, :size], product[:, size:]
-            units += layer.bias
-            h = activation(units)
+            size, product = layer.bias.shape[1], self._product(f"hidden{i}", h, layer.weight)
+            h, linear = product[:, :size], product[:, size:]
+            h += layer.bias
+            _activate(h, activation)
             if self._past_units and i == len(self._shared) - 1:
                 past = linear
             elif self._network.residual:
                 h += linear
         for i, layer in enumerate(self._heads):
             if i == 0:
-                units = _product_with_levels(h, layer.weight, e)
+                h = self._product_with_levels("head0", h, layer.weight, e)
             else:
-                units = (layer.weight @ h.reshape(members, heads, -1, h.shape[-1])).reshape(members, -1, h.shape[-1])
-            units += layer.bias
-            h = activation(units)
+                h = (layer.weight @ h.reshape(members, heads, -1, h.shape[-1])).reshape(members, -1, h.shape[-1])
+            h += layer.bias
+            _activate(h, activation)
         if self._heads:
             return _head_outputs(h.reshape(members, heads, -1, h.shape[-1]), self._output, e)
-        raw = _product_with_levels(h, self._output, e)
+        raw = self._product_with_levels("output", h, self._output, e)
         if past is not None:
             raw += past if e is None else np.repeat(past, e.shape[-1], axis=-1)
         return raw
+
+    def _product(self, name: str, h: FloatArray, weight: FloatArray) -> FloatArray:
+        """Weights (members, units, inputs) times inputs (members, inputs, n), or times those of all (inputs, n)."""
+        members, units, inputs = weight.shape
+        shape = members, units, h.shape[-1]
+        if name not in self._buffers or self._buffers[name].shape != shape:
+            self._buffers[name] = np.empty(shape)
+        out = self._buffers[name]
+        if h.ndim == 3:
+            return np.matmul(weight, h, out=out)
+        np.matmul(weight.reshape(members * units, inputs), h, out=out.reshape(members * units, h.shape[-1]))
+        return out
+
+    def _product_with_levels(self, name: str, h: FloatArray, weight: FloatArray, e: FloatArray | None) -> FloatArray:
+        """Product of weights with units (members, units, n) and embedded levels (members, numbers, m), all pairs."""
+        if e is None:
+            return self._product(name, h, weight)
+        own, of_level = self._product(name, h, weight[..., : -e.shape[1]]), weight[..., -e.shape[1] :] @ e
+        return np.asarray(own[..., None] + of_level[:, :, None, :]).reshape(*own.shape[:2], -1)
 
     def _embedded(self, levels: FloatArray) -> FloatArray:
         """The levels as each member sees them (members, numbers, levels)."""
@@ -174,20 +199,11 @@ def _layer(name: str, weights: Mapping[str, FloatArray]) -> _Layer:
     return _Layer(np.concatenate([weight[:, :size] * factor, weight[:, size:]], axis=1), bias)
 
 
-def _product(h: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weights (members, units, inputs) times inputs (members, inputs, n), or times those of all members (inputs, n)."""
-    if h.ndim == 3:
-        return np.asarray(weight @ h)
-    members, units, inputs = weight.shape
-    return np.asarray(weight.reshape(members * units, inputs) @ h).reshape(members, units, h.shape[-1])
-
-
-def _product_with_levels(h: FloatArray, weight: FloatArray, e: FloatArray | None) -> FloatArray:
-    """Product of weights with units (members, units, n) and embedded levels (members, numbers, m), for all pairs."""
-    if e is None:
-        return _product(h, weight)
-    own, of_level = _product(h, weight[..., : -e.shape[1]]), weight[..., -e.shape[1] :] @ e
-    return np.asarray(own[..., None] + of_level[:, :, None, :]).reshape(*own.shape[:2], -1)
+def _activate(h: FloatArray, activation: Callable[[FloatArray], FloatArray]) -> None:
+    """Apply an activation to units (members, units, n) in place, some members at a time."""
+    step = max(1, _PIECE // max(1, h[0].size))
+    for first in range(0, len(h), step):
+        h[first : first + step] = activation(h[first : first + step])
 
 
 def _head_outputs(h: FloatArray, weight: FloatArray, e: FloatArray | None) -> FloatArray:

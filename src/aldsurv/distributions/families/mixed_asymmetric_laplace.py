@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
@@ -118,6 +119,29 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return MixedAsymmetricLaplace.from_checked(**fields, support=support)
 
     @staticmethod
+    def collected(parts: Iterable[MixedAsymmetricLaplace], rows: int) -> MixedAsymmetricLaplace:
+        """One mixture with the rows of all parts, so many together, of which each is let go before the next is made.
+
+        A parameter that a part has once for all of its rows is the same in every part.
+        """
+        parts = iter(parts)
+        first = next(parts)
+        columns: dict[str, FloatArray] = {}
+        for name in ("theta", "sigma", "kappa", "weights"):
+            values = getattr(first, name)
+            once = len(first) > 1 and values.strides[0] == 0
+            # Room for columns that are each in one piece of memory.
+            room = np.empty((values.shape[1], rows)).T
+            columns[name] = np.broadcast_to(values[:1], room.shape) if once else room
+        start = 0
+        for part in chain([first], parts):
+            for name, column in columns.items():
+                if column.flags.writeable:
+                    column[start : start + len(part)] = getattr(part, name)
+            start += len(part)
+        return MixedAsymmetricLaplace.from_checked(**columns, support=first.support)
+
+    @staticmethod
     def of_components(parts: Sequence[SurvivalDistribution], weights: Array) -> MixedAsymmetricLaplace | None:
         """The mixture of asymmetric Laplace distributions, or of mixtures of them, of one support; None of others."""
         supports = {_support_name(part) for part in parts}
@@ -193,6 +217,16 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         weights = self.weights[..., None]
         return xp.sum(weights * xp.where(weights > 0, values, xp.zeros_like(values)), axis=1)
 
+    def _weighted(self, formula: Callable[..., Array], t: Array) -> Array:
+        """`_sum` of a formula whose values depend on each parameter and time alone."""
+        if not is_numpy(namespace(self.theta)) or not bool((self.weights > 0).all()):
+            return self._sum(formula, t)
+        # Times, components, rows: the longest axis is the last one, which numpy walks through fastest.
+        components = self._support.family.from_checked(theta=self.theta.T, sigma=self.sigma.T, kappa=self.kappa.T)
+        values = formula(components, t.T[:, None, :])
+        values = np.multiply(values, self.weights.T, out=values if values.flags.writeable else None)
+        return np.asarray(values.sum(axis=1).T)
+
     def _log_sum(self, formula: Callable[..., Array], *arguments: Array) -> Array:
         xp, values = namespace(self.theta), self._each(formula, *arguments)
         some = self.weights[..., None] > 0
@@ -203,13 +237,13 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     # ---- what every family provides ----------------------------------------------------------------------
 
     def _survival(self, t: Array) -> Array:
-        return namespace(t).clip(self._sum(lambda d, t: d._survival(t), t), None, 1.0)
+        return namespace(t).clip(self._weighted(lambda d, t: d._survival(t), t), None, 1.0)
 
     def _cdf(self, t: Array) -> Array:
-        return namespace(t).clip(self._sum(lambda d, t: d._cdf(t), t), None, 1.0)
+        return namespace(t).clip(self._weighted(lambda d, t: d._cdf(t), t), None, 1.0)
 
     def _density(self, t: Array) -> Array:
-        return self._sum(lambda d, t: d._density(t), t)
+        return self._weighted(lambda d, t: d._density(t), t)
 
     def _log_survival(self, t: Array) -> Array:
         return self._log_tail(t, above=True)
@@ -229,6 +263,10 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return or_complement(log_survival, log_cdf) if above else or_complement(log_cdf, log_survival)
 
     def _log_density(self, t: Array) -> Array:
+        if is_numpy(namespace(self.theta)):
+            density = self._density(t)
+            if bool(((density > _UNDERFLOW) & (density < math.inf)).all()):
+                return np.asarray(np.log(density))
         return self._log_sum(lambda d, t: d._log_density(t), t)
 
     def _log_probability(self, lower: Array, upper: Array) -> Array:
@@ -337,11 +375,11 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     def _moved(self, change: Callable[[Any], Any], zero: Array) -> MixedAsymmetricLaplace:
         # Parameters of a component change number by number, those of all components as well.
         whole = self._support.family.from_checked(theta=self.theta, sigma=self.sigma, kappa=self.kappa)
-        moved, weights = change(whole), self.weights
+        moved, kappa, weights = change(whole), self.kappa, self.weights
         if zero.shape[0] != 1:
-            weights = weights + zero
+            kappa, weights = kappa + zero, weights + zero
         return self.from_checked(
-            theta=moved.theta, sigma=moved.sigma, kappa=moved.kappa, weights=weights, support=self.support
+            theta=moved.theta, sigma=moved.sigma, kappa=kappa, weights=weights, support=self.support
         )
 
 

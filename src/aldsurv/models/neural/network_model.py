@@ -8,7 +8,7 @@ between models: the target, the loss, what is known beside the network, and what
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
@@ -302,17 +302,22 @@ class NetworkModel(ABC):
         """Whether `joint_distribution` gives the prediction of all members at once."""
         return False
 
-    def joint_distribution(self, moving: FloatArray, constants: FloatArray, extras: Extras) -> SurvivalDistribution:
-        """What the outputs of all members stand for together, in the unit inside: as `combine`, in fewer steps.
+    def joint_distribution(
+        self, blocks: Iterable[FloatArray], constants: FloatArray, fitted: FittedNetwork, rows: int
+    ) -> SurvivalDistribution:
+        """What all members predict together, in the user's unit: as `combine`, in fewer steps and less memory.
 
         Parameters
         ----------
-        moving
-            Outputs (members, n, heads) that depend on the row.
+        blocks
+            Outputs (members, n, heads) that depend on the row, for some rows after the other. Each is valid until the
+            next one is taken.
         constants
             Outputs (members, constants) that do not.
-        extras
-            What is known beside the networks.
+        fitted
+            What was learned beside them.
+        rows
+            How many rows all blocks have together.
         """
         raise NotImplementedError(f"{type(self).__name__} combines its members one by one.")
 

@@ -119,12 +119,12 @@ class FittedNetwork:
         if not self.model.joins_members(self.extras):
             return None
         inputs = encode_rows(self.encoders, x) if self.encoders else x
-        prepared, parts = PreparedNetwork(self.network, self.weights), []
-        for rows in prepared.row_blocks(inputs):
-            moving = finite_outputs(prepared.moving_outputs(inputs[..., rows, :])[:, :, 0])
-            joint = self.model.joint_distribution(moving, prepared.constants, self.extras)
-            parts.append(joint.scaled(self.time_scale))
-        return SurvivalDistribution.concatenate(parts)
+        prepared = PreparedNetwork(self.network, self.weights)
+        blocks = (
+            finite_outputs(prepared.moving_outputs(inputs[..., rows, :])[:, :, 0])
+            for rows in prepared.row_blocks(inputs)
+        )
+        return self.model.joint_distribution(blocks, prepared.constants, self, inputs.shape[-2])
 
     def member_distribution(self, raw: FloatArray, member: int, X: object) -> SurvivalDistribution:
         """What a member predicts for the rows of `X`, in the user's unit; `raw` are the outputs of its network."""
