@@ -224,8 +224,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         # Times, components, rows: the longest axis is the last one, which numpy walks through fastest.
         components = self._support.family.from_checked(theta=self.theta.T, sigma=self.sigma.T, kappa=self.kappa.T)
         values = formula(components, t.T[:, None, :])
-        values = np.multiply(values, self.weights.T, out=values if values.flags.writeable else None)
-        return np.asarray(values.sum(axis=1).T)
+        return _sum_in_pairs(values * self.weights.T).T
 
     def _log_sum(self, formula: Callable[..., Array], *arguments: Array) -> Array:
         xp, values = namespace(self.theta), self._each(formula, *arguments)
@@ -381,6 +380,20 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return self.from_checked(
             theta=moved.theta, sigma=moved.sigma, kappa=kappa, weights=weights, support=self.support
         )
+
+
+def _sum_in_pairs(values: FloatArray) -> FloatArray:
+    """Sums (m, n) over the components of values (m, K, n), which are overwritten.
+
+    One component after the other, as numpy adds along an axis in the middle, the error would grow with their number, and
+    a search for a quantile to the last digit would go on for it.
+    """
+    count = values.shape[1]
+    while count > 1:
+        half = count // 2
+        values[:, :half] += values[:, count - half : count]
+        count -= half
+    return values[:, 0]
 
 
 def _support_name(part: SurvivalDistribution) -> str | None:
