@@ -1,8 +1,8 @@
 """Rows scored in memory by the code of two trees, in turns: many at once, and one at a time as a service does.
 
-``python -m bench.scoring OLD_TREE [ROUNDS]``. The models are the default ones with ten columns, for a small table and for a
-larger one, trained for a few epochs: how well they predict does not change what a prediction costs. Each turn is a process
-of its own; the fastest of the rounds counts, in seconds of the processor.
+``python -m bench.scoring OLD_TREE [ROUNDS]``. The models are the default ones with ten columns, for a small table and
+for a larger one, trained for a few epochs: how well they predict does not change what a prediction costs. Each turn is
+a process of its own; the fastest of the rounds counts, in seconds of the processor.
 """
 
 from __future__ import annotations
@@ -74,9 +74,8 @@ def child(path: str) -> dict[str, float]:
 
 def _peak() -> float:
     """Most memory so far, in MB."""
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def main(old: Path, rounds: int) -> None:
@@ -95,9 +94,8 @@ def main(old: Path, rounds: int) -> None:
                 numbers = {name: min(each[what] for each in runs) for name, runs in found.items()}
                 print(f"{title:<6} {what:<20} {numbers['before']:10.2f} {numbers['after']:10.2f}", flush=True)
                 lines.append({"model": title, "what": what, **numbers})
-    store_section(
-        PERFORMANCE, "scoring", lines, today("python -m bench.scoring OLD_TREE", ["ald/default", "ald/large"])
-    )
+    origin = today("python -m bench.scoring OLD_TREE", ["ald/small", "ald/large"])
+    store_section(PERFORMANCE, "scoring", lines, origin)
 
 
 if __name__ == "__main__":

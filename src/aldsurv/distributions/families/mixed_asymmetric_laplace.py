@@ -385,8 +385,8 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
 def _sum_in_pairs(values: FloatArray) -> FloatArray:
     """Sums (m, n) over the components of values (m, K, n), which are overwritten.
 
-    One component after the other, as numpy adds along an axis in the middle, the error would grow with their number, and
-    a search for a quantile to the last digit would go on for it.
+    Added one after the other, as numpy does along an axis in the middle, the error would grow with their number, and a
+    search for a quantile to the last digit would take more steps.
     """
     count = values.shape[1]
     while count > 1:
