@@ -1,6 +1,6 @@
 // A restricted mean from survival at a few fixed times, which lie closer together the earlier they are.
 
-import { gaussLegendre } from "./gauss_legendre.js";
+import { gaussLegendre } from "../gauss_legendre.js";
 
 const EARLY_PANELS = 9;
 const EARLY_PANEL_NODES = 8;
@@ -8,14 +8,13 @@ const EARLY_RULE = earlyRule();
 
 /** Nodes and weights on panels of (0, 1) of which each is as wide as all before it together. */
 function earlyRule() {
-  const { nodes, weights } = gaussLegendre(EARLY_PANEL_NODES);
   const rule = [];
   for (let panel = 0; panel < EARLY_PANELS; panel += 1) {
     const stop = 2 ** (panel + 1 - EARLY_PANELS);
     const start = panel === 0 ? 0 : stop / 2;
-    nodes.forEach((node, k) => {
-      rule.push({ place: start + ((stop - start) * (node + 1)) / 2, weight: ((stop - start) * weights[k]) / 2 });
-    });
+    for (const [node, weight] of gaussLegendre(EARLY_PANEL_NODES)) {
+      rule.push({ place: start + ((stop - start) * (node + 1)) / 2, weight: ((stop - start) * weight) / 2 });
+    }
   }
   return rule;
 }

@@ -71,6 +71,10 @@ export class Recalibrated extends Distribution {
     return [...this.base.kinks(), ...times.map((time) => (Number.isFinite(time) ? time : 0))];
   }
 
+  places() {
+    return [...this.base.places(), ...this.kinks()];
+  }
+
   scaled(factor) {
     return new Recalibrated(this.base.scaled(factor), this.levelMap);
   }
