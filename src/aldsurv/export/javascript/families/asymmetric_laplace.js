@@ -2,6 +2,7 @@
 
 import { Distribution } from "../distribution.js";
 import { exponentialRemainder, log1mexp, logAddExp, orComplement, saturation } from "../numerics.js";
+import { Shifted } from "../wrappers/shifted.js";
 import { Truncated } from "../wrappers/truncated.js";
 
 /** Two exponentials back to back at theta; a fraction κ²/(1+κ²) of the probability lies below. */
@@ -103,7 +104,7 @@ export class AsymmetricLaplace extends Distribution {
       return super.conditionalSince(since);
     }
     // Counted from `since`, what is left is the family of positive times, with all its closed forms.
-    return new PositiveAsymmetricLaplace(this.theta - since, this.sigma, this.kappa).shifted(since);
+    return new Shifted(new PositiveAsymmetricLaplace(this.theta - since, this.sigma, this.kappa), since);
   }
 
   scaled(factor) {
