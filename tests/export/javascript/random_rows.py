@@ -12,9 +12,7 @@ def random_rows(count: int, seed: int) -> dict[str, list[Any]]:
     rng = np.random.default_rng(seed)
 
     def mixed(usual: np.ndarray, odd: list[Any]) -> list[Any]:
-        return [
-            odd[rng.integers(len(odd))] if rng.random() < 0.1 else value.item() for value in np.asarray(usual)
-        ]
+        return [odd[rng.integers(len(odd))] if rng.random() < 0.1 else value.item() for value in np.asarray(usual)]
 
     return {
         "age": mixed(rng.normal(60, 12, count), [None, -5.0, 250.0, 1e9, 60]),

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from export.javascript.comparison import CLOSE, case_of, compare
-from export.javascript.node import needs_node
-from export.javascript.random_rows import random_rows
 
 import aldsurv
 from bench.model_cases import CODED, Sample, samples
+from export.javascript.comparison import CLOSE, case_of, compare
+from export.javascript.node import needs_node
+from export.javascript.random_rows import random_rows
 
 pytestmark = needs_node
 

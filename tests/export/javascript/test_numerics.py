@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from export.javascript.node import needs_node, run_script
 
 pytestmark = needs_node
@@ -22,8 +23,8 @@ def evaluated(function: str, *columns: np.ndarray) -> np.ndarray:
 
 def test_the_normal_distribution():
     given = evaluated("erfc", X).astype(float)
-    np.testing.assert_allclose(given, special.erfc(X), rtol=2e-13)
-    np.testing.assert_allclose(evaluated("logNormalCdf", X).astype(float), special.log_ndtr(X), rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(given, special.erfc(X), rtol=1e-12)
+    np.testing.assert_allclose(evaluated("logNormalCdf", X).astype(float), special.log_ndtr(X), rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(
         evaluated("inverseLogNormalCdf", BELOW_ZERO).astype(float), special.ndtri_exp(BELOW_ZERO), rtol=1e-11
     )

@@ -8,9 +8,9 @@ import subprocess
 from functools import cache
 
 import pytest
-from export.javascript.node import NODE, RUNTIME, needs_node, run_script
 
 from aldsurv.registry import MODELS
+from export.javascript.node import NODE, RUNTIME, needs_node, run_script
 
 FILES = sorted(RUNTIME.rglob("*.js"))
 TOP_LEVEL = re.compile(r"^(?:export )?(?:async )?(?:function\*?|class|const|let)\s+([A-Za-z_$][\w$]*)", re.MULTILINE)
