@@ -27,7 +27,7 @@ export function readModelFile(bytes) {
   if (digest !== metadata.sha256) {
     throw new Error("the model file is damaged: its checksum differs. Copy or write it again.");
   }
-  const arrays = {};
+  const arrays = Object.create(null);
   for (const { name, dtype, shape, raw } of tensors) {
     arrays[name] = { shape, dtype, data: arrayNumbers(raw, dtype) };
   }
