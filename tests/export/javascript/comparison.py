@@ -17,7 +17,7 @@ from export.javascript.node import run_script
 # Relative to the value, or to 1 if that is larger.
 CLOSE = 1e-9
 OF_CURVES = ("survival", "log_survival", "cdf", "density", "hazard", "cumulative_hazard", "quantile", "restricted_mean")
-OF_ROWS = ("median", "interval", "cure_probability", "time", "risk", "outside")
+OF_ROWS = ("mean", "median", "mean_residual_life", "interval", "cure_probability", "time", "risk", "outside")
 OF_CONDITIONS = ("conditional_survival", "conditional_quantile", "conditional_restricted_mean")
 OF_MEMBERS = ("member_survival", "survival_band", "time_band")
 OF_CAUSES = ("incidence", "cause_density", "cause_hazard", "cause_probability", "conditional_incidence")

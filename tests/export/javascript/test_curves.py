@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from export.javascript.comparison import Case, case_of, compare
-from export.javascript.node import needs_node
 
 from aldsurv import SurvivalData
+from aldsurv.models.linear.aft import LogNormalAFT, WeibullAFT
 from aldsurv.models.linear.competing.cause_specific_cox import CauseSpecificCox
 from aldsurv.models.linear.competing.fine_gray import FineGray
 from aldsurv.models.linear.cox import CoxRegression
-from aldsurv.models.linear.aft import LogNormalAFT, WeibullAFT
 from aldsurv.models.linear.elastic_net.elastic_net_cox import ElasticNetCox
 from aldsurv.models.neural.ald import ALDSurvival
 from aldsurv.models.neural.cqrnn import CQRNN
@@ -31,6 +29,8 @@ from aldsurv.models.updating.updated_survival import UpdatedSurvival
 from aldsurv.models.wrappers.icald_calibrated import ICALDCalibrated
 from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
 from aldsurv.models.wrappers.stacked import StackedSurvival
+from export.javascript.comparison import Case, case_of, compare
+from export.javascript.node import needs_node
 
 pytestmark = needs_node
 
