@@ -83,7 +83,7 @@ def build_page(
         "unit": unit,
         "times": chosen,
         "main": chosen[len(chosen) // 2],
-        "horizon": end,
+        "horizon": chosen[-1],
         "labels": _plain_labels(titles),
     }
     page = _rendered(content, fitted, settings, _line(title) or page_title(event), _line(use))

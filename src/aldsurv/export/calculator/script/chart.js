@@ -13,9 +13,10 @@ function pathOf(points) {
  * Draw curves of probabilities from 0 to `last`.
  *
  * lines: [{name, mark, place, times, values, band}], `mark` a class and `place` which dashes it has; marks: [{time,
- * text}] are upright lines; `beyond` is the time after which nobody was observed.
+ * text}] are upright lines, named where the curves are not, at the bottom if they are `falling`; `beyond` is the time after
+ * which nobody was observed.
  */
-export function drawCurves({ width, last, unit, yLabel, title, description, lines, marks, beyond, id }) {
+export function drawCurves({ width, last, unit, yLabel, title, description, lines, marks, falling, beyond, id }) {
   const height = Math.round(Math.max(230, Math.min(400, width * 0.55)));
   const frame = { left: 46, right: width - 14, top: 16, bottom: height - 46 };
   const x = (t) => frame.left + ((frame.right - frame.left) * t) / last;
@@ -47,12 +48,9 @@ export function drawCurves({ width, last, unit, yLabel, title, description, line
     makeSvg("text", { x: (frame.left + frame.right) / 2, y: height - 8, class: "middle label" }, unit ? `time (${unit})` : "time"),
     makeSvg("text", { x: frame.left, y: 11, class: "label" }, width > 420 ? yLabel : `${yLabel}, %`),
   );
-  for (const { time, text } of marks.filter((mark) => mark.time > 0 && mark.time <= last)) {
-    const right = x(time) > frame.right - 8 * text.length;
-    svg.append(
-      makeSvg("line", { x1: x(time), x2: x(time), y1: frame.top, y2: frame.bottom, class: "mark" }),
-      makeSvg("text", { x: x(time) + (right ? -5 : 5), y: frame.top + 12, class: right ? "end label" : "label" }, text),
-    );
+  const shown = marks.filter((mark) => mark.time > 0 && mark.time <= last);
+  for (const { time } of shown) {
+    svg.append(makeSvg("line", { x1: x(time), x2: x(time), y1: frame.top, y2: frame.bottom, class: "mark" }));
   }
   for (const { mark, times, band } of lines) {
     if (band) {
@@ -65,6 +63,11 @@ export function drawCurves({ width, last, unit, yLabel, title, description, line
     const d = pathOf(times.map((t, k) => [x(t), y(values[k])]));
     svg.append(makeSvg("path", { d, class: `curve ${mark} dash-${place}` }));
   }
+  shown.forEach(({ time, text }, k) => {
+    const right = x(time) > frame.right - 8 * text.length;
+    const height = falling ? frame.bottom - 8 - 17 * k : frame.top + 13 + 17 * k;
+    svg.append(makeSvg("text", { x: x(time) + (right ? -5 : 5), y: height, class: right ? "end label" : "label" }, text));
+  });
   return svg;
 }
 

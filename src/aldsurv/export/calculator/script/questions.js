@@ -121,7 +121,8 @@ export function trainingValues(column) {
   if (column.whole && high - low < GRID) {
     return Array.from({ length: Math.round(high - low) + 1 }, (_, k) => low + k);
   }
-  return Array.from({ length: GRID }, (_, k) => (k === GRID - 1 ? high : low + ((high - low) * k) / (GRID - 1)));
+  const even = Array.from({ length: GRID }, (_, k) => (k === GRID - 1 ? high : low + ((high - low) * k) / (GRID - 1)));
+  return column.whole ? even.map(Math.round) : even;
 }
 
 /** Inputs that a row has no value for, of those that the model uses. */

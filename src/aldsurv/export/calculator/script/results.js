@@ -135,7 +135,7 @@ export function survivalSection(model, words, persons, question, width) {
   return [
     drawCurves({
       id: "survival-chart", width, last, unit: words.unit, yLabel: `probability ${words.without}`, title, description, lines,
-      marks: marksOf(words, question), beyond: model.lastTime,
+      marks: marksOf(words, question), falling: true, beyond: model.lastTime,
     }),
     persons.length > 1 ? legend(lines) : null,
     spread || beyond ? make("p", { class: "about" }, spread + beyond) : null,
@@ -146,15 +146,14 @@ export function survivalSection(model, words, persons, question, width) {
 /** Probabilities at the times that were chosen. */
 export function timesSection(words, persons, question) {
   const both = persons.length > 1;
-  const heads = ["After", ...persons.flatMap(({ name, answers }) => [
-    both ? `${name}: ${words.free}` : `Still ${words.free}`,
-    ...(answers.band ? [both ? `${name}: spread` : "Spread between members"] : []),
-  ]), ...(both ? ["A − B, points"] : ["Event by then"])];
+  const spread = persons[0].answers.band ? [make("span", { class: "spread" }, "spread between members")] : [];
+  const heads = ["After", ...persons.map(({ name }) => [both ? `Person ${name} ${words.free}` : `Still ${words.free}`, ...spread.map((node) => node.cloneNode(true))]),
+    both ? "A − B, percentage points" : "Event by then"];
   const rows = question.times.map((t, k) => [
     words.at(t),
-    ...persons.flatMap(({ answers }) => [
-      percentText(answers.survival[k]),
-      ...(answers.band ? [rangeText(answers.band.lower[k], answers.band.upper[k], percentText)] : []),
+    ...persons.map(({ answers: { survival, band } }) => [
+      percentText(survival[k]),
+      band ? make("span", { class: "spread" }, rangeText(band.lower[k], band.upper[k], percentText)) : null,
     ]),
     both ? pointsText(persons[0].answers.survival[k] - persons[1].answers.survival[k])
       : percentText(1 - persons[0].answers.survival[k]),
@@ -176,7 +175,7 @@ export function causesSection(model, words, persons, question, width) {
         id: `incidence-${name}`, width, last, unit: words.unit, yLabel: "probability by then",
         title: `Probability of an event of each cause${who}`,
         description: `Incidence of ${model.causes.join(", ")} from 0 to ${words.at(last)}. The numbers at the chosen times are in the table.`,
-        lines, marks: marksOf(words, question), beyond: model.lastTime,
+        lines, marks: marksOf(words, question), falling: false, beyond: model.lastTime,
       }),
       legend(lines));
   });
@@ -235,15 +234,15 @@ export function contributionsSection(titles, { inputs, values, exact, from, to }
       names.map((name) => titles.column(name)).join(", "),
       names.map((name) => titles.value(name, reference[name])).join(", "),
       names.map((name) => titles.value(name, row[name])).join(", "),
-      pointsText(values[k]),
-      [make("span", { class: "bars", "aria-hidden": "true" }, bar)],
+      [make("span", {}, pointsText(values[k])), make("span", { class: "bars", "aria-hidden": "true" }, bar)],
     ];
   });
+  const head = referenceName.replace(/^the /, "");
   const how = exact ? "Shapley values over all subsets of the inputs that differ."
     : "Shapley values from 80 orders of the inputs, the same every time: single numbers are approximate, their sum is exact.";
   return [
     facts,
-    makeTable("Contributions of the inputs", ["Input", referenceName.replace(/^the /, ""), "Person A", "Points", ""], rows, { classes: "contributions" }),
+    makeTable("Contributions of the inputs", ["Input", `${head[0].toUpperCase()}${head.slice(1)}`, "Person A", "Points"], rows, { classes: "contributions" }),
     make("p", { class: "about" }, `${how} They say what the model uses, not what would happen if an input were changed.`),
   ];
 }
