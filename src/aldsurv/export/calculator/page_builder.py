@@ -86,7 +86,7 @@ def build_page(
         "horizon": chosen[-1],
         "labels": _plain_labels(titles),
     }
-    page = _rendered(content, fitted, settings, _line(title) or page_title(event), _line(use))
+    page = _rendered(content, fitted, settings, _line(title) or page_title(fitted, event), _line(use))
     size = len(page.encode())
     if size > MOST_BYTES:
         warnings.warn(

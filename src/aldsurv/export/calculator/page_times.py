@@ -40,7 +40,8 @@ def default_times(end: float, unit: str | None) -> tuple[float, ...]:
     power = 10.0 ** np.floor(np.log10(end))
     round_numbers = [step * scale for scale in (power / 100, power / 10, power) for step in (1, 2, 5)]
     usual = [time for time in _USUAL.get((unit or "").strip().lower(), ()) if time <= end]
-    steps = usual if len(usual) > 2 else round_numbers
+    # Neither a follow-up shorter than such times nor one far beyond them is counted in them.
+    steps = usual if len(usual) > 2 and usual[-1] > end / 3 else round_numbers
     chosen = {max((float(f"{step:.6g}") for step in steps if step <= share * end), default=end) for share in _SHARES}
     return tuple(sorted(chosen))
 

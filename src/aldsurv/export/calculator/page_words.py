@@ -9,9 +9,10 @@ from aldsurv.registry import MODELS, saved_model_name
 __all__ = ["lead_text", "model_facts", "page_title", "use_text", "warning_text"]
 
 
-def page_title(event: str | None) -> str:
+def page_title(model: SurvivalEstimator, event: str | None) -> str:
     """The heading of a page that was given none."""
-    return f"Time to {event or 'the event'}: a calculator"
+    what = event or ("the event" if model.causes_ is None else "the first event")
+    return f"Time to {what}: a calculator"
 
 
 def lead_text(model: SurvivalEstimator, event: str | None) -> str:

@@ -22,11 +22,11 @@ export function makeSvg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** A table with a caption for readers who do not see it, heads of columns, and rows whose first cell is their head. */
-export function makeTable(caption, heads, rows, { classes = "" } = {}) {
+/** A named table with a caption for readers who do not see it, heads of columns, and rows whose first cell is their head. */
+export function makeTable(name, caption, heads, rows) {
   const cell = (content) => (Array.isArray(content) ? content : [content]);
-  return make("div", { class: `scroll ${classes}`, tabindex: "0", role: "region", "aria-label": caption },
-    make("table", {},
+  return make("div", { class: `scroll ${name}`, tabindex: "0", role: "region", "aria-label": caption },
+    make("table", { "data-name": name },
       make("caption", {}, caption),
       make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, ...cell(head))))),
       make("tbody", {}, ...rows.map(([first, ...others]) => make("tr", {},

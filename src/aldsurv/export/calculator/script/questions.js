@@ -10,7 +10,7 @@ export function typicalRow(model) {
   const strata = [];
   for (const column of model.columns) {
     if (column.kind === "number") {
-      row[column.name] = column.median;
+      row[column.name] = shortNumber(column.median);
     } else if (column.kind === "levels") {
       row[column.name] = column.levels.length ? column.levels[0].value : null;
     } else if (column.kind === "stratum") {
@@ -22,6 +22,12 @@ export function typicalRow(model) {
     (each) => column.levels.map((level) => ({ ...each, [column.name]: level.value })),
   ), [row]);
   return tries.find((each) => isPredictable(model, each)) ?? row;
+}
+
+/** A number that was rounded to float32 as it was written before: 4.7 for 4.699999809. */
+function shortNumber(value) {
+  const short = Number(value.toPrecision(6));
+  return Math.fround(short) === Math.fround(value) ? short : value;
 }
 
 function isPredictable(model, row) {

@@ -96,7 +96,7 @@ function curveTable(caption, heads, times, columns, words) {
   const rows = times.map((t, k) => [words.at(Number(t.toPrecision(4))), ...columns.map((column) => column(k))])
     .filter((_, k) => k % every === 0);
   return make("details", {}, make("summary", {}, "The curve as a table"),
-    makeTable(caption, ["Time", ...heads], rows));
+    makeTable("curve", caption, ["Time", ...heads], rows));
 }
 
 function legend(entries) {
@@ -158,7 +158,7 @@ export function timesSection(words, persons, question) {
     both ? pointsText(persons[0].answers.survival[k] - persons[1].answers.survival[k])
       : percentText(1 - persons[0].answers.survival[k]),
   ]);
-  return [makeTable(`Probabilities at the chosen times${given(words, question.since)}`, heads, rows)];
+  return [makeTable("times", `Probabilities at the chosen times${given(words, question.since)}`, heads, rows)];
 }
 
 /** Incidence of each cause: curves, and a table. */
@@ -185,7 +185,7 @@ export function causesSection(model, words, persons, question, width) {
   const rows = question.times.map((t, k) => [words.at(t),
     ...persons.flatMap(({ answers }) => answers.incidence.map((values) => percentText(values[k]))),
     ...persons.map(({ answers }) => percentText(answers.survival[k]))]);
-  return [...nodes, makeTable(`Probability by cause${given(words, question.since)}`, heads, rows)];
+  return [...nodes, makeTable("by-cause", `Probability by cause${given(words, question.since)}`, heads, rows)];
 }
 
 /** What the inputs are that a prediction cannot rely on. */
@@ -213,7 +213,7 @@ export function gapsSection(titles, words, ranges, joint, now, what) {
   }
   return [
     make("p", {}, `${what} is ${percentText(now)} with the gaps filled as in training. Over the values that training had, it could be:`),
-    makeTable("What inputs that are not known could change", ["Input", "Lowest", "Highest", "Range, points"], rows),
+    makeTable("gaps", "What inputs that are not known could change", ["Input", "Lowest", "Highest", "Range, points"], rows),
   ];
 }
 
@@ -242,7 +242,7 @@ export function contributionsSection(titles, { inputs, values, exact, from, to }
     : "Shapley values from 80 orders of the inputs, the same every time: single numbers are approximate, their sum is exact.";
   return [
     facts,
-    makeTable("Contributions of the inputs", ["Input", `${head[0].toUpperCase()}${head.slice(1)}`, "Person A", "Points"], rows, { classes: "contributions" }),
+    makeTable("contributions", "Contributions of the inputs", ["Input", `${head[0].toUpperCase()}${head.slice(1)}`, "Person A", "Points"], rows),
     make("p", { class: "about" }, `${how} They say what the model uses, not what would happen if an input were changed.`),
   ];
 }
