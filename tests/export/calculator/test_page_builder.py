@@ -38,9 +38,7 @@ def test_a_model_and_its_file_give_the_same_page(cox_model, cox_file):
 def test_policy_allows_its_own_script_and_style_only(cox_file):
     html = build_page(cox_file)
     page = ParsedPage(html)
-    (policy,) = (
-        found["content"] for tag, found in page.tags if found.get("http-equiv") == "Content-Security-Policy"
-    )
+    (policy,) = (found["content"] for tag, found in page.tags if found.get("http-equiv") == "Content-Security-Policy")
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
 

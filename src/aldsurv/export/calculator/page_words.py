@@ -53,7 +53,9 @@ def model_facts(model: SurvivalEstimator, unit: str | None) -> list[tuple[str, s
     trained = model.trained_on_
     if trained is not None:
         facts.append(("Trained on", f"{trained.rows_text} rows, {trained.known_events} events"))
-        facts.append(("Times of training", f"{plain_number(trained.first_time, 4)} to {_time(trained.last_time, unit)}"))
+        facts.append(
+            ("Times of training", f"{plain_number(trained.first_time, 4)} to {_time(trained.last_time, unit)}")
+        )
         if trained.follow_up is not None:
             facts.append(("Follow-up, by which four fifths had left", _time(trained.follow_up, unit)))
         if "aldsurv" in trained.versions:
