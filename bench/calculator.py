@@ -1,7 +1,7 @@
 """Size of calculator pages of models with their default settings, and how long an answer takes in a browser.
 
-``python -m bench.calculator`` fits models to rows of gbsg, writes their pages, opens them in Chromium and keeps bytes and
-milliseconds in docs/results/calculator.json. ``--picture`` only draws docs/images/calculator.png again.
+``python -m bench.calculator`` fits models to rows of gbsg, writes their pages, opens them in Chromium and keeps
+bytes and milliseconds in docs/results/calculator.json. ``--picture`` only draws docs/images/calculator.png again.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ document.body.dataset.told = JSON.stringify([(middle - begun) / 20, performance.
 _PERSON = """
 const { page } = window.aldsurv;
 document.getElementById("compare").click();
-const enter = (name, person, value) => page.form.lines.find((line) => line.column.name === name).fields[person].set(value);
-enter("nodes", 0, 9); enter("nodes", 1, 1); enter("hormone", 0, 0); enter("hormone", 1, 1); enter("progesterone", 0, null);
+const line = (name) => page.form.lines.find((each) => each.column.name === name);
+const enter = (name, ...values) => values.forEach((value, person) => line(name).fields[person].set(value));
+enter("nodes", 9, 1); enter("hormone", 0, 1); enter("progesterone", null);
 page.update();
 """
 
@@ -105,15 +106,8 @@ def measured(name: str, rows: int) -> dict[str, Any]:
 
 def draw() -> None:
     """Two persons, of whom one has a gap, by the default model."""
-    title = "Breast cancer: time to relapse or death"
-    page = build_page(
-        fitted("ald", 2000),
-        labels=LABELS,
-        unit="months",
-        event_name="relapse and death",
-        title=title,
-        times=[12, 36, 60],
-    )
+    words = {"event_name": "relapse and death", "title": "Breast cancer: time to relapse or death", "unit": "months"}
+    page = build_page(fitted("ald", 2000), labels=LABELS, times=[12, 36, 60], **words)
     opened(page, _PERSON, f"screenshot={PICTURE}", "window-size=1180,1500", "virtual-time-budget=5000")
 
 

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from reports.browser import CHROMIUM, clicking, opened_page
 
 from aldsurv import ALDSurvival, SurvivalData
 from aldsurv.errors import UnseenValuesWarning
@@ -17,7 +18,6 @@ from aldsurv.export.calculator import build_page
 from aldsurv.models.prediction.member_spread import survival_band, time_band
 from aldsurv.plain_numbers import percent
 from export.calculator.conftest import EVIL, made_up_columns, made_up_times
-from reports.browser import CHROMIUM, clicking, opened_page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 

@@ -10,13 +10,13 @@ import zlib
 
 import numpy as np
 import pytest
+from reports.parsed import ParsedPage
 
 from aldsurv.errors import AldsurvWarning, ColumnWarning, ParameterError
 from aldsurv.export.calculator import build_page, page_builder
 from aldsurv.export.calculator.page_times import default_times
 from aldsurv.models.persistence import load
 from export.calculator.conftest import EVIL
-from reports.parsed import ParsedPage
 
 
 def settings_of(page):
