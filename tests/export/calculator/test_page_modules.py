@@ -92,6 +92,7 @@ const value = (row) => {
   return x.reduce((sum, v, k) => sum + (k + 1) * v, 0) + given.mixed * x[0] * x[1] * x[2];
 };
 """
+ONCE = MODEL + "const told = shapleyValues(model, value, given.row, given.other);"
 
 
 def described(d, mixed=0.0, kinds=None):
@@ -108,11 +109,7 @@ def worth(given, chosen):
 
 def test_shapley_values_are_means_over_all_orders(node):
     given = described(5, mixed=1.7)
-    told = node(
-        {"shapley.js": "shapleyValues"},
-        MODEL + "const told = shapleyValues(model, value, given.row, given.other);",
-        given,
-    )
+    told = node({"shapley.js": "shapleyValues"}, ONCE, given)
     expected = np.zeros(5)
     for order in permutations(range(5)):
         for turn, place in enumerate(order):
@@ -138,11 +135,7 @@ def test_many_inputs_are_sampled_the_same_way_every_time(node):
 
 def test_columns_of_strata_change_together(node):
     given = described(4, kinds={"x1": "stratum", "x3": "stratum"})
-    told = node(
-        {"shapley.js": "shapleyValues"},
-        MODEL + "const told = shapleyValues(model, value, given.row, given.other);",
-        given,
-    )
+    told = node({"shapley.js": "shapleyValues"}, ONCE, given)
     assert told["inputs"] == [["x0"], ["x2"], ["x1", "x3"]]
     np.testing.assert_allclose(told["values"], [1.0, 9.0, 2 * 2.0 + 4 * 1.0])
 
