@@ -260,13 +260,16 @@ export class Features {
     return this.plans.reduce((sum, plan) => sum + plan.width, 0);
   }
 
-  /** The numbers for a row: in float32 for networks and trees, or exactly for models with coefficients. */
-  inputs(row, { exact = false } = {}) {
+  /**
+   * The numbers for a row: in float32 for networks and trees, or exactly for models with coefficients.
+   * Columns named in `without` are not read, and 0.
+   */
+  inputs(row, { exact = false, without = [] } = {}) {
     const numbers = [];
     for (const plan of this.plans) {
-      for (const number of plan.numbers(row[plan.name], { exact, bound: this.bound })) {
-        numbers.push(number);
-      }
+      const unread = without.includes(plan.name);
+      const own = unread ? new Array(plan.width).fill(0) : plan.numbers(row[plan.name], { exact, bound: this.bound });
+      own.forEach((number) => numbers.push(number));
     }
     return Float64Array.from(numbers);
   }

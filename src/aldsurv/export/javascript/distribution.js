@@ -2,7 +2,7 @@
 // A family provides logSurvival, logCdf and logDensity; the rest is computed from these, and a closed form overrides it.
 
 import { log1mexp } from "./numerics.js";
-import { searchInverseLogSurvival, upperIntegral, lowerIntegral } from "./fallbacks.js";
+import { lowerIntegral, searchInverseLogSurvival, searchMode, upperIntegral } from "./fallbacks.js";
 
 // Distributions made of another one are in files that need this one: they register how they are made.
 const WRAPPERS = {};
@@ -158,6 +158,18 @@ export class Distribution {
       centre,
     );
     return centre + (above - below);
+  }
+
+  /** Time at which the density is highest. */
+  mode() {
+    return searchMode(this);
+  }
+
+  /** Times spread over the distribution, near one of which its density is highest. */
+  places() {
+    const within = Array.from({ length: 128 }, (_, k) => this.inverseLogSurvival(Math.log1p(-(k + 1) / 129)));
+    const lower = this.lower();
+    return [Number.isFinite(lower) ? lower : within[0], ...within, ...this.kinks()];
   }
 
   // ---- what follows

@@ -167,3 +167,26 @@ function panelIntegral(integrand, of, left, right, origin, stretchedFrom) {
   }
   return total;
 }
+
+/** Time of the highest density: the best of many places, then a golden-section search around it. */
+export function searchMode(distribution) {
+  const places = distribution.places().sort((a, b) => a - b);
+  const heights = places.map((place) => distribution.logDensity(place));
+  const top = Math.max(...heights);
+  const start = places[heights.indexOf(top)];
+  // The next different places on either side: several may coincide.
+  let low = Math.max(places[0], ...places.filter((place) => place < start));
+  let high = Math.min(places[places.length - 1], ...places.filter((place) => place > start));
+  const golden = (Math.sqrt(5) - 1) / 2;
+  for (let step = 0; step < 60; step += 1) {
+    const inner = high - golden * (high - low);
+    const outer = low + golden * (high - low);
+    if (distribution.logDensity(inner) > distribution.logDensity(outer)) {
+      high = outer;
+    } else {
+      low = inner;
+    }
+  }
+  const refined = low + (high - low) / 2;
+  return distribution.logDensity(refined) > top ? refined : start;
+}
