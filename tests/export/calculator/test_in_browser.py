@@ -15,6 +15,7 @@ from reports.browser import CHROMIUM, clicking, opened_page
 from aldsurv import ALDSurvival, SurvivalData
 from aldsurv.errors import UnseenValuesWarning
 from aldsurv.export.calculator import build_page
+from aldsurv.models import BoostedALD
 from aldsurv.models.prediction.member_spread import survival_band, time_band
 from aldsurv.plain_numbers import percent
 from export.calculator.conftest import EVIL, made_up_columns, made_up_times
@@ -40,8 +41,16 @@ def opened(tmp_path_factory):
 def network():
     x = made_up_columns()
     del x["same"]
-    model = ALDSurvival(members=3, max_epochs=3, hidden_layers=(4,), random_state=0, unit="months")
+    model = ALDSurvival(members=3, max_epochs=3, random_state=0, unit="months")
     return model.fit(x, SurvivalData.right(*made_up_times(x)))
+
+
+@pytest.fixture(scope="module")
+def trees():
+    pytest.importorskip("xgboost")
+    x = made_up_columns()
+    del x["same"]
+    return BoostedALD(members=2, max_rounds=6, random_state=0).fit(x, SurvivalData.right(*made_up_times(x)))
 
 
 @pytest.fixture
@@ -176,7 +185,7 @@ def cases_for(*causes):
     return [(row, other, question) for row, other in people for question in questions]
 
 
-@pytest.mark.parametrize("which", ["cox_model", "cause_model", "network"])
+@pytest.mark.parametrize("which", ["cox_model", "cause_model", "network", "trees"])
 def test_the_numbers_are_those_of_python(which, request, opened, page_of, tmp_path):
     model = request.getfixturevalue(which)
     cases = cases_for(*(model.causes_ or ()))
