@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from reports.browser import CHROMIUM, clicking, opened_page
 from aldsurv import ALDSurvival, SurvivalData
 from aldsurv.errors import UnseenValuesWarning
 from aldsurv.export.calculator import build_page
-from aldsurv.models import BoostedALD
+from aldsurv.models import BoostedALD, CoxRegression
 from aldsurv.models.prediction.member_spread import survival_band, time_band
 from aldsurv.plain_numbers import percent
 from export.calculator.conftest import EVIL, made_up_columns, made_up_times
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 
 PERSON = {"age": 47.0, "dose": 3.5, EVIL: EVIL, "treated": 1.0}
 OTHER = {"age": 71.0, "dose": None, EVIL: "maybe", "treated": 0.0}
-OUTSIDE = {"age": 101.0, "dose": 3.5, EVIL: None, "treated": 1.0}
+OUTSIDE = {"age": 101.0, "dose": None, EVIL: None, "treated": 1.0}
 QUESTIONS = (
     {"times": [3.0, 12.0, 30.0], "time": 12.0, "since": 0, "level": 0.9, "horizon": 30.0, "cause": None},
     {"times": [12.0, 48.0], "time": 48.0, "since": 7.0, "level": 0.5, "horizon": 24.0, "cause": None},
@@ -167,11 +167,28 @@ def check_numbers(model, told, cases):
         assert contributions["exact"]
         close(contributions["values"], list(by_force.values()))
         close(sum(contributions["values"]), contributions["to"] - contributions["from"])
-        assert [gap["column"] for gap in found["gaps"]] == [name for name, value in row.items() if value is None]
-        for gap in found["gaps"]:
+        assert [gap["column"] for gap in found["gaps"]["ranges"]] == [
+            name for name, value in row.items() if value is None
+        ]
+        for gap in found["gaps"]["ranges"]:
             values = training_values(model, gap["column"])
             reached = detail(model, [{**row, gap["column"]: value} for value in values], question)
             close([gap["low"]["probability"], gap["high"]["probability"]], [reached.min(), reached.max()])
+        check_joint_range(model, row, question, found["gaps"])
+
+
+def check_joint_range(model, row, question, gaps):
+    """It lies within that of all combinations, and is that where no input changes what another one does."""
+    names = [gap["column"] for gap in gaps["ranges"]]
+    if len(names) < 2:
+        assert gaps["joint"] is None
+        return
+    every = product(*(training_values(model, name) for name in names))
+    reached = detail(model, [{**row, **dict(zip(names, values, strict=True))} for values in every], question)
+    low, high = gaps["joint"]
+    assert reached.min() - 1e-9 <= low <= high <= reached.max() + 1e-9
+    if isinstance(model, CoxRegression):
+        close([low, high], [reached.min(), reached.max()])
 
 
 def training_values(model, name):

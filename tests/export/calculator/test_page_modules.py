@@ -133,6 +133,17 @@ def test_many_inputs_are_sampled_the_same_way_every_time(node):
     np.testing.assert_allclose(shares, 4.0, atol=3 * 12 * math.sqrt(2 / 9 / 80))
 
 
+def test_too_many_inputs_are_refused(node):
+    statements = (
+        MODEL
+        + """
+    let told = "";
+    try { shapleyValues(model, value, given.row, given.other); } catch (error) { told = error.message; }
+    """
+    )
+    assert "61 inputs differ" in node({"shapley.js": "shapleyValues"}, statements, described(61))
+
+
 def test_columns_of_strata_change_together(node):
     given = described(4, kinds={"x1": "stratum", "x3": "stratum"})
     told = node({"shapley.js": "shapleyValues"}, ONCE, given)

@@ -45,9 +45,7 @@ class Case:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows as JavaScript takes them."""
-        return [
-            dict(zip(self.columns, values, strict=True)) for values in zip(*self.columns.values(), strict=True)
-        ]
+        return [dict(zip(self.columns, values, strict=True)) for values in zip(*self.columns.values(), strict=True)]
 
 
 def case_of(

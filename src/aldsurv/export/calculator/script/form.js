@@ -119,7 +119,7 @@ export class InputForm {
       const second = make("div", { class: "second" }, fields[1].control);
       parent.append(make("div", { class: "line" },
         label, make("div", { class: "pair" }, fields[0].control, second), hint, note));
-      return { column, fields, note };
+      return { column, title: titles.column(column.name), fields, note };
     });
   }
 
@@ -133,6 +133,17 @@ export class InputForm {
     const text = (value) => numberText(value, 4);
     const { low, high, median } = column;
     return `training: ${text(low)} to ${text(high)}, median ${text(median)}`;
+  }
+
+  /** Say in the names of the fields whose they are, once there are two persons. */
+  nameFirst(several) {
+    for (const { title, fields } of this.lines) {
+      if (several) {
+        fields[0].control.setAttribute("aria-label", `${title}, person A`);
+      } else {
+        fields[0].control.removeAttribute("aria-label");
+      }
+    }
   }
 
   set(person, row) {

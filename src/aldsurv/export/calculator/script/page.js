@@ -5,16 +5,15 @@ import { make, refill } from "./elements.js";
 import { InputForm, InputTitles } from "./form.js";
 import { bytesOfBase64, inflateBytes } from "./inflate.js";
 import { readTimes } from "./number_text.js";
-import { answersFor, detailValue, gapRanges, jointGapRange, missingInputs, typicalRow } from "./questions.js";
+import { answersFor, detailValue, gapRanges, gapSteps, typicalRow } from "./questions.js";
 import {
   PERSONS, PageWords, causesSection, contributionsSection, figureTiles, gapsSection, notesSection, summaryText,
   survivalSection, timesSection,
 } from "./results.js";
 import { shapleySteps, shapleyValues } from "./shapley.js";
+import { runInSlices } from "./steps.js";
 
 const WAIT = 150;
-// So long contributions are computed before the page answers again, in milliseconds.
-const SLICE = 25;
 
 function byId(id) {
   return document.getElementById(id);
@@ -91,6 +90,7 @@ class CalculatorPage {
     byId("calculator").addEventListener("submit", (event) => event.preventDefault());
     byId("compare").addEventListener("change", () => {
       document.body.classList.toggle("comparing", this.comparing);
+      this.form.nameFirst(this.comparing);
       if (this.comparing) {
         this.form.set(1, this.form.row(0));
       }
@@ -208,38 +208,36 @@ class CalculatorPage {
     const { model, titles, words } = this;
     document.body.dataset.state = "working";
     const value = detailValue(model, question);
-    const what = `${question.cause === null ? `Still ${words.free} after` : `${question.cause} by`} ${words.at(question.time)}`;
+    const target = question.cause === null ? `Still ${words.free} after` : `Probability of ${question.cause} by`;
+    const what = `${target} ${words.at(question.time)}`;
     const { row } = persons[0];
-    const [reference, referenceName] = persons.length > 1 ? [persons[1].row, "person B"] : [this.typical, "the typical person"];
-    const gaps = () => {
-      const ranges = gapRanges(model, value, row);
-      const joint = ranges.length > 1 ? jointGapRange(model, value, row) : null;
-      refill(byId("gaps"), ...gapsSection(titles, words, ranges, joint, value(row), what));
-    };
-    const steps = shapleySteps(model, value, row, reference);
-    const work = () => {
-      if (run !== this.run) {
-        return;
-      }
-      try {
-        const end = performance.now() + SLICE;
-        let step = steps.next();
-        while (!step.done && performance.now() < end) {
-          step = steps.next();
-        }
-        if (!step.done) {
-          setTimeout(work, 0);
-          return;
-        }
-        refill(byId("contributions"), ...contributionsSection(titles, step.value, row, reference, referenceName, what));
-        document.body.dataset.state = "ready";
-      } catch (error) {
-        refill(byId("contributions"), make("p", {}, `These two persons cannot be compared input by input: ${error.message}`));
-        document.body.dataset.state = "ready";
-      }
-    };
-    gaps();
-    work();
+    const person = { row, name: persons.length > 1 ? "person A" : "this person" };
+    const reference = persons.length > 1 ? { row: persons[1].row, name: "person B" } : { row: this.typical, name: "the typical person" };
+    const wanted = () => run === this.run;
+    const fail = (id, text) => (error) => refill(byId(id), make("p", {}, `${text}: ${error.message}`));
+    const ready = () => { document.body.dataset.state = "ready"; };
+    const contribute = () => runInSlices(shapleySteps(model, value, row, reference.row), {
+      wanted,
+      done: (values) => {
+        refill(byId("contributions"), ...contributionsSection(titles, values, person, reference, what));
+        ready();
+      },
+      failed: (error) => {
+        fail("contributions", "There are no contributions")(error);
+        ready();
+      },
+    });
+    runInSlices(gapSteps(model, value, row), {
+      wanted,
+      done: (ranges) => {
+        refill(byId("gaps"), ...gapsSection(titles, ranges, what));
+        contribute();
+      },
+      failed: (error) => {
+        fail("gaps", "Ranges cannot be computed")(error);
+        contribute();
+      },
+    });
   }
 }
 
@@ -254,7 +252,6 @@ function startPage() {
       gaps: (row, question) => gapRanges(model, detailValue(model, question), row),
       contributions: (row, reference, question) => shapleyValues(model, detailValue(model, question), row, reference),
       typical: () => typicalRow(model),
-      missing: (row) => missingInputs(model, row).map((column) => column.name),
     };
     window.aldsurv.page = new CalculatorPage(settings, model);
   } catch (error) {

@@ -1,8 +1,10 @@
 // What is asked of the model about one person, and its answers as plain numbers.
 
 import { memberSurvivalBand, memberTimeBand } from "../../javascript/member_spread.js";
+import { finished } from "./steps.js";
 
 const GRID = 41;
+const MOST_SWEEPS = 3;
 
 /** The row of a typical person: medians, and the first level of each column of levels. */
 export function typicalRow(model) {
@@ -105,13 +107,17 @@ export function answersFor(model, row, question) {
   const { times, level, since, horizon } = question;
   const predicted = predictedSince(model, row, since);
   const curve = survivalCurve(model, row, times, question);
+  const cure = predicted.cureProbability();
+  // A curve that falls no more after the last time of training says nothing about later, and of no cure.
+  const held = cure > 0 && Math.abs(predicted.survival(Math.max(model.lastTime, since)) - cure) < 1e-12;
   return {
     ...curve,
     median: predicted.median(),
     interval: predicted.interval(level),
     medianBand: model.members > 1 ? medianBand(model, row, question) : null,
     restrictedMean: predicted.restrictedMean(horizon),
-    cure: predicted.cureProbability(),
+    cure,
+    curveEnd: held ? model.lastTime : null,
     incidence: model.causes === null ? null : incidenceCurves(model, row, times, question),
     outside: model.outside(row),
     notes: model.notes(row),
@@ -136,46 +142,62 @@ export function missingInputs(model, row) {
   return model.columns.filter((column) => column.kind !== "left out" && (row[column.name] ?? null) === null);
 }
 
-function reachOver(value, row, column) {
+/** The lowest and the highest probability over the values of an input that training had. */
+function* reachSteps(value, row, column) {
   let low = null;
   let high = null;
   for (const entry of trainingValues(column)) {
-    const found = value({ ...row, [column.name]: entry });
-    if (low === null || found < low.probability) {
-      low = { probability: found, value: entry };
+    const probability = value({ ...row, [column.name]: entry });
+    if (low === null || probability < low.probability) {
+      low = { probability, value: entry };
     }
-    if (high === null || found > high.probability) {
-      high = { probability: found, value: entry };
+    if (high === null || probability > high.probability) {
+      high = { probability, value: entry };
     }
+    yield;
   }
   return { low, high };
 }
 
-/** Between which probabilities each input that is not known leaves the prediction, the others as they are. */
-export function gapRanges(model, value, row) {
-  return missingInputs(model, row).map((column) => ({ column: column.name, ...reachOver(value, row, column) }));
-}
-
-/** At least how far all inputs that are not known can move it together: one after the other, until nothing moves. */
-export function jointGapRange(model, value, row) {
-  const columns = missingInputs(model, row);
-  return ["low", "high"].map((end) => {
-    const sign = end === "low" ? -1 : 1;
-    let best = { ...row };
-    let reached = value(row);
-    for (let sweep = 0; sweep < 3; sweep += 1) {
-      const before = reached;
-      for (const column of columns) {
-        const found = reachOver(value, best, column)[end];
-        if (found !== null && sign * (found.probability - reached) > 0) {
-          reached = found.probability;
-          best = { ...best, [column.name]: found.value };
-        }
-      }
-      if (reached === before) {
-        break;
+/** At least how far inputs that are not known can move it together: one after the other, until nothing moves. */
+function* jointEnd(value, row, columns, end) {
+  const sign = end === "low" ? -1 : 1;
+  let best = { ...row };
+  let reached = null;
+  for (let sweep = 0; sweep < MOST_SWEEPS; sweep += 1) {
+    const before = reached;
+    for (const column of columns) {
+      const found = (yield* reachSteps(value, best, column))[end];
+      // The first time round every input gets a value: to be unknown may itself count for something.
+      if (sweep === 0 || sign * (found.probability - reached) > 0) {
+        reached = found.probability;
+        best = { ...best, [column.name]: found.value };
       }
     }
-    return reached;
-  });
+    if (reached === before) {
+      break;
+    }
+  }
+  return reached;
+}
+
+/**
+ * Between which probabilities inputs that are not known leave the prediction: a generator.
+ *
+ * It returns {now, ranges: [{column, low, high}], joint}: each input with the others as they are, and all together.
+ */
+export function* gapSteps(model, value, row) {
+  const columns = missingInputs(model, row);
+  const ranges = [];
+  for (const column of columns) {
+    ranges.push({ column: column.name, ...(yield* reachSteps(value, row, column)) });
+  }
+  const joint = columns.length > 1
+    ? [yield* jointEnd(value, row, columns, "low"), yield* jointEnd(value, row, columns, "high")] : null;
+  return { now: value(row), ranges, joint };
+}
+
+/** The same at once. */
+export function gapRanges(model, value, row) {
+  return finished(gapSteps(model, value, row));
 }

@@ -25,8 +25,12 @@ export class PageWords {
     return this.time(time, 6);
   }
 
-  median(value) {
-    return Number.isFinite(value) ? this.time(value) : "not reached";
+  /** A median or an upper limit, which may lie beyond the end of a curve that is held there, or never come. */
+  late(value, curveEnd) {
+    if (Number.isFinite(value)) {
+      return this.time(value);
+    }
+    return curveEnd === null ? "never" : `beyond ${this.time(curveEnd)}`;
   }
 }
 
@@ -43,10 +47,12 @@ export function summaryText(words, persons, question) {
     const spread = answers.band
       ? ` (members of the model: ${rangeText(answers.band.lower[place], answers.band.upper[place], percentText)})` : "";
     const [low, high] = answers.interval;
+    const { curveEnd } = answers;
+    const without = curveEnd === null ? "ever have the event, by this model" : `have had the event by ${words.time(curveEnd)}, where the curve ends`;
     const median = Number.isFinite(answers.median)
-      ? `Half of such persons have had it by ${words.time(answers.median)}; ${percentText(level)} of them between `
-        + `${words.time(low)} and ${Number.isFinite(high) ? words.time(high) : "never"}.`
-      : "Less than half of such persons ever have it, by this model.";
+      ? `Half of such persons have had the event by ${words.time(answers.median)}; ${percentText(level)} of the times lie `
+        + `from ${words.late(low, curveEnd)} to ${words.late(high, curveEnd)}.`
+      : `Fewer than half of such persons ${without}.`;
     return `${who}${percentText(answers.survival[place])}${spread} of such persons are still ${words.free} after `
       + `${words.at(question.time)}${given(words, since)}. ${median}`;
   }).join(" ");
@@ -59,20 +65,20 @@ export function figureTiles(words, persons, question) {
   const tile = (label, value, detail) => make("li", {},
     make("span", { class: "label" }, label), make("span", { class: "value" }, value), make("span", { class: "detail" }, detail));
   return persons.map(({ name, mark, answers }) => {
-    const { band, medianBand } = answers;
+    const { band, medianBand, curveEnd } = answers;
     const [low, high] = answers.interval;
     const tiles = [
       tile(`Still ${words.free} after ${words.at(question.time)}`, percentText(answers.survival[place]),
         band ? `spread between members ${rangeText(band.lower[place], band.upper[place], percentText)}` : ""),
-      tile("Median time", words.median(answers.median),
+      tile("Median time", words.late(answers.median, curveEnd),
         medianBand ? `spread between members ${rangeText(medianBand.lower, medianBand.upper, (t) => numberText(t))}` : ""),
       tile(`${percentText(level)} interval of the time`,
-        `${numberText(low)} to ${Number.isFinite(high) ? words.time(high) : "never"}`,
+        Number.isFinite(low) ? `${numberText(low)} to ${words.late(high, curveEnd)}` : words.late(low, curveEnd),
         "where the event of one such person lies"),
       tile(`Mean time ${words.without} within ${words.at(horizon)}`, words.time(answers.restrictedMean),
         since > 0 ? `counted from the start; ${words.time(answers.restrictedMean - Math.min(since, horizon))} of it is still to come` : "restricted mean"),
     ];
-    if (answers.cure > 0.001 && answers.cure < 1) {
+    if (answers.cure > 0.001 && curveEnd === null) {
       tiles.push(tile("Never", percentText(answers.cure), "share that the model leaves without any event"));
     }
     return make("div", { class: `figures ${mark}` },
@@ -190,14 +196,14 @@ export function causesSection(model, words, persons, question, width) {
 
 /** What the inputs are that a prediction cannot rely on. */
 export function notesSection(titles, persons) {
-  const items = persons.flatMap(({ name, answers }) => answers.notes.map(({ column, kind, text }) => make("li", {},
+  const items = persons.flatMap(({ name, answers }) => answers.notes.map(({ column, text }) => make("li", {},
     make("strong", {}, `${persons.length > 1 ? `Person ${name}, ` : ""}${titles.column(column)}: `),
-    kind === "outside" ? `outside of training. ${text}` : text)));
+    text)));
   return items.length ? [make("ul", { class: "notes" }, ...items)] : [make("p", {}, "All inputs are within what training had shown.")];
 }
 
 /** What each input that is not known could change. */
-export function gapsSection(titles, words, ranges, joint, now, what) {
+export function gapsSection(titles, { now, ranges, joint }, what) {
   if (!ranges.length) {
     return [make("p", {}, "All inputs are known.")];
   }
@@ -218,13 +224,14 @@ export function gapsSection(titles, words, ranges, joint, now, what) {
 }
 
 /** How much each input adds to the difference from the person it is compared with. */
-export function contributionsSection(titles, { inputs, values, exact, from, to }, row, reference, referenceName, what) {
-  const facts = make("p", {}, `${what}: ${percentText(from)} for ${referenceName}, ${percentText(to)} for person A. `
+export function contributionsSection(titles, { inputs, values, exact, from, to }, { row, name }, reference, what) {
+  const facts = make("p", {}, `${what}: ${percentText(from)} for ${reference.name}, ${percentText(to)} for ${name}. `
     + (inputs.length ? "The inputs that differ add, in percentage points:" : "No input differs."));
   if (!inputs.length) {
     return [facts];
   }
-  const most = Math.max(...values.map(Math.abs), 1e-12);
+  // Half a percentage point fills a bar at least: what is shown as 0.0 has none to be seen.
+  const most = Math.max(...values.map(Math.abs), 0.005);
   const order = values.map((_, k) => k).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
   const rows = order.map((k) => {
     const names = inputs[k];
@@ -232,17 +239,17 @@ export function contributionsSection(titles, { inputs, values, exact, from, to }
     bar.style.width = `${(50 * Math.abs(values[k])) / most}%`;
     return [
       names.map((name) => titles.column(name)).join(", "),
-      names.map((name) => titles.value(name, reference[name])).join(", "),
+      names.map((name) => titles.value(name, reference.row[name])).join(", "),
       names.map((name) => titles.value(name, row[name])).join(", "),
       [make("span", {}, pointsText(values[k])), make("span", { class: "bars", "aria-hidden": "true" }, bar)],
     ];
   });
-  const head = referenceName.replace(/^the /, "");
+  const headOf = (text) => `${text[0].toUpperCase()}${text.slice(1)}`.replace(/^The t/, "T");
   const how = exact ? "Shapley values over all subsets of the inputs that differ."
     : "Shapley values from 80 orders of the inputs, the same every time: single numbers are approximate, their sum is exact.";
   return [
     facts,
-    makeTable("contributions", "Contributions of the inputs", ["Input", `${head[0].toUpperCase()}${head.slice(1)}`, "Person A", "Points"], rows),
+    makeTable("contributions", "Contributions of the inputs", ["Input", headOf(reference.name), headOf(name), "Points"], rows),
     make("p", { class: "about" }, `${how} They say what the model uses, not what would happen if an input were changed.`),
   ];
 }

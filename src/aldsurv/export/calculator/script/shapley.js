@@ -1,7 +1,11 @@
 // How much each input adds to the difference between two persons: Shapley values over the inputs that differ.
 
+import { finished } from "./steps.js";
+
 /** Up to so many inputs that differ, all subsets of them are predicted. */
 export const MOST_EXACT_INPUTS = 10;
+/** With more of them than that, orders would take too long on a phone. */
+export const MOST_SAMPLED_INPUTS = 60;
 const ORDERS = 40;
 
 /**
@@ -100,6 +104,9 @@ function* sampledValues(value, row, reference, inputs) {
  */
 export function* shapleySteps(model, value, row, reference) {
   const inputs = differingInputs(model, row, reference);
+  if (inputs.length > MOST_SAMPLED_INPUTS) {
+    throw new Error(`${inputs.length} inputs differ, more than ${MOST_SAMPLED_INPUTS}.`);
+  }
   const exact = inputs.length <= MOST_EXACT_INPUTS;
   const values = yield* (exact ? exactValues : sampledValues)(value, row, reference, inputs);
   return { inputs, values, exact, from: value(reference), to: value(row) };
@@ -107,11 +114,5 @@ export function* shapleySteps(model, value, row, reference) {
 
 /** The same at once. */
 export function shapleyValues(model, value, row, reference) {
-  const steps = shapleySteps(model, value, row, reference);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) {
-      return step.value;
-    }
-  }
+  return finished(shapleySteps(model, value, row, reference));
 }
