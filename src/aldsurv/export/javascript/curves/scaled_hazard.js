@@ -1,6 +1,6 @@
 // A distribution whose hazard is multiplied by a number: S(t)**factor.
 
-import { Distribution, registerWrapper } from "../distribution.js";
+import { Distribution } from "../distribution.js";
 import { log1mexp } from "../numerics.js";
 import { restrictedMeanAtNodes } from "./early_nodes.js";
 
@@ -79,5 +79,3 @@ export class ScaledHazard extends Distribution {
     return new ScaledHazard(this.base.shifted(offset), this.factor);
   }
 }
-
-registerWrapper("scaledHazard", (base, factor) => new ScaledHazard(base, factor));

@@ -1,6 +1,6 @@
 // Predicted distributions whose levels were put right: F*(t|x) = G(F(t|x)) with one monotone G for all rows.
 
-import { Distribution, registerWrapper } from "../distribution.js";
+import { Distribution } from "../distribution.js";
 import { softplus } from "../numerics.js";
 import { restrictedMeanAtNodes } from "../curves/early_nodes.js";
 import { logOddsOfSurvival } from "./level_map.js";
@@ -95,5 +95,3 @@ function distanceFromZero(odds, shift) {
   }
   return odds <= 0 && moved <= 0 ? shift : 0;
 }
-
-registerWrapper("recalibrated", (base, levelMap) => new Recalibrated(base, levelMap));
