@@ -106,7 +106,7 @@ def measured(name: str, rows: int) -> dict[str, Any]:
 
 def draw() -> None:
     """Two persons, of whom one has a gap, by the default model."""
-    words = {"event_name": "relapse and death", "title": "Breast cancer: time to relapse or death", "unit": "months"}
+    words = {"event_name": "recurrence", "title": "Breast cancer: time to recurrence", "unit": "months"}
     page = build_page(fitted("ald", 2000), labels=LABELS, times=[12, 36, 60], **words)
     opened(page, _PERSON, f"screenshot={PICTURE}", "window-size=1180,1500", "virtual-time-budget=5000")
 

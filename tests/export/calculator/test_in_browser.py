@@ -264,6 +264,12 @@ def test_a_page_as_it_opens(opened, page_of, cox_model):
     fields = [attributes for tag, attributes in found.tags if tag in ("input", "select")]
     assert all(field["id"] in labelled or "aria-label" in field or field["id"] == "compare" for field in fields)
     assert {"status", "alert", "img"} <= set(found.values("role"))
+    names = found.values("id")
+    assert len(set(names)) == len(names)
+    references = [
+        name for key in ("aria-labelledby", "aria-describedby") for text in found.values(key) for name in text.split()
+    ]
+    assert set(references) <= set(names)
 
 
 def test_gaps_inputs_outside_and_two_persons_are_shown(opened, page_of, tmp_path, cox_model):
