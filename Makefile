@@ -45,10 +45,12 @@ demo: $(READY)
 	$(BIN)/aldsurv benchmark run --datasets gbsg,norm_linear,weibull,lognorm --seeds 3 --out $(DEMO)/benchmark
 	$(BIN)/aldsurv benchmark report $(DEMO)/benchmark
 
-# Pages are tried in a real browser; as root on Debian it is installed, elsewhere those tests are skipped without one.
+# Pages are tried in a real browser, and their scripts in Node; as root on Debian both are installed, elsewhere those
+# tests are skipped without them.
 browser:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes chromium >/dev/null; } || true
+	@command -v chromium >/dev/null && command -v node >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes chromium nodejs >/dev/null; } || true
 
 style: $(READY)
 	$(BIN)/ruff check .

@@ -50,7 +50,15 @@ function predictions(model, row, asked) {
     conditional_incidence: () =>
       byCause(model, (predicted, cause) => times.map((t) => predicted.incidence(cause, t)), row, asked.since),
   };
-  return Object.fromEntries(asked.what.map((name) => [name, answers[name]()]));
+  return Object.fromEntries(asked.what.map((name) => [name, orComplaint(answers[name])]));
+}
+
+function orComplaint(answer) {
+  try {
+    return answer();
+  } catch (error) {
+    return { error: error.message };
+  }
 }
 
 function byCause(model, value, row, since = null) {

@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from export.javascript.comparison import case_of, compare
-from export.javascript.node import needs_node, run_script
 
 import aldsurv
+from export.javascript.comparison import case_of, compare
+from export.javascript.node import needs_node, run_script
 
 pytestmark = needs_node
 

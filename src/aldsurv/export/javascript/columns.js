@@ -24,6 +24,12 @@ export function plainNumber(value) {
   return Number.isFinite(value) ? String(Number(value.toPrecision(6))) : String(value);
 }
 
+/** The value of a column in a row; null if the row has no such column. */
+export function columnValue(row, name) {
+  // A column may be called as what every object has, such as "constructor".
+  return Object.prototype.hasOwnProperty.call(row, name) ? row[name] : null;
+}
+
 /** Whether there is no value. */
 export function isGap(value) {
   return value === null || value === undefined || (typeof value === "number" && Number.isNaN(value));
@@ -268,7 +274,7 @@ export class Features {
     const numbers = [];
     for (const plan of this.plans) {
       const unread = without.includes(plan.name);
-      const own = unread ? new Array(plan.width).fill(0) : plan.numbers(row[plan.name], { exact, bound: this.bound });
+      const own = unread ? new Array(plan.width).fill(0) : plan.numbers(columnValue(row, plan.name), { exact, bound: this.bound });
       own.forEach((number) => numbers.push(number));
     }
     return Float64Array.from(numbers);
@@ -276,12 +282,12 @@ export class Features {
 
   /** Names of the columns whose value lies beyond those of training. */
   outside(row) {
-    return this.plans.filter((plan) => plan.outside(row[plan.name])).map((plan) => plan.name);
+    return this.plans.filter((plan) => plan.outside(columnValue(row, plan.name))).map((plan) => plan.name);
   }
 
   /** What is unusual about the values of a row. */
   notes(row) {
-    return this.plans.map((plan) => plan.note(row[plan.name])).filter((note) => note !== null);
+    return this.plans.map((plan) => plan.note(columnValue(row, plan.name))).filter((note) => note !== null);
   }
 
   /** What a page must know of each column. */

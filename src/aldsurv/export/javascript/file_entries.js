@@ -9,7 +9,7 @@ export function requireEntry(holds, complaint) {
 
 /** The arrays whose names begin with a prefix, without it. */
 export function arraysUnder(arrays, prefix) {
-  const found = {};
+  const found = Object.create(null);
   for (const name of Object.keys(arrays)) {
     if (name.startsWith(prefix)) {
       found[name.slice(prefix.length)] = arrays[name];

@@ -1,6 +1,6 @@
 // Columns of a linear model: numbers centred and scaled, levels against the first one, strata apart.
 
-import { formatValue, levelKey, LevelsColumn, plainValue, readFeatures } from "./columns.js";
+import { columnValue, formatValue, levelKey, LevelsColumn, plainValue, readFeatures } from "./columns.js";
 import { requireEntry } from "./file_entries.js";
 
 /** How a row becomes numbers for a linear model; strata are columns by name. */
@@ -44,7 +44,7 @@ export class Design {
     if (this.strataColumns.length === 0) {
       return null;
     }
-    const levels = this.strataColumns.map((name) => plainValue(row[name], name));
+    const levels = this.strataColumns.map((name) => plainValue(columnValue(row, name), name));
     const key = stratumKey(levels);
     const found = this.strata.findIndex((stratum) => stratumKey(stratum) === key);
     if (found < 0) {

@@ -27,7 +27,7 @@ export function readModelFile(bytes) {
   if (digest !== metadata.sha256) {
     throw new Error("the model file is damaged: its checksum differs. Copy or write it again.");
   }
-  const arrays = {};
+  const arrays = Object.create(null);
   for (const { name, dtype, shape, raw } of tensors) {
     arrays[name] = { shape, dtype, data: arrayNumbers(raw, dtype) };
   }
@@ -141,10 +141,10 @@ function contentDigest(metadata, tensors) {
 
 /** A text as JSON with ASCII escapes, as Python writes it. */
 function asciiText(text) {
-  return JSON.stringify(text).replace(/[\u007f-\uffff]/g, (unit) => {
-    const code = unit.charCodeAt(0);
-    return code === 0x7f ? unit : `\\u${code.toString(16).padStart(4, "0")}`;
-  });
+  return JSON.stringify(text).replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** The order of Python's text, which is that of code points and not of UTF-16 units. */

@@ -99,30 +99,31 @@ export class NeuralSurvival extends Estimator {
   }
 
   predictMembers(row) {
-    return this.predictOutputs(row).map((raw, member) => this.memberPrediction(raw, member, row));
+    return this.memberPredictions(this.predictOutputs(row), row);
   }
 
-  /** What a member predicts, in the unit of the training times. */
-  memberPrediction(raw, member, row) {
-    return this.memberDistribution(raw, member, row).scaled(this.timeScale);
+  /** What each member predicts, in the unit of the training times. */
+  memberPredictions(outputs, row) {
+    return outputs.map((raw, member) => this.memberDistribution(raw, member, row).scaled(this.timeScale));
   }
 
   predictDistribution(row) {
-    const incidence = this.jointIncidence(row);
+    const outputs = this.predictOutputs(row);
+    const incidence = this.jointIncidence(outputs);
     if (incidence !== null) {
       return incidence.overall();
     }
-    const parts = this.predictMembers(row);
+    const parts = this.memberPredictions(outputs, row);
     return parts.length === 1 ? parts[0] : this.combine(parts);
   }
 
   predictIncidence(row) {
-    return this.jointIncidence(row) || super.predictIncidence(row);
+    return this.jointIncidence(this.predictOutputs(row)) || super.predictIncidence(row);
   }
 
   /** What all members predict cause by cause; null without causes or a cure. */
-  jointIncidence(row) {
-    const members = this.predictOutputs(row).map((raw, member) => this.memberIncidence(raw, member));
+  jointIncidence(outputs) {
+    const members = outputs.map((raw, member) => this.memberIncidence(raw, member));
     if (members[0] === null) {
       return null;
     }
