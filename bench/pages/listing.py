@@ -34,6 +34,7 @@ PAGES: list[Page] = [
     Page("README.md", "bench.pages.readme"),
     Page("docs/accuracy.md", "bench.pages.accuracy"),
     Page("docs/ald.md", "bench.pages.ald"),
+    Page("docs/calculator.md", "bench.pages.calculator"),
     Page("docs/claims.md", "bench.pages.reproduction"),
     Page("docs/competing_accuracy.md", "bench.pages.competing_accuracy"),
     Page("docs/cqrnn.md", "bench.pages.cqrnn"),

@@ -29,10 +29,10 @@ from aldsurv.quoting import printable, quoted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from aldsurv.columns.column_labels import ColumnLabels
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.reports.model.causes.cause_findings import CauseFindings
     from aldsurv.reports.model.model_page import ModelReport
-    from aldsurv.reports.model.words.column_labels import ColumnLabels
     from aldsurv.tables.table import Table
 
 __all__ = ["report", "report_unit"]
@@ -185,7 +185,7 @@ def _checked_pdf(pdf: Path | None, out: Path, *, inputs: list[str | None], force
 
 
 def _read_labels(path: str) -> ColumnLabels:
-    from aldsurv.reports.model.words.column_labels import read_labels
+    from aldsurv.columns.column_labels import read_labels
 
     return read_labels(path)
 

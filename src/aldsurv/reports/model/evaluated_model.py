@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.column_labels import ColumnLabels
 from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
@@ -17,7 +18,7 @@ from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.row_kind import RowKind, count_known_events, known_times
-from aldsurv.reports.model.words.column_labels import ColumnLabels
+from aldsurv.reports.model.words.titled_tables import printed_table, titled_table
 
 __all__ = ["EvaluatedModel", "free_of"]
 
@@ -86,7 +87,7 @@ class EvaluatedModel:
         Of episodes there is one row per person: the prediction along its path, and the covariates of its first episode.
         """
         labels = ColumnLabels() if labels is None else labels
-        everything = labels.titled(CovariateTable.of(X))
+        everything = titled_table(CovariateTable.of(X), labels)
         if len(everything) != len(data):
             raise DataError(
                 f"X has {len(everything)} rows, but data has {len(data)}",
@@ -157,7 +158,7 @@ class EvaluatedModel:
     @property
     def shown_table(self) -> CovariateTable:
         """The covariates as they are printed: with labels of columns and levels."""
-        return self.labels.printed(self.table)
+        return printed_table(self.table, self.labels)
 
     @property
     def unit_label(self) -> str | None:
