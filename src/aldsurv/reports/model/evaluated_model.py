@@ -19,7 +19,7 @@ from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.row_kind import RowKind, count_known_events, known_times
 from aldsurv.reports.model.words.column_labels import ColumnLabels
 
-__all__ = ["EvaluatedModel", "free_of"]
+__all__ = ["EvaluatedModel", "free_of", "unit_of"]
 
 # More rows hardly make the metrics more precise, and make the report slow.
 _MOST_ROWS = 10_000
@@ -117,7 +117,7 @@ class EvaluatedModel:
             model.predict_distribution(table.given) if path is None else path[rows],
             given if given is not None and usable else data,
             usable,
-            unit if unit and unit.strip() else _unit_parameter(model),
+            unit if unit and unit.strip() else unit_of(model),
             seed,
             model.predict_incidence(table.given) if by_cause else None,
             event,
@@ -191,7 +191,7 @@ def free_of(event: str) -> str:
     return "event-free" if event == "event" else f"without {event}"
 
 
-def _unit_parameter(model: SurvivalEstimator) -> str | None:
+def unit_of(model: SurvivalEstimator) -> str | None:
     """The parameter ``unit`` of the model, or of the model inside it."""
     given = (value for name, value in model.get_params().items() if name.endswith("unit") and value)
     unit = next(given, None)
