@@ -127,7 +127,12 @@ def test_mlflow(rows, mlflow_blocks):
 
 
 @needs_whole
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings(
+    "ignore:(?s).*(type hint|input example)",
+    "ignore:.*noload.*",
+    "ignore:unclosed database:ResourceWarning",
+    "ignore::DeprecationWarning:mlflow.*",
+)
 def test_mlflow_with_a_tracking_store(rows, mlflow_blocks):
     names = run(mlflow_blocks)
     np.testing.assert_allclose(names["again"].iloc[:, :-1], expected(rows, [12, 36]), rtol=1e-12)

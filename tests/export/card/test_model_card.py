@@ -100,8 +100,8 @@ def test_every_frozen_model_has_a_card(name):
 
 
 LATER = {
-    "coxnet": ElasticNetCox(penalty=0.1),
-    "aftnet": ElasticNetAFT(penalty=0.1),
+    "coxnet": ElasticNetCox(alpha=0.1, l1_ratio=0.5),
+    "aftnet": ElasticNetAFT(alpha=0.1, l1_ratio=0.5),
     "fine_gray": FineGray(),
     "cause_specific_cox": CauseSpecificCox(),
     "stack": StackedSurvival([("cox", CoxRegression()), ("aft", WeibullAFT())]),
