@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -101,12 +104,28 @@ def test_incidences_and_survival_add_up_to_one(with_causes, rows):
     [
         ({"times": [-1]}, "times"), ({"times": [np.nan]}, "times"), ({"times": ["a"]}, "times"),
         ({"quantiles": [1.0]}, "quantiles"), ({"summaries": ["modus"]}, "summaries"),
-        ({"summaries": "mean"}, "summaries"), ({"interval": 1.0}, "interval"), ({"band": 0.0}, "band"),
+        ({"summaries": "mean"}, "summaries"), ({"interval": 1.0}, "interval"),
+        ({"band": 0.0}, "band"), ({"band": 0.9}, "band needs an ensemble"),
     ],
 )  # fmt: skip
 def test_wrong_requests_name_their_argument(model, rows, options, name):
     with pytest.raises(ParameterError, match=name):
         predict_frame(model, rows, **options)
+
+
+def test_limits_between_members_lie_around_the_prediction():
+    frozen = Path(__file__).parents[1] / "frozen"
+    ensemble = aldsurv.load(frozen / "ald_default.aldsurv")
+    made = json.loads((frozen / "predictions.json").read_text(encoding="utf-8"))
+    given = made["rows"][made["files"]["ald_default.aldsurv"]["rows"]]
+    x = given if isinstance(given, dict) else np.array(given)
+    predicted = predict_frame(ensemble, x, times=[1.0], summaries=["median"], band=0.9)
+    assert predicted.columns.tolist() == [
+        "median", "median_lower", "median_upper", "survival_1", "survival_1_lower", "survival_1_upper", "outside"
+    ]  # fmt: skip
+    for name in ("median", "survival_1"):
+        assert (predicted[f"{name}_lower"] <= predicted[name]).all()
+        assert (predicted[name] <= predicted[f"{name}_upper"]).all()
 
 
 def test_a_missing_column_is_named(model, rows):

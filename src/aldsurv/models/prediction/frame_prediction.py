@@ -102,6 +102,11 @@ def _request(
         check("summaries", name, Choice(SUMMARIES))
     check("interval", interval, _SHARE)
     check("band", band, _SHARE)
+    if band is not None and model.n_members < 2:
+        raise ParameterError(
+            f"band needs an ensemble, but this {type(model).__name__} has one member", argument="band",
+            advice="Leave band out, or fit a model with several members.",
+        )  # fmt: skip
     wanted = tuple(dict.fromkeys(summaries))
     if not (grid or levels or wanted) and interval is None:
         wanted, levels = ("median",), (0.1, 0.9)
