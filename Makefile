@@ -16,7 +16,7 @@ DEMO ?= demo
 RESULTS := .results
 PAPER_PLAN := --models ald,cqrnn,lognormal,deepsurv,deephit,cox,weibull_aft --definition released,printed
 
-.PHONY: help setup demo browser test suite portable newest coverage lint style types bench results docs wheel clean
+.PHONY: help setup demo browser test suite portable newest coverage lint style types bench batch results docs wheel clean
 
 help:
 	@echo "make demo      set up, predict for people held out, compare models: tables, pictures and a page in $(DEMO)/"
@@ -27,6 +27,7 @@ help:
 	@echo "make coverage  the tests with branch coverage, which takes them nearly twice as long"
 	@echo "make lint      ruff and mypy only; make style is ruff alone, make types mypy"
 	@echo "make bench     speed and memory, side by side with peers"
+	@echo "make batch     the pages on MLflow and Spark whole, which takes a minute; needs Java"
 	@echo "make results   what takes minutes of docs/results once more, then the pages; names what takes longer"
 	@echo "make docs      build the documentation into site/"
 	@echo "make wheel     build the distributions into dist/, install the wheel in an empty venv and try it"
@@ -75,6 +76,9 @@ newest: $(READY)
 
 coverage: $(READY) browser
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
+
+batch: $(READY)
+	ALDSURV_BATCH_PAGES=1 $(BIN)/python -m pytest tests/pages/test_batch_pages.py
 
 bench: $(READY)
 	$(BIN)/python $(PIP_INSTALL) --editable ".[bench]"

@@ -35,6 +35,7 @@ _COMMANDS = Registry(
     Record("monitor", "aldsurv.cli.monitor.monitor_command:monitor", "monitor", "Watch a model over calendar time."),
     Record("report", "aldsurv.cli.report_command:report", "report", "Write an HTML report about a model."),
     Record("calculator", "aldsurv.cli.calculator_command:calculator", "calculator", "A page that predicts by itself."),
+    Record("card", "aldsurv.cli.card_command:card", "card", "Write a model card: Markdown or JSON."),
     Record("plan", "aldsurv.cli.plan.plan_command:plan", "plan", "How many people a model needs."),
     Record("info", "aldsurv.cli.info_command:info", "info", "What is in a model file."),
     Record("models", "aldsurv.cli.models_command:models", "models", "List the models and their parameters."),

@@ -23,7 +23,17 @@ from aldsurv.columns.column_entries import (
 )
 from aldsurv.plain_numbers import plain_number
 
-__all__ = ["LEVEL_KINDS", "MOST_BINS", "ColumnPlan", "LeftOut", "Levels", "Number", "UnseenValues", "as_single"]
+__all__ = [
+    "LEVEL_KINDS",
+    "MOST_BINS",
+    "ColumnPlan",
+    "LeftOut",
+    "Levels",
+    "Number",
+    "RowFlags",
+    "UnseenValues",
+    "as_single",
+]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -49,6 +59,24 @@ class UnseenValues(NamedTuple):
     gaps: int = 0
     unknown: int = 0
     examples: str = ""
+
+
+class RowFlags(NamedTuple):
+    """What is to be said of each row (n,) of a column.
+
+    Attributes
+    ----------
+    beyond
+        A number below the smallest or above the largest of training.
+    unknown
+        A level that training had not shown; where rare levels share one, none is.
+    gap
+        No value: the plan's `gap_rule` says what is done about it.
+    """
+
+    beyond: BoolArray
+    unknown: BoolArray
+    gap: BoolArray
 
 
 class ColumnPlan(ABC):
@@ -89,6 +117,10 @@ class ColumnPlan(ABC):
     @abstractmethod
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """Rows beyond what was seen in training."""
+
+    @abstractmethod
+    def row_flags(self, raw: NDArray[Any], column: ColumnKey) -> RowFlags:
+        """Which rows lie beyond training, have an unknown level, or a gap."""
 
     def to_dict(self) -> dict[str, object]:
         """The plan as JSON can hold it."""
@@ -176,6 +208,12 @@ class Number(ColumnPlan):
         values = read_numbers(raw, column)
         return np.asarray((values < self.low) | (values > self.high))
 
+    def row_flags(self, raw: NDArray[Any], column: ColumnKey) -> RowFlags:
+        """Rows beyond the range, and gaps."""
+        values = read_numbers(raw, column)
+        beyond = np.asarray((values < self.low) | (values > self.high))
+        return RowFlags(beyond, np.zeros(values.size, np.bool_), np.isnan(values))
+
     def to_dict(self) -> dict[str, object]:
         """The plan as JSON can hold it; knots only if there are any, as in files from before there were."""
         fields = super().to_dict()
@@ -235,6 +273,13 @@ class Levels(ColumnPlan):
         levels, inverse = distinct_levels(raw, column)
         return np.asarray(self._codes(levels, inverse, column)[inverse] == _UNKNOWN)
 
+    def row_flags(self, raw: NDArray[Any], column: ColumnKey) -> RowFlags:
+        """Rows with unknown levels, and gaps."""
+        levels, inverse = distinct_levels(raw, column)
+        unknown = np.asarray(self._codes(levels, inverse, column)[inverse] == _UNKNOWN)
+        gap = np.array([level is None for level in levels], np.bool_)[inverse]
+        return RowFlags(np.zeros(unknown.size, np.bool_), unknown, gap)
+
     def to_dict(self) -> dict[str, object]:
         """The plan as JSON can hold it; each level with its type, which JSON blurs."""
         levels = [[LEVEL_KINDS[type(level)], level] for level in self.levels]
@@ -288,6 +333,11 @@ class LeftOut(ColumnPlan):
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """No row."""
         return np.zeros(raw.size, np.bool_)
+
+    def row_flags(self, raw: NDArray[Any], column: ColumnKey) -> RowFlags:
+        """No row: whatever is there is not used."""
+        none = np.zeros(raw.size, np.bool_)
+        return RowFlags(none, none, none)
 
 
 def as_single(values: FloatArray, low: float, high: float) -> FloatArray:

@@ -20,7 +20,7 @@ from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.row_kind import RowKind, count_known_events, known_times
 from aldsurv.reports.model.words.titled_tables import printed_table, titled_table
 
-__all__ = ["EvaluatedModel", "free_of"]
+__all__ = ["EvaluatedModel", "free_of", "unit_of"]
 
 # More rows hardly make the metrics more precise, and make the report slow.
 _MOST_ROWS = 10_000
@@ -118,7 +118,7 @@ class EvaluatedModel:
             model.predict_distribution(table.given) if path is None else path[rows],
             given if given is not None and usable else data,
             usable,
-            unit if unit and unit.strip() else _unit_parameter(model),
+            unit if unit and unit.strip() else unit_of(model),
             seed,
             model.predict_incidence(table.given) if by_cause else None,
             event,
@@ -192,7 +192,7 @@ def free_of(event: str) -> str:
     return "event-free" if event == "event" else f"without {event}"
 
 
-def _unit_parameter(model: SurvivalEstimator) -> str | None:
+def unit_of(model: SurvivalEstimator) -> str | None:
     """The parameter ``unit`` of the model, or of the model inside it."""
     given = (value for name, value in model.get_params().items() if name.endswith("unit") and value)
     unit = next(given, None)

@@ -216,7 +216,7 @@ def model_report(
     # Later warnings repeat these for shuffled or resampled rows.
     with collected_warnings(), reworded_figures(figure_words(evaluated)):
         importance = column_importance(evaluated)
-        column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
+        column = () if group is None else ((group[0], np.asarray(group[1])[evaluated.rows]),)
         used = [place for place in importance.order if place in evaluated.used_places]
         groups, horizon = subgroups(evaluated, used, column, main) if kind.complete else ([], float("nan"))
         chosen = chosen_people(evaluated, findings, people)
