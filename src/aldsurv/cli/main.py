@@ -33,6 +33,7 @@ _COMMANDS = Registry(
     Record("explain", "aldsurv.cli.explain.explain_command:explain", "explain", "Why a prediction is what it is."),
     Record("update", "aldsurv.cli.update.update_command:update", "update", "Update a model on another place's rows."),
     Record("monitor", "aldsurv.cli.monitor.monitor_command:monitor", "monitor", "Watch a model over calendar time."),
+    Record("serve", "aldsurv.cli.serve_command:serve", "serve", "Predict over HTTP."),
     Record("report", "aldsurv.cli.report_command:report", "report", "Write an HTML report about a model."),
     Record("plan", "aldsurv.cli.plan.plan_command:plan", "plan", "How many people a model needs."),
     Record("info", "aldsurv.cli.info_command:info", "info", "What is in a model file."),

@@ -24,7 +24,17 @@ from aldsurv.columns.column_entries import (
 )
 from aldsurv.plain_numbers import plain_number
 
-__all__ = ["LEVEL_KINDS", "MOST_BINS", "ColumnPlan", "LeftOut", "Levels", "Number", "RowFlags", "UnseenValues", "as_single"]
+__all__ = [
+    "LEVEL_KINDS",
+    "MOST_BINS",
+    "ColumnPlan",
+    "LeftOut",
+    "Levels",
+    "Number",
+    "RowFlags",
+    "UnseenValues",
+    "as_single",
+]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -38,10 +38,10 @@ from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
-    from aldsurv.models.prediction.prediction_request import PredictionRequest
     from aldsurv.cli.predict.prediction_stream import Prediction
     from aldsurv.cli.shared.notes import Notes
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.models.prediction.prediction_request import PredictionRequest
     from aldsurv.tables.table_file import TableFile
 
 __all__ = ["predict"]

@@ -14,9 +14,9 @@ from aldsurv.plain_numbers import percent, plain_number
 from aldsurv.quoting import printable, shortened
 
 if TYPE_CHECKING:
-    from aldsurv.models.prediction.prediction_request import PredictionRequest
     from aldsurv.cli.predict.prediction_stream import Prediction, Surprises
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.models.prediction.prediction_request import PredictionRequest
 
 __all__ = ["cause_notes", "first_names", "horizon_notes", "show_summary", "surprise_notes"]
 

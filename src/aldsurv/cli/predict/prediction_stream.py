@@ -21,8 +21,8 @@ from aldsurv.errors import DataError
 
 if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_inputs import ModelInputs
-    from aldsurv.models.prediction.prediction_request import PredictionRequest
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.models.prediction.prediction_request import PredictionRequest
     from aldsurv.tables.table_file import TableBlock, TableFile
 
 __all__ = ["BLOCK_ROWS", "PredictedBlock", "Prediction", "Surprises"]
