@@ -117,7 +117,8 @@ def _batch_lines(
     }
     places = [place for place in range(len(rows)) if place not in lines]
     table = served.read([rows[place] for place in places], since) if places else None
-    if table is not None and table.problems:
+    # Rows that are no objects hide what is wrong in others.
+    while table is not None and table.problems:
         for problem in reversed(table.problems):
             lines[places[problem.row]] = _refusal(first + places[problem.row], problem.column, problem.problem)
         places = [place for place in places if place not in lines]

@@ -156,7 +156,7 @@ class ServedModel:
         since: float | str | None = None,
     ) -> list[dict[str, Any]]:
         """What is predicted for each of so many rows, and what is to be said of its values."""
-        known = self._known(columns, since, rows)
+        known, names = self._known(columns, since, rows), request.names
         answers: list[dict[str, Any]] = []
         # Flags say of each row what notes would say of all, and notes would put values into the log.
         with muted():
@@ -165,7 +165,7 @@ class ServedModel:
                 size = min(rows - start, _AT_ONCE)
                 x = self._frame({name: column[part] for name, column in columns.items()}, size)
                 predicted = request.predict(self.model, x, since=None if known is None else known[part])
-                answers += _answers({name: predicted[name] for name in request.names}, self._flags(x), size)
+                answers += _answers({name: predicted[name] for name in names}, self._flags(x), size)
         return answers
 
     def _known(self, columns: dict[str, NDArray[Any]], since: float | str | None, rows: int) -> Any:

@@ -47,6 +47,9 @@ class PredictBody(PredictOptions):
     rows: Annotated[list[Any], Field(min_length=1)]
 
 
+_NO_OPTIONS = PredictOptions()
+
+
 def validated(model: type[PredictOptions], values: Any) -> Any:
     """The values as a model of pydantic; raises `ProblemError`."""
     try:
@@ -72,7 +75,7 @@ def query_options(query: Mapping[str, str]) -> PredictOptions:
             values[name] = [_number(word) for word in text.split(",")]
         else:
             values[name] = _number(text)
-    return PredictOptions.model_construct() if not values else validated(PredictOptions, values)
+    return validated(PredictOptions, values) if values else _NO_OPTIONS
 
 
 def _number(text: str) -> Any:
