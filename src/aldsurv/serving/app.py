@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from aldsurv import __version__
 from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
-from aldsurv.serving.gate import Gate, problem_body
+from aldsurv.serving.gate import ROUTE, Gate, problem_body
 from aldsurv.serving.openapi import openapi_document
 from aldsurv.serving.predicting import JSON, answer_batch, answer_predict
 from aldsurv.serving.requests.problems import ProblemError
@@ -108,7 +108,17 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         ("/metrics", metrics, "GET"),
     ):
         # Plain routes: rows are read by the columns of the model, of which no function has a signature.
-        app.router.add_route(path, endpoint, methods=[method], include_in_schema=False)
+        app.router.add_route(path, _labelled(path, endpoint), methods=[method], include_in_schema=False)
+
+
+def _labelled(path: str, endpoint: Callable[[Request], Awaitable[Any]]) -> Callable[[Request], Awaitable[Any]]:
+    """The endpoint, whose requests are counted under the path of the route."""
+
+    async def labelled(request: Request) -> Any:
+        request.scope[ROUTE] = path
+        return await endpoint(request)
+
+    return labelled
 
 
 def _json(value: Any) -> bytes:

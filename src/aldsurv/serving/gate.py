@@ -9,7 +9,7 @@ import secrets
 import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from aldsurv.serving.logs import log_event
 from aldsurv.serving.requests.problems import ProblemError
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from aldsurv.serving.service import Service
 
-__all__ = ["Gate", "problem_body"]
+__all__ = ["ROUTE", "Gate", "problem_body"]
 
+# Where a route leaves its path in the scope of a request.
+ROUTE = "aldsurv.route"
 _OPEN = ("/healthz", "/readyz")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _NOT_ANSWERED = 499
@@ -85,7 +87,7 @@ class Gate:
 
     def _account(self, scope: Scope, passage: _Passage, seconds: float) -> None:
         # Paths of the routes, not those of the request, which may be anything.
-        path = _route(scope)
+        path = scope.get(ROUTE, "other")
         metrics = self._service.metrics
         metrics.requests.labels(path, str(passage.status)).inc()
         metrics.seconds.labels(path).observe(seconds)
@@ -150,8 +152,3 @@ def problem_body(problem: ProblemError) -> bytes:
 
 def _too_large(limit: int) -> ProblemError:
     return ProblemError(413, f"the body has more than {limit} bytes, the limit.")
-
-
-def _route(scope: Scope) -> str:
-    route: Any = scope.get("route")
-    return "other" if route is None else str(route.path)
