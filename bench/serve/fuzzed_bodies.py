@@ -50,7 +50,9 @@ def fuzzed_requests(count: int, model: str, row: Mapping[str, Any], seed: int = 
     draw = random.Random(seed)  # noqa: S311
     for _ in range(count):
         kind = draw.random()
-        end, content = ("predict", draw.choice(TYPES[:2])) if draw.random() < 0.7 else ("batch", draw.choice(TYPES[1:3]))
+        end, content = (
+            ("predict", draw.choice(TYPES[:2])) if draw.random() < 0.7 else ("batch", draw.choice(TYPES[1:3]))
+        )
         if kind < 0.15:
             body = draw.choice(RAW)
         elif kind < 0.65:
@@ -102,7 +104,9 @@ def _mutilated(body: bytes, draw: random.Random) -> bytes:
         elif what < 0.6:
             changed[place:place] = draw.randbytes(draw.randint(1, 4))
         elif what < 0.8:
-            changed[place:place] = draw.choice([b'"', b"{", b"}", b"[", b"]", b",", b":", b"\n", b"NaN", b"1e999", b"\\u"])
+            changed[place:place] = draw.choice(
+                [b'"', b"{", b"}", b"[", b"]", b",", b":", b"\n", b"NaN", b"1e999", b"\\u"]
+            )
         elif what < 0.9:
             changed = changed[:place]
         else:

@@ -117,7 +117,9 @@ def check() -> None:
 def serve_once(stage: Stage, last: dict[str, Step]) -> None:
     """Start what the image starts, with a model where it is looked for; ask, and stop."""
     python = str(stage.folder / "venv" / "bin" / "python")
-    names = "import importlib.util as u; print([n for n in ('torch', 'pandas', 'fastapi', 'aldsurv') if u.find_spec(n)])"
+    names = (
+        "import importlib.util as u; print([n for n in ('torch', 'pandas', 'fastapi', 'aldsurv') if u.find_spec(n)])"
+    )
     listed = subprocess.run([python, "-c", names], env=stage.environment, capture_output=True, text=True, check=True)
     print(f"installed of torch, pandas, fastapi, aldsurv: {listed.stdout.strip()}")
     assert listed.stdout.strip() == "['fastapi', 'aldsurv']"

@@ -67,7 +67,10 @@ class Exchange:
 def test_a_batch_gives_what_a_request_gives(client, content):
     rows = [{**row, "age": 40.0 + k} for k, row in enumerate(ROWS * 200)]
     names = list(ROWS[0])
-    table = [",".join(names), *(",".join("" if row[name] is None else str(row[name]) for name in names) for row in rows)]
+    table = [
+        ",".join(names),
+        *(",".join("" if row[name] is None else str(row[name]) for name in names) for row in rows),
+    ]
     body = in_lines(rows) if content == LINES else "\n".join(table).encode()
     answer = client.batch(body, content, "?times=3")
     lines, end = read(answer.text)
