@@ -56,7 +56,7 @@ def started(words: Sequence[str], port: int) -> Iterator[Process]:
     try:
         for _ in range(600):
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=1)  # noqa: S310
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=1)
                 break
             except OSError:
                 time.sleep(0.1)

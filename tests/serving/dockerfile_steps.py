@@ -142,7 +142,7 @@ def serve_once(stage: Stage, last: dict[str, Step]) -> None:
             assert service.poll() is None, "the service has ended"
             assert time.monotonic() < deadline, "the service is not healthy"
             time.sleep(0.2)
-        request = urllib.request.Request(  # noqa: S310
+        request = urllib.request.Request(
             f"http://127.0.0.1:{port}/models/model/predict",
             data=json.dumps({"rows": [ROW]}).encode(),
             headers={"Content-Type": "application/json"},

@@ -7,10 +7,11 @@ import json
 
 import numpy as np
 import pytest
-from serving.client import FROZEN, LEVELS, ROWS, TIMES, Client, column, frozen, rows_of
 
 import aldsurv
 from aldsurv.serving import ServedModel, ServiceSettings, create_app
+
+from .client import FROZEN, LEVELS, ROWS, TIMES, Client, column, frozen, rows_of
 
 NAMES = [
     name.removesuffix(".aldsurv") for name, expected in FROZEN["files"].items() if not expected["encoder"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from serving.client import JSON, ROWS, Client
 
 from bench.serve.fuzzed_bodies import fuzzed_requests
+
+from .client import JSON, ROWS, Client
 
 ROW = ROWS[0]
 

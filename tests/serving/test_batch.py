@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving.client import CSV, LINES, ROWS, Client, column
+
+from .client import CSV, LINES, ROWS, Client, column
 
 
 @pytest.fixture(scope="module")

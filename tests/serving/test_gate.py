@@ -12,12 +12,13 @@ import threading
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from serving.client import JSON, ROWS, Client
 
 from aldsurv.errors import ParameterError
 from aldsurv.serving import ServiceSettings
 from aldsurv.serving.keys import ApiKeys
 from aldsurv.serving.logs import log_to
+
+from .client import JSON, ROWS, Client
 
 KEY = "a-key-of-some-length"
 

@@ -6,7 +6,6 @@ import json
 import warnings
 
 import pytest
-from serving.client import ROWS, Client
 
 import aldsurv
 
@@ -18,7 +17,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
     status_code_conformance,
 )
 
-from .client import frozen  # noqa: E402
+from .client import ROWS, Client, frozen  # noqa: E402
 
 CLIENT = Client("cox_strata", max_rows=20, times=(1.0,))
 

@@ -26,18 +26,20 @@ class PredictOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     times: Annotated[list[Time], Field(max_length=_MOST_TIMES)] | None = Field(
-        None, description="Times at which survival, and the incidence of each cause, is predicted."
+        default=None, description="Times at which survival, and the incidence of each cause, is predicted."
     )
     quantiles: Annotated[list[Level], Field(max_length=_MOST_TIMES)] | None = Field(
-        None, description="Probabilities whose quantiles of the time to the event are predicted."
+        default=None, description="Probabilities whose quantiles of the time to the event are predicted."
     )
     summaries: Annotated[list[Summary], Field(max_length=10)] | None = Field(
-        None, description="Summaries of the distribution; restricted_mean within each of times, or within follow-up."
+        default=None,
+        description="Summaries of the distribution; restricted_mean within each of times, or within follow-up.",
     )
-    interval: Share | None = Field(None, description="Probability of a central interval.")
-    band: Share | None = Field(None, description="Level of limits between the members of an ensemble.")
+    interval: Share | None = Field(default=None, description="Probability of a central interval.")
+    band: Share | None = Field(default=None, description="Level of limits between the members of an ensemble.")
     given_survived: Time | Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="Until when rows are known to be event-free: a time, or the name of a column of times."
+        default=None,
+        description="Until when rows are known to be event-free: a time, or the name of a column of times.",
     )
 
 
