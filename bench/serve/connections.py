@@ -68,8 +68,8 @@ def started(words: Sequence[str], port: int) -> Iterator[Process]:
 
 def request_bytes(path: str, body: bytes, content_type: str = "application/json") -> bytes:
     """A POST as it goes over the wire."""
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode("latin-1") + body
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {content_type}\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
 
 
 async def opened(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

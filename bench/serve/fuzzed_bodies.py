@@ -14,15 +14,16 @@ VALUES: tuple[Any, ...] = (
     "x" * 5000, [], [1], {}, {"a": {"b": []}}, float("nan"), float("inf"), float("-inf"), 2**64, -0.0,
 )  # fmt: skip
 RAW = (
-    b"", b" ", b"null", b"[]", b"{}", b"0", b'"rows"', b"{", b"[" * 50_000, b'{"a":' * 20_000, b"\xff\xfe", b"\x00" * 64,
-    b'{"rows":' + b"9" * 6000 + b"}", b'{"rows": [{}]}', b'{"rows": {}}', b'{"rows": [null]}', b'{"rows": [[1]]}',
+    b"", b" ", b"null", b"[]", b"{}", b"0", b'"rows"', b"{", b"[" * 50_000, b'{"a":' * 20_000, b"\xff\xfe",
+    b"\x00" * 64, b'{"rows":' + b"9" * 6000 + b"}", b'{"rows": [{}]}', b'{"rows": {}}', b'{"rows": [null]}', b'{"rows": [[1]]}',
     b"\xef\xbb\xbf{}", b'{"rows": [], "rows": []}', b"a,b\n1,2\n", b'"', b"\n\n\n", b",,,\n,,,\n", b'"a\n"b,c\n',
 )  # fmt: skip
 OPTIONS: tuple[Any, ...] = (*VALUES, [0.5], [0, 1], [2], [-1], [1, 2, 3], ["median"], ["mode"], "age", 0.9, 1, 1e300)
 NAMES = ("times", "quantiles", "summaries", "interval", "band", "given_survived", "rows", "more")
 TYPES = ("application/json", "text/csv", "application/x-ndjson", "application/json; charset=utf-8", "", "text/plain")
 QUERIES = ("", "", "", "", "?times=1,2", "?times=x", "?quantiles=0.5&quantiles=0.1", "?band=0.9", "?given_survived=age",
-           "?given_survived=-1", "?summaries=mean,mode", "?interval=nan", "?more=1", "?times=", "?times=1e999")  # fmt: skip
+           "?given_survived=-1", "?summaries=mean,mode", "?interval=nan", "?more=1", "?times=",
+           "?times=1e999")  # fmt: skip
 
 
 class FuzzedRequest(NamedTuple):
