@@ -1,5 +1,5 @@
 # A service for one model file: docker run -p 8000:8000 -v ./model.aldsurv:/models/model.aldsurv:ro IMAGE
-# Without torch: what is needed to predict, and FastAPI. `make docker-check` runs these steps without an engine.
+# Without torch: what is needed to predict, and FastAPI. `make docker` runs these steps without an engine.
 FROM python:3.12-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./

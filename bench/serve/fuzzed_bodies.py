@@ -15,8 +15,9 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 RAW = (
     b"", b" ", b"null", b"[]", b"{}", b"0", b'"rows"', b"{", b"[" * 50_000, b'{"a":' * 20_000, b"\xff\xfe",
-    b"\x00" * 64, b'{"rows":' + b"9" * 6000 + b"}", b'{"rows": [{}]}', b'{"rows": {}}', b'{"rows": [null]}', b'{"rows": [[1]]}',
-    b"\xef\xbb\xbf{}", b'{"rows": [], "rows": []}', b"a,b\n1,2\n", b'"', b"\n\n\n", b",,,\n,,,\n", b'"a\n"b,c\n',
+    b"\x00" * 64, b'{"rows":' + b"9" * 6000 + b"}", b'{"rows": [{}]}', b'{"rows": {}}', b'{"rows": [null]}',
+    b'{"rows": [[1]]}', b"\xef\xbb\xbf{}", b'{"rows": [], "rows": []}', b"a,b\n1,2\n", b'"', b"\n\n\n",
+    b",,,\n,,,\n", b'"a\n"b,c\n',
 )  # fmt: skip
 OPTIONS: tuple[Any, ...] = (*VALUES, [0.5], [0, 1], [2], [-1], [1, 2, 3], ["median"], ["mode"], "age", 0.9, 1, 1e300)
 NAMES = ("times", "quantiles", "summaries", "interval", "band", "given_survived", "rows", "more")

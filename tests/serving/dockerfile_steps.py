@@ -1,4 +1,4 @@
-"""The steps of the Dockerfile without a container engine: ``make docker-check``.
+"""The steps of the Dockerfile without a container engine: ``make docker``.
 
 Each stage becomes a folder with an empty venv. Files are copied there, commands are run by its Python, with the folders
 of the image in their place; then the service is started, asked for its health and for a prediction, and stopped. Only

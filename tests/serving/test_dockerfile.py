@@ -1,4 +1,4 @@
-"""The Dockerfile: no torch, no root, a health check that works; `make docker-check` runs all of its steps."""
+"""The Dockerfile: no torch, no root, a health check that works; `make docker` runs all of its steps."""
 
 from __future__ import annotations
 
