@@ -16,7 +16,7 @@ DEMO ?= demo
 RESULTS := .results
 PAPER_PLAN := --models ald,cqrnn,lognormal,deepsurv,deephit,cox,weibull_aft --definition released,printed
 
-.PHONY: help setup demo browser test suite portable newest coverage lint style types bench batch results docs wheel clean
+.PHONY: help setup demo browser test suite portable newest coverage lint style types bench batch results docs wheel docker clean
 
 help:
 	@echo "make demo      set up, predict for people held out, compare models: tables, pictures and a page in $(DEMO)/"
@@ -31,6 +31,7 @@ help:
 	@echo "make results   what takes minutes of docs/results once more, then the pages; names what takes longer"
 	@echo "make docs      build the documentation into site/"
 	@echo "make wheel     build the distributions into dist/, install the wheel in an empty venv and try it"
+	@echo "make docker    the steps of the Dockerfile in empty venvs, without a container engine, and a request"
 	@echo "make clean     remove everything that was built"
 
 $(READY): pyproject.toml $(CONSTRAINTS)
@@ -110,6 +111,10 @@ wheel:
 	$(WHEEL_BIN)/python $(PIP_INSTALL) dist/*.whl
 	$(WHEEL_BIN)/aldsurv --help
 	$(WHEEL_BIN)/python -c "import aldsurv; print(aldsurv.__version__, aldsurv.ALDSurvival())"
+
+# There need not be an engine: each stage becomes a folder with a venv, its commands run there, and the service answers.
+docker:
+	$(PYTHON) tests/serving/dockerfile_steps.py
 
 clean:
 	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) $(RESULTS) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,6 +33,7 @@ _COMMANDS = Registry(
     Record("explain", "aldsurv.cli.explain.explain_command:explain", "explain", "Why a prediction is what it is."),
     Record("update", "aldsurv.cli.update.update_command:update", "update", "Update a model on another place's rows."),
     Record("monitor", "aldsurv.cli.monitor.monitor_command:monitor", "monitor", "Watch a model over calendar time."),
+    Record("serve", "aldsurv.cli.serve_command:serve", "serve", "Predict over HTTP."),
     Record("report", "aldsurv.cli.report_command:report", "report", "Write an HTML report about a model."),
     Record("calculator", "aldsurv.cli.calculator_command:calculator", "calculator", "A page that predicts by itself."),
     Record("card", "aldsurv.cli.card_command:card", "card", "Write a model card: Markdown or JSON."),
