@@ -38,6 +38,7 @@ _COMMANDS = Registry(
     Record("calculator", "aldsurv.cli.calculator_command:calculator", "calculator", "A page that predicts by itself."),
     Record("card", "aldsurv.cli.card_command:card", "card", "Write a model card: Markdown or JSON."),
     Record("plan", "aldsurv.cli.plan.plan_command:plan", "plan", "How many people a model needs."),
+    Record("export", "aldsurv.cli.export_command:export", "export", "Write a model as ONNX or SQL."),
     Record("info", "aldsurv.cli.info_command:info", "info", "What is in a model file."),
     Record("models", "aldsurv.cli.models_command:models", "models", "List the models and their parameters."),
     Record("benchmark", "aldsurv.cli.benchmark_command:benchmark", "benchmark", "Compare models as the paper does."),

@@ -74,6 +74,16 @@ class Design:
         return uses
 
     @property
+    def strata_positions(self) -> frozenset[int]:
+        """Positions of the columns that are strata."""
+        return frozenset(self._positions)
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which columns of numbers of `features` are used: all but those of strata and of reference levels."""
+        return np.array([use is not None for use in self._uses], np.bool_)
+
+    @property
     def names(self) -> list[str]:
         """Names of the columns of numbers (d,)."""
         return [use[0] for use in self._uses if use is not None]
@@ -99,7 +109,7 @@ class Design:
         """The rows as numbers (n, d)."""
         # Rounded to float32, columns would be in every digit of a coefficient from the eighth on.
         every = self.features.transform_exactly(X, owner=owner, without=self._positions)
-        used = np.array([use is not None for use in self._uses], np.bool_)
+        used = self.used
         return every if used.all() else every[:, used]
 
     def codes(self, X: object) -> IntArray | None:
