@@ -130,6 +130,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "cox strata": lambda: fitted(CoxRegression("breslow", strata=["site", "code"], ridge=1.0)),
     "cox numbers": lambda: of_numbers(CoxRegression(strata=1, point="mode")),
     "coxnet": lambda: fitted(ElasticNetCox(0.5, folds=2, n_alphas=5, random_state=0)),
+    "deepsurv in another unit": lambda: fitted(DeepSurv(time_scale=10.0, **TINY)),
     "deepsurv strata": lambda: fitted(DeepSurv(strata=["site"], **TINY)),
     "deepsurv strata of numbers": lambda: of_numbers(DeepSurv(strata=1, point="mode", **TINY)),
     "deephit": lambda: fitted(DeepHit(durations=6, point="mode", **TINY)),

@@ -95,7 +95,7 @@ export class DeepSurv extends NeuralSurvival {
   predictDistribution(row) {
     const risks = this.predictOutputs(row).map(([risk]) => risk);
     const baselines = risks.map((_, member) => this.baseline(member, row));
-    return new ProportionalHazards(this.baselineTimes, baselines, risks);
+    return new ProportionalHazards(this.baselineTimes, baselines, risks).scaled(this.timeScale);
   }
 
   /** The log risk, measured from the mean of the training rows and averaged over the members. */
