@@ -83,7 +83,7 @@ def compare(cases: Sequence[Case]) -> dict[str, list[str]]:
             "rows": case.rows,
             "what": case.what,
             "asked": [
-                {"times": list(times), "levels": case.levels, "since": float(since)}
+                {"times": [_portable(t) for t in times], "levels": case.levels, "since": float(since)}
                 for times, since in zip(case.times, case.since, strict=True)
             ],
         }
@@ -91,6 +91,11 @@ def compare(cases: Sequence[Case]) -> dict[str, list[str]]:
     ]
     answers = run_script("predict.mjs", {"cases": asked})
     return {case.name: _differences(case, answer) for case, answer in zip(cases, answers, strict=True)}
+
+
+def _portable(value: float) -> float | str:
+    """JSON has no infinities."""
+    return float(value) if np.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def _differences(case: Case, answer: dict[str, Any]) -> list[str]:

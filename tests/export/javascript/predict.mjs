@@ -12,7 +12,7 @@ function facts(model) {
 }
 
 function predictions(model, row, asked) {
-  const times = asked.times || [];
+  const times = (asked.times || []).map(Number);
   const levels = asked.levels || [];
   const distribution = model.predict(row);
   const at = (method) => times.map((t) => distribution[method](t));

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import aldsurv
-from export.javascript.comparison import case_of, compare
+from export.javascript.comparison import Case, case_of, compare
 from export.javascript.node import needs_node, run_script
 
 pytestmark = needs_node
@@ -21,19 +23,41 @@ ENCODED = [name for name, entry in FROZEN["files"].items() if entry["encoder"]]
 
 
 @cache
-def differences() -> dict[str, list[str]]:
-    cases = []
+def cases() -> list[Case]:
+    found = []
     for name in PLAIN:
         rows = FROZEN["rows"][FROZEN["files"][name]["rows"]]
         if not isinstance(rows, dict):
             rows = {f"x{j}": [row[j] for row in rows] for j in range(len(rows[0]))}
-        cases.append(case_of(name, aldsurv.load(FOLDER / name), FOLDER / name, rows))
-    return compare(cases)
+        found.append(case_of(name, aldsurv.load(FOLDER / name), FOLDER / name, rows))
+    return found
+
+
+@cache
+def differences() -> dict[str, list[str]]:
+    return compare(cases())
+
+
+@cache
+def differences_at_the_ends() -> dict[str, list[str]]:
+    what = ("survival", "log_survival", "cdf", "density", "quantile")
+    times = np.array([-np.inf, -1.0, 0.0, 1e-300, 1e300, np.inf])
+    return compare(
+        [
+            replace(case, what=what, times=np.tile(times, (len(case.rows), 1)), levels=(0.0, 1e-9, 1.0))
+            for case in cases()
+        ]
+    )
 
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_predictions_are_those_of_python(name):
     assert differences()[name] == []
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_predictions_at_the_ends_of_time_are_those_of_python(name):
+    assert differences_at_the_ends()[name] == []
 
 
 @cache

@@ -23,7 +23,7 @@ export function linearSurvival(ends, survival) {
 
 /** Probability of the event of each cause by any time; only the first event counts. */
 export class CumulativeIncidence extends CompetingDistribution {
-  /** A grid, the incidence of each cause from each time on, and whether it rises in straight lines between the times. */
+  /** A grid, the incidence of each cause from each time on, and whether it rises in straight lines in between. */
   constructor(times, values, causes, interpolate) {
     super(causes);
     this.times = times;

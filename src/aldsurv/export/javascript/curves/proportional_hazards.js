@@ -4,7 +4,7 @@ import { log1mexp, logSumExp, orComplement } from "../numerics.js";
 import { HazardCurves, logFall } from "./hazard_curves.js";
 import { sumOf } from "./sorted.js";
 
-/** S(t) = exp(-H0(t)·exp(log risk)) with a cumulative hazard H0 that rises at the times of a grid: the members' mean. */
+/** S(t) = exp(-H0(t)·exp(log risk)), H0 a cumulative hazard that rises at the times of a grid: the members' mean. */
 export class ProportionalHazards extends HazardCurves {
   changed(fields) {
     const { times, logCumulative, logRisk, levelMaps } = { ...this, ...fields };

@@ -9,7 +9,7 @@ const LEAST_RISE = 1e-12;
 
 /** Quantiles joined by straight lines; beyond the last the tail is exponential. */
 export class QuantileKnots extends Distribution {
-  /** Knots with the cdf at each, the first of them 0, and the scale of the tail; without one that of the last stretch. */
+  /** Knots with the cdf at each, the first 0, and the scale of the tail; by default that of the last stretch. */
   constructor(values, cdfValues, tailScale = lastStretchScale(values, cdfValues)) {
     super();
     this.values = values;

@@ -21,7 +21,8 @@ export class QuantileSurvival extends NeuralSurvival {
 
   memberDistribution(raw) {
     const quantiles = this.ordered ? orderedQuantiles(raw) : raw;
-    return knotsOfQuantiles(this.quantileLevels, this.logSpread === null ? quantiles : quantiles.map(this.timeOf, this));
+    const times = this.logSpread === null ? quantiles : quantiles.map((quantile) => this.timeOf(quantile));
+    return knotsOfQuantiles(this.quantileLevels, times);
   }
 
   /** The time of a quantile of its logarithm. */

@@ -52,7 +52,9 @@ export class DeepHit extends NeuralSurvival {
   /** The mean of the curves; all have the same grid. */
   combine(parts) {
     const ends = this.userEnds();
-    const curves = parts.map((part) => (this.linear ? part.cdfValues.subarray(1).map((value) => 1 - value) : part.values));
+    const curves = parts.map((part) =>
+      this.linear ? part.cdfValues.subarray(1).map((value) => 1 - value) : part.values,
+    );
     return this.ofSurvival(ends, ends.map((_, k) => sumOf(curves.map((curve) => curve[k])) / curves.length));
   }
 

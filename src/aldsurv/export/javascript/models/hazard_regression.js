@@ -11,7 +11,8 @@ export class HazardRegression {
     this.slopes = finiteNumbers(arrays, "standardised", 1);
     this.average = finiteNumbers(arrays, "average", 1);
     const { width } = design;
-    requireEntry(this.slopes.length === width && this.average.length === width, "its coefficients are not of its columns");
+    const fits = this.slopes.length === width && this.average.length === width;
+    requireEntry(fits, "its coefficients are not those of its columns");
     this.baselines = readBaselines(arrays, design);
   }
 
@@ -53,7 +54,10 @@ function readBaselines(arrays, design) {
 }
 
 function ascends(numbers, strictly) {
-  return numbers.every((number, k) => k === 0 || number > numbers[k - 1] || (!strictly && number === numbers[k - 1]));
+  return numbers.every((number, k) => {
+    const before = k === 0 ? -Infinity : numbers[k - 1];
+    return number > before || (number === before && (k === 0 || !strictly));
+  });
 }
 
 /** A model of a design with strata. */

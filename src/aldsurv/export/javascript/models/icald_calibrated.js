@@ -68,6 +68,7 @@ export function readCalibrated(document, arrays) {
   const { nodes, members } = document.parameters;
   const features = readFeatures(document.features);
   const network = new Network(document.correction, arraysUnder(arrays, "correction."), members);
-  requireEntry(network.inputs === features.width + 1 && network.outputs === 3, "columns and network do not fit together");
+  const fits = network.inputs === features.width + 1 && network.outputs === 3;
+  requireEntry(fits, "columns and network do not fit together");
   return new CalibratedSurvival(readInner(document, arrays), features, network, levelNodes(nodes));
 }
