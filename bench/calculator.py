@@ -41,7 +41,7 @@ LABELS = {
 }
 _FLAGS = ("headless", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars")
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
-# The fastest of five times five answers, and of five times the contributions of all seven inputs: others use the machine.
+# The fastest of five times five answers, and of five times the contributions of all seven inputs.
 _MEASURE = """
 const { answers, contributions, typical, model } = window.aldsurv;
 const question = { times: [12, 36, 60], time: 36, since: 0, level: 0.9, horizon: 60, cause: null };
