@@ -18,7 +18,7 @@ POSITIVE = np.geomspace(1e-6, 1e5, 80)
 
 def evaluated(function: str, *columns: np.ndarray) -> np.ndarray:
     calls = [[function, *map(_portable, values)] for values in zip(*columns, strict=True)]
-    return np.array(run_script("evaluate.mjs", {"file": "numerics.js", "calls": calls}), dtype=object)
+    return np.array(run_script("evaluate.mjs", {"file": "numerics/numerics.js", "calls": calls}), dtype=object)
 
 
 def test_the_normal_distribution():

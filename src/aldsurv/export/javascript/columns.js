@@ -1,7 +1,7 @@
 // Columns of a row turned into numbers, by what was learned from the training rows.
 
 import { requireEntry } from "./file_entries.js";
-import { clip } from "./numerics.js";
+import { clip } from "./numerics/numerics.js";
 
 const LARGEST_SINGLE = 3.4028234663852886e38;
 // Numbers from here on have all digits in float32, which must be enough for their distances: the largest number is at

@@ -1,8 +1,8 @@
 // What every prediction is: the distribution of one person's time to an event.
 // A family provides logSurvival, logCdf and logDensity; the rest is computed from these, and a closed form overrides it.
 
-import { log1mexp } from "./numerics.js";
-import { lowerIntegral, searchInverseLogSurvival, searchMode, upperIntegral } from "./fallbacks.js";
+import { log1mexp } from "./numerics/numerics.js";
+import { lowerIntegral, searchInverseLogSurvival, searchMode, upperIntegral } from "./numerics/fallbacks.js";
 
 // Distributions made of another one are in files that need this one: they register how they are made.
 const WRAPPERS = {};

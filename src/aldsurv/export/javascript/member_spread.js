@@ -1,6 +1,6 @@
 // How far the members of an ensemble differ: bands around their joint prediction.
 
-import { studentQuantile } from "./numerics.js";
+import { studentQuantile } from "./numerics/numerics.js";
 
 /** Limits of the survival at times around that of all members together. */
 export function memberSurvivalBand(members, joint, times, level, stretch) {

@@ -1,7 +1,7 @@
 // The forward pass of a network, all members: the weights are float32, the arithmetic is float64.
 
 import { requireEntry } from "./file_entries.js";
-import { softplus } from "./numerics.js";
+import { softplus } from "./numerics/numerics.js";
 
 const BATCH_NORM_EPSILON = 1e-5;
 const GELU_SLOPE = Math.sqrt(2 / Math.PI);

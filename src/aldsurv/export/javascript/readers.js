@@ -3,19 +3,19 @@
 import { ScaledHazard } from "./curves/scaled_hazard.js";
 import { registerWrapper } from "./distribution.js";
 import { registerModel } from "./models.js";
-import { readElasticNetAFT, readLogNormalAFT, readWeibullAFT } from "./models/aft.js";
-import { readBoostedALD } from "./models/boosted_ald.js";
-import { readCauseSpecificCox, readFineGray } from "./models/cause_regressions.js";
-import { readCox } from "./models/cox.js";
-import { readCQRNN } from "./models/cqrnn.js";
-import { readDeepHit } from "./models/deephit.js";
-import { readDeepSurv } from "./models/deepsurv.js";
-import { readICALD } from "./models/icald.js";
-import { readCalibrated } from "./models/icald_calibrated.js";
-import { readALDSurvival, readLogNormalSurvival } from "./models/parametric.js";
-import { readRecalibrated } from "./models/recalibrated.js";
-import { readStack } from "./models/stack.js";
-import { readUpdated } from "./models/updated.js";
+import { readElasticNetAFT, readLogNormalAFT, readWeibullAFT } from "./models/linear/aft.js";
+import { readBoostedALD } from "./models/trees/boosted_ald.js";
+import { readCauseSpecificCox, readFineGray } from "./models/linear/cause_regressions.js";
+import { readCox } from "./models/linear/cox.js";
+import { readCQRNN } from "./models/neural/cqrnn.js";
+import { readDeepHit } from "./models/neural/deephit.js";
+import { readDeepSurv } from "./models/neural/deepsurv.js";
+import { readICALD } from "./models/neural/icald.js";
+import { readCalibrated } from "./models/wrappers/icald_calibrated.js";
+import { readALDSurvival, readLogNormalSurvival } from "./models/neural/parametric.js";
+import { readRecalibrated } from "./models/wrappers/recalibrated.js";
+import { readStack } from "./models/wrappers/stack.js";
+import { readUpdated } from "./models/wrappers/updated.js";
 import { Recalibrated } from "./wrappers/recalibrated.js";
 
 /** Fill the table of models, and that of distributions made of others. */

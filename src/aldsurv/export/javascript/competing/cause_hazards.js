@@ -1,6 +1,6 @@
 // Competing causes by a hazard for each cause: incidences by quadrature.
 
-import { clip } from "../numerics.js";
+import { clip } from "../numerics/numerics.js";
 import { Earliest } from "../wrappers/earliest.js";
 import { CompetingDistribution } from "./competing_distribution.js";
 import { integratePanels } from "./panels.js";

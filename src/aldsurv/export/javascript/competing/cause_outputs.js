@@ -1,6 +1,6 @@
 // Which outputs of a network or of trees belong to which of several competing causes.
 
-import { softmax } from "../numerics.js";
+import { softmax } from "../numerics/numerics.js";
 
 /** The outputs for several causes, each of which has the outputs of one distribution. */
 export class CauseOutputs {

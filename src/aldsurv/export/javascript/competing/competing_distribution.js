@@ -1,7 +1,7 @@
 // Which of several causes ends the waiting, and when: what every prediction with causes offers.
 
 import { Distribution } from "../distribution.js";
-import { GAUSS_64 } from "../gauss_legendre.js";
+import { GAUSS_64 } from "../numerics/gauss_legendre.js";
 
 /** The joint distribution of the time to the first event and of its cause. */
 export class CompetingDistribution {

@@ -3,7 +3,7 @@
 import { QuantileKnots } from "../curves/quantile_knots.js";
 import { countBelow, sumOf, withFirst } from "../curves/sorted.js";
 import { Step } from "../curves/step.js";
-import { clip } from "../numerics.js";
+import { clip } from "../numerics/numerics.js";
 import { CompetingDistribution } from "./competing_distribution.js";
 
 // What is left to survive the grid is at most this close to one where the hazard of the tail is taken.

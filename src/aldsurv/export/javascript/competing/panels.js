@@ -1,7 +1,7 @@
 // Integrals of the densities of several causes up to any time, by polynomials on panels that are halved as needed.
 
-import { GAUSS_10, legendreValues } from "../gauss_legendre.js";
-import { clip } from "../numerics.js";
+import { GAUSS_10, legendreValues } from "../numerics/gauss_legendre.js";
+import { clip } from "../numerics/numerics.js";
 
 const PANEL_TOLERANCE = 1e-9;
 const MOST_HALVINGS = 60;

@@ -4,7 +4,7 @@ import { SummedHazards, SummedIncidences } from "../curves/cause_curves.js";
 import { ProportionalHazards } from "../curves/proportional_hazards.js";
 import { sumOf } from "../curves/sorted.js";
 import { Step } from "../curves/step.js";
-import { clip } from "../numerics.js";
+import { clip } from "../numerics/numerics.js";
 import { Cured } from "../wrappers/cured.js";
 import { CompetingDistribution } from "./competing_distribution.js";
 

@@ -1,6 +1,6 @@
 // The time to the first event of any cause, where each cause has proportional hazards.
 
-import { clip, log1mexp } from "../numerics.js";
+import { clip, log1mexp } from "../numerics/numerics.js";
 import { HazardCurves, logFall } from "./hazard_curves.js";
 import { sumOf } from "./sorted.js";
 

@@ -1,6 +1,6 @@
 // A restricted mean from survival at a few fixed times, which lie closer together the earlier they are.
 
-import { gaussLegendre } from "../gauss_legendre.js";
+import { gaussLegendre } from "../numerics/gauss_legendre.js";
 
 const EARLY_PANELS = 9;
 const EARLY_PANEL_NODES = 8;

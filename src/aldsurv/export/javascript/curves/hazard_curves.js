@@ -1,7 +1,7 @@
 // Curves of hazards that rise at the times of a grid, computed at the times asked for.
 
 import { Distribution } from "../distribution.js";
-import { log1mexp } from "../numerics.js";
+import { log1mexp } from "../numerics/numerics.js";
 import { mappedSurvival } from "../wrappers/level_map.js";
 import { countBelow, firstTrue } from "./sorted.js";
 import { Step, edgeBefore, reachedLevel } from "./step.js";

@@ -1,6 +1,6 @@
 // Proportional hazards: a baseline and a log risk, for each member of an ensemble.
 
-import { log1mexp, logSumExp, orComplement } from "../numerics.js";
+import { log1mexp, logSumExp, orComplement } from "../numerics/numerics.js";
 import { HazardCurves, logFall } from "./hazard_curves.js";
 import { sumOf } from "./sorted.js";
 

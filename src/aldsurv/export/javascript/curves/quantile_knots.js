@@ -1,7 +1,7 @@
 // A distribution drawn through predicted quantiles: the cdf is linear between its knots.
 
 import { Distribution } from "../distribution.js";
-import { clip, saturation } from "../numerics.js";
+import { clip, saturation } from "../numerics/numerics.js";
 import { countBelow, placeOfLargest, sumsFromStart, sumsToEnd, withFirst } from "./sorted.js";
 
 // A flat curve has at least this cdf at its end where the slope of its tail is taken.

@@ -1,7 +1,7 @@
 // A distribution whose hazard is multiplied by a number: S(t)**factor.
 
 import { Distribution } from "../distribution.js";
-import { log1mexp } from "../numerics.js";
+import { log1mexp } from "../numerics/numerics.js";
 import { restrictedMeanAtNodes } from "./early_nodes.js";
 
 // Closer to 1 than this, a survival is known by its cdf alone, which may have underflowed.

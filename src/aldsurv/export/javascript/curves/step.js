@@ -1,7 +1,7 @@
 // Survival as a step function on a grid: Cox, discrete time.
 
 import { Distribution } from "../distribution.js";
-import { clip } from "../numerics.js";
+import { clip } from "../numerics/numerics.js";
 import { mappedSurvival } from "../wrappers/level_map.js";
 import { QuantileKnots } from "./quantile_knots.js";
 import { countBelow, firstTrue, placeOfLargest, sumsFromStart, sumsToEnd, withFirst } from "./sorted.js";

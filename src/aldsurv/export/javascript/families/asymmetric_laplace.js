@@ -1,7 +1,7 @@
 // The asymmetric Laplace distribution, on the whole line and of positive times: every formula in closed form.
 
 import { Distribution } from "../distribution.js";
-import { exponentialRemainder, log1mexp, logAddExp, orComplement, saturation } from "../numerics.js";
+import { exponentialRemainder, log1mexp, logAddExp, orComplement, saturation } from "../numerics/numerics.js";
 import { Shifted } from "../wrappers/shifted.js";
 import { Truncated } from "../wrappers/truncated.js";
 

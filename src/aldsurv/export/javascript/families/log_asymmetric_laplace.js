@@ -1,6 +1,6 @@
 // The asymmetric Laplace distribution of log time: positive times with power-law tails.
 
-import { powerIntegral } from "../numerics.js";
+import { powerIntegral } from "../numerics/numerics.js";
 import { AsymmetricLaplace } from "./asymmetric_laplace.js";
 import { LogTime } from "./log_time.js";
 

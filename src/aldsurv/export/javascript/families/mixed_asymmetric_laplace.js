@@ -1,7 +1,7 @@
 // Mixtures of asymmetric Laplace distributions of one support.
 
 import { Distribution, residualAnywhere } from "../distribution.js";
-import { logSumExp, orComplement } from "../numerics.js";
+import { logSumExp, orComplement } from "../numerics/numerics.js";
 import { AsymmetricLaplace, PositiveAsymmetricLaplace } from "./asymmetric_laplace.js";
 import { LogAsymmetricLaplace } from "./log_asymmetric_laplace.js";
 

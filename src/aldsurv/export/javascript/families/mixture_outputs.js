@@ -1,6 +1,6 @@
 // What the outputs of a network or of trees stand for: asymmetric Laplace distributions, or mixtures of some.
 
-import { clip, softmax } from "../numerics.js";
+import { clip, softmax } from "../numerics/numerics.js";
 import { MixedAsymmetricLaplace, SUPPORTS } from "./mixed_asymmetric_laplace.js";
 
 // This share of the probability is always divided evenly between the components.

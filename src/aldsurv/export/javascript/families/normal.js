@@ -1,7 +1,7 @@
 // The normal distribution, on the whole real line, and the log-normal.
 
 import { Distribution, orByQuadrature } from "../distribution.js";
-import { inverseLogNormalCdf, logNormalCdf, logNormalDensity, normalCdf } from "../numerics.js";
+import { inverseLogNormalCdf, logNormalCdf, logNormalDensity, normalCdf } from "../numerics/numerics.js";
 import { LogTime } from "./log_time.js";
 
 /** Normal distribution of the event time. */

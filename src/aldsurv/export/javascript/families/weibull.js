@@ -1,7 +1,7 @@
 // The Weibull and the exponential distribution.
 
 import { Distribution, orByQuadrature } from "../distribution.js";
-import { incompleteGammas, log1mexp, logGamma, saturation } from "../numerics.js";
+import { incompleteGammas, log1mexp, logGamma, saturation } from "../numerics/numerics.js";
 
 // Beyond this cumulative hazard the incomplete gamma functions near the end of float64.
 const FAR_HAZARD = 300;

@@ -1,7 +1,7 @@
 // Distributions with a share of persons who never have the event.
 
 import { Distribution } from "../distribution.js";
-import { logAddExp, orComplement } from "../numerics.js";
+import { logAddExp, orComplement } from "../numerics/numerics.js";
 
 /** With probability `cure` the event never comes; otherwise its time follows the base. */
 export class Cured extends Distribution {

@@ -1,7 +1,7 @@
 // The earliest of several independent times: the first event, from hazards of several causes.
 
 import { Distribution } from "../distribution.js";
-import { log1mexp, logSumExp } from "../numerics.js";
+import { log1mexp, logSumExp } from "../numerics/numerics.js";
 
 /** The distribution of the minimum of independent times: hazards add up, survivals multiply. */
 export class Earliest extends Distribution {

@@ -1,6 +1,6 @@
 // A monotone map of probabilities: what turns predicted levels into those that come true.
 
-import { clip, log1mexp, softplus } from "../numerics.js";
+import { clip, log1mexp, softplus } from "../numerics/numerics.js";
 import { countBelow } from "../curves/sorted.js";
 
 /**

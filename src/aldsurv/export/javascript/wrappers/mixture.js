@@ -2,7 +2,7 @@
 
 import { Distribution, residualAnywhere } from "../distribution.js";
 import { MixedAsymmetricLaplace } from "../families/mixed_asymmetric_laplace.js";
-import { logSumExp, orComplement } from "../numerics.js";
+import { logSumExp, orComplement } from "../numerics/numerics.js";
 
 // Log survivals at which integrals over a mixture take a new start, in each component.
 const MIXTURE_LANDMARKS = [Math.log(0.5), Math.log(1e-4)];

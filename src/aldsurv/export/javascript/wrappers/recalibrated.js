@@ -1,7 +1,7 @@
 // Predicted distributions whose levels were put right: F*(t|x) = G(F(t|x)) with one monotone G for all rows.
 
 import { Distribution } from "../distribution.js";
-import { softplus } from "../numerics.js";
+import { softplus } from "../numerics/numerics.js";
 import { restrictedMeanAtNodes } from "../curves/early_nodes.js";
 import { logOddsOfSurvival } from "./level_map.js";
 

@@ -1,7 +1,7 @@
 // Distributions of those known to be event-free at some time.
 
 import { Distribution, registerWrapper, residualAnywhere } from "../distribution.js";
-import { log1mexp } from "../numerics.js";
+import { log1mexp } from "../numerics/numerics.js";
 
 /** P(T > t | T > since) = S(t)/S(since), all of it in log space: S(since) may underflow. */
 export class Truncated extends Distribution {

@@ -1,8 +1,8 @@
 // Models with one regression of proportional hazards for each competing cause, all of the same columns.
 
-import { CauseSpecificHazards, SubdistributionHazards } from "../competing/proportional_causes.js";
-import { countBelow, sumOf } from "../curves/sorted.js";
-import { arraysUnder, requireEntry } from "../file_entries.js";
+import { CauseSpecificHazards, SubdistributionHazards } from "../../competing/proportional_causes.js";
+import { countBelow, sumOf } from "../../curves/sorted.js";
+import { arraysUnder, requireEntry } from "../../file_entries.js";
 import { DesignEstimator, HazardRegression } from "./hazard_regression.js";
 
 /** A regression for each cause. */

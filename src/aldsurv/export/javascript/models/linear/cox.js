@@ -1,6 +1,6 @@
 // Cox's proportional hazards regression, with or without an elastic net.
 
-import { ProportionalHazards } from "../curves/proportional_hazards.js";
+import { ProportionalHazards } from "../../curves/proportional_hazards.js";
 import { DesignEstimator, HazardRegression } from "./hazard_regression.js";
 
 /** Proportional hazards: h(t | x) = h0(t)·exp(β·x), h0 a step at each event. */

@@ -1,13 +1,13 @@
 // Asymmetric Laplace distributions from boosted trees.
 
-import { readFeatures } from "../columns.js";
-import { Estimator } from "../estimator.js";
-import { SUPPORTS, MixedAsymmetricLaplace } from "../families/mixed_asymmetric_laplace.js";
-import { asymmetricLaplaceOf, MixtureOutputs } from "../families/mixture_outputs.js";
-import { arraysUnder, finiteNumbers, requireEntry, rowsOf } from "../file_entries.js";
-import { Trees } from "../trees.js";
-import { readTrainedOn, timePoint } from "./neural_survival.js";
-import { causeIncidence, causeLayout, combinedIncidence } from "./parametric.js";
+import { readFeatures } from "../../columns.js";
+import { Estimator } from "../../estimator.js";
+import { SUPPORTS, MixedAsymmetricLaplace } from "../../families/mixed_asymmetric_laplace.js";
+import { asymmetricLaplaceOf, MixtureOutputs } from "../../families/mixture_outputs.js";
+import { arraysUnder, finiteNumbers, requireEntry, rowsOf } from "../../file_entries.js";
+import { Trees } from "../../trees.js";
+import { readTrainedOn, timePoint } from "../neural/neural_survival.js";
+import { causeIncidence, causeLayout, combinedIncidence } from "../neural/parametric.js";
 
 /** The sums of trees, one set per member, are the parameters of a distribution. */
 export class BoostedALD extends Estimator {

@@ -1,9 +1,9 @@
 // What models with a linear predictor share: columns, estimates of scaled columns, the summaries of a prediction.
 
-import { Estimator } from "../estimator.js";
-import { finiteNumbers } from "../file_entries.js";
-import { Design } from "../linear.js";
-import { readTrainedOn, timePoint } from "./neural_survival.js";
+import { Estimator } from "../../estimator.js";
+import { finiteNumbers } from "../../file_entries.js";
+import { Design } from "../../linear.js";
+import { readTrainedOn, timePoint } from "../neural/neural_survival.js";
 
 /** A model whose distribution depends on covariates by a sum of columns times coefficients. */
 export class LinearSurvival extends Estimator {

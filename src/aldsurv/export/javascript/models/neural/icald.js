@@ -1,9 +1,9 @@
 // The individually calibrated model: a forecaster at random levels, and as its prediction the mixture over these.
 
-import { levelNodes } from "../curves/level_nodes.js";
-import { MixedAsymmetricLaplace, SUPPORTS } from "../families/mixed_asymmetric_laplace.js";
-import { asymmetricLaplaceOf } from "../families/mixture_outputs.js";
-import { requireEntry } from "../file_entries.js";
+import { levelNodes } from "../../curves/level_nodes.js";
+import { MixedAsymmetricLaplace, SUPPORTS } from "../../families/mixed_asymmetric_laplace.js";
+import { asymmetricLaplaceOf } from "../../families/mixture_outputs.js";
+import { requireEntry } from "../../file_entries.js";
 import { NeuralSurvival } from "./neural_survival.js";
 
 /** Individual survival distributions by an asymmetric Laplace distribution that a random level moves. */

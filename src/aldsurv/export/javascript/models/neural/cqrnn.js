@@ -1,8 +1,8 @@
 // Quantile regression under censoring: a network gives every individual the quantiles of its distribution.
 
-import { knotsOfQuantiles } from "../curves/quantile_knots.js";
-import { finiteNumbers, requireEntry } from "../file_entries.js";
-import { clip, softplus } from "../numerics.js";
+import { knotsOfQuantiles } from "../../curves/quantile_knots.js";
+import { finiteNumbers, requireEntry } from "../../file_entries.js";
+import { clip, softplus } from "../../numerics/numerics.js";
 import { NeuralSurvival } from "./neural_survival.js";
 
 // Beyond e^80 nothing is known any more.

@@ -1,7 +1,7 @@
 // A fitted model with its predictions changed for other people than those it was fitted to.
 
-import { requireEntry } from "../file_entries.js";
-import { clip } from "../numerics.js";
+import { requireEntry } from "../../file_entries.js";
+import { clip } from "../../numerics/numerics.js";
 import { readLevelMap } from "./recalibrated.js";
 import { WrappedEstimator, readInner } from "./wrapped.js";
 

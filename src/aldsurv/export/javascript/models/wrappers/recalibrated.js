@@ -1,7 +1,7 @@
 // Any model, with its levels recalibrated on rows that it did not learn from.
 
-import { finiteNumbers, requireEntry } from "../file_entries.js";
-import { LevelMap } from "../wrappers/level_map.js";
+import { finiteNumbers, requireEntry } from "../../file_entries.js";
+import { LevelMap } from "../../wrappers/level_map.js";
 import { WrappedEstimator, readInner } from "./wrapped.js";
 
 /** A model whose predicted probabilities are calibrated on average over all rows. */

@@ -1,12 +1,12 @@
 // What models with networks share: columns, members, the unit of time, the summaries of a prediction.
 
-import { AveragedIncidence } from "../competing/averaged.js";
-import { readFeatures } from "../columns.js";
-import { Estimator } from "../estimator.js";
-import { arraysUnder, finiteNumbers, requireEntry } from "../file_entries.js";
-import { Network } from "../network.js";
-import { clip } from "../numerics.js";
-import { Mixture } from "../wrappers/mixture.js";
+import { AveragedIncidence } from "../../competing/averaged.js";
+import { readFeatures } from "../../columns.js";
+import { Estimator } from "../../estimator.js";
+import { arraysUnder, finiteNumbers, requireEntry } from "../../file_entries.js";
+import { Network } from "../../network.js";
+import { clip } from "../../numerics/numerics.js";
+import { Mixture } from "../../wrappers/mixture.js";
 
 // Beyond it nothing is known any more.
 const LARGEST_OUTPUT = 1e30;

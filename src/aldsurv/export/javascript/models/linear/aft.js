@@ -1,10 +1,10 @@
 // Accelerated failure times: columns multiply the time, the shape is the same for all rows.
 
-import { LogNormal } from "../families/normal.js";
-import { Weibull } from "../families/weibull.js";
-import { requireEntry } from "../file_entries.js";
-import { clip } from "../numerics.js";
-import { Cured } from "../wrappers/cured.js";
+import { LogNormal } from "../../families/normal.js";
+import { Weibull } from "../../families/weibull.js";
+import { requireEntry } from "../../file_entries.js";
+import { clip } from "../../numerics/numerics.js";
+import { Cured } from "../../wrappers/cured.js";
 import { LinearSurvival } from "./linear_survival.js";
 
 // Beyond e^300 squares would overflow.

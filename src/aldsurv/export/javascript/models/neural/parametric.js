@@ -1,14 +1,14 @@
 // Models whose network gives the parameters of a family, cause by cause: asymmetric Laplace and log-normal.
 
-import { AveragedIncidence } from "../competing/averaged.js";
-import { CauseHazards } from "../competing/cause_hazards.js";
-import { CauseMixture } from "../competing/cause_mixture.js";
-import { CauseOutputs } from "../competing/cause_outputs.js";
-import { MixedAsymmetricLaplace, SUPPORTS } from "../families/mixed_asymmetric_laplace.js";
-import { asymmetricLaplaceOf, MixtureOutputs } from "../families/mixture_outputs.js";
-import { LogNormal } from "../families/normal.js";
-import { finiteNumbers, requireEntry } from "../file_entries.js";
-import { clip, softplus } from "../numerics.js";
+import { AveragedIncidence } from "../../competing/averaged.js";
+import { CauseHazards } from "../../competing/cause_hazards.js";
+import { CauseMixture } from "../../competing/cause_mixture.js";
+import { CauseOutputs } from "../../competing/cause_outputs.js";
+import { MixedAsymmetricLaplace, SUPPORTS } from "../../families/mixed_asymmetric_laplace.js";
+import { asymmetricLaplaceOf, MixtureOutputs } from "../../families/mixture_outputs.js";
+import { LogNormal } from "../../families/normal.js";
+import { finiteNumbers, requireEntry } from "../../file_entries.js";
+import { clip, softplus } from "../../numerics/numerics.js";
 import { NeuralSurvival } from "./neural_survival.js";
 
 const LARGEST_RAW = 80;

@@ -1,10 +1,10 @@
 // DeepHit: a network gives every individual a probability for each bin of time, and for each of competing causes.
 
-import { CumulativeIncidence, linearSurvival } from "../competing/cumulative_incidence.js";
-import { sumOf } from "../curves/sorted.js";
-import { Step } from "../curves/step.js";
-import { finiteNumbers, requireEntry } from "../file_entries.js";
-import { clip } from "../numerics.js";
+import { CumulativeIncidence, linearSurvival } from "../../competing/cumulative_incidence.js";
+import { sumOf } from "../../curves/sorted.js";
+import { Step } from "../../curves/step.js";
+import { finiteNumbers, requireEntry } from "../../file_entries.js";
+import { clip } from "../../numerics/numerics.js";
 import { NeuralSurvival } from "./neural_survival.js";
 
 /** Individual survival distributions by probabilities of bins of time that a network gives. */

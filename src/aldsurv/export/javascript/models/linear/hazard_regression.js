@@ -1,9 +1,9 @@
 // What linear models of proportional hazards share: a baseline for each stratum, and a log risk.
 
-import { Estimator } from "../estimator.js";
-import { finiteNumbers, requireEntry } from "../file_entries.js";
-import { Design } from "../linear.js";
-import { readTrainedOn, timePoint } from "./neural_survival.js";
+import { Estimator } from "../../estimator.js";
+import { finiteNumbers, requireEntry } from "../../file_entries.js";
+import { Design } from "../../linear.js";
+import { readTrainedOn, timePoint } from "../neural/neural_survival.js";
 
 /** Coefficients of scaled columns, the average row, and the baselines of the strata. */
 export class HazardRegression {

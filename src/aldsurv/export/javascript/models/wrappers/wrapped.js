@@ -1,8 +1,8 @@
 // Models around another model: most facts about them are those of the model within.
 
-import { Estimator } from "../estimator.js";
-import { arraysUnder, requireEntry } from "../file_entries.js";
-import { readModel } from "../models.js";
+import { Estimator } from "../../estimator.js";
+import { arraysUnder, requireEntry } from "../../file_entries.js";
+import { readModel } from "../../models.js";
 
 /** A model that changes the predictions of another one. */
 export class WrappedEstimator extends Estimator {

@@ -1,7 +1,7 @@
 // Columns whose levels are strata: the number of a row's stratum.
 
-import { formatValue, isGap, levelKey } from "../columns.js";
-import { requireEntry } from "../file_entries.js";
+import { formatValue, isGap, levelKey } from "../../columns.js";
+import { requireEntry } from "../../file_entries.js";
 
 /** The combinations of levels of some columns that training had. */
 export class Strata {

@@ -1,10 +1,10 @@
 // Proportional hazards with a network for the log risk.
 
-import { ProportionalHazards } from "../curves/proportional_hazards.js";
-import { sumOf } from "../curves/sorted.js";
-import { finiteNumbers, requireEntry } from "../file_entries.js";
+import { ProportionalHazards } from "../../curves/proportional_hazards.js";
+import { sumOf } from "../../curves/sorted.js";
+import { finiteNumbers, requireEntry } from "../../file_entries.js";
 import { NeuralSurvival } from "./neural_survival.js";
-import { Strata } from "./strata.js";
+import { Strata } from "../linear/strata.js";
 
 /** Individual survival curves by proportional hazards: a network gives each row's log risk. */
 export class DeepSurv extends NeuralSurvival {

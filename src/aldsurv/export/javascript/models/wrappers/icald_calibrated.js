@@ -1,12 +1,12 @@
 // A model of asymmetric Laplace distributions, whose parameters a small network corrects at random levels.
 
-import { readFeatures } from "../columns.js";
-import { MixedAsymmetricLaplace } from "../families/mixed_asymmetric_laplace.js";
-import { arraysUnder, requireEntry } from "../file_entries.js";
-import { levelNodes } from "../curves/level_nodes.js";
-import { Network } from "../network.js";
-import { clip } from "../numerics.js";
-import { corrected, flatMixture } from "../wrappers/corrected.js";
+import { readFeatures } from "../../columns.js";
+import { MixedAsymmetricLaplace } from "../../families/mixed_asymmetric_laplace.js";
+import { arraysUnder, requireEntry } from "../../file_entries.js";
+import { levelNodes } from "../../curves/level_nodes.js";
+import { Network } from "../../network.js";
+import { clip } from "../../numerics/numerics.js";
+import { corrected, flatMixture } from "../../wrappers/corrected.js";
 import { WrappedEstimator, readInner } from "./wrapped.js";
 
 // No factor beyond e^20: such rows are unlike any training rows.

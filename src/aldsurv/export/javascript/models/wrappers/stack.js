@@ -1,10 +1,10 @@
 // Several models as one: the mixture of their predictions, weighted by how well each predicts new rows.
 
-import { Estimator } from "../estimator.js";
-import { arraysUnder, finiteNumbers, requireEntry } from "../file_entries.js";
-import { readModel } from "../models.js";
-import { joinedSteps } from "../wrappers/joined_steps.js";
-import { Mixture } from "../wrappers/mixture.js";
+import { Estimator } from "../../estimator.js";
+import { arraysUnder, finiteNumbers, requireEntry } from "../../file_entries.js";
+import { readModel } from "../../models.js";
+import { joinedSteps } from "../../wrappers/joined_steps.js";
+import { Mixture } from "../../wrappers/mixture.js";
 
 /** Several models whose predictions are mixed, each with a weight. */
 export class StackedSurvival extends Estimator {
