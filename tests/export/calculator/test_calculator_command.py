@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
 from aldsurv.cli.main import main
+
+FROZEN = Path(__file__).parents[2] / "models" / "frozen"
 
 
 @pytest.fixture
@@ -51,6 +54,7 @@ def test_the_page_goes_to_standard_output(folder, capfd):
     [
         (["nothing.aldsurv"], "there is no file 'nothing.aldsurv'"),
         (["labels.json"], "labels.json"),
+        ([str(FROZEN / "ald_encoder.aldsurv")], "the model was trained with an encoder"),
         (["model.aldsurv", "--times", "0,12"], "--times must be above 0"),
         (["model.aldsurv", "--times", "soon"], "--times must be numbers"),
         (["model.aldsurv", "--labels", "labels.json"], "is not JSON"),

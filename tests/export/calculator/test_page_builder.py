@@ -102,8 +102,8 @@ def test_labels_of_other_columns_are_noted(cox_file):
 
 def test_a_model_with_an_encoder_is_refused(cox_model, monkeypatch):
     monkeypatch.setattr(cox_model, "features_", None)
-    with pytest.raises(ParameterError, match="encoder"):
-        page_builder._require_columns(cox_model)
+    with pytest.raises(ParameterError, match="no page can run it"):
+        build_page(cox_model)
 
 
 def test_large_pages_are_noted_with_their_size(cox_file, monkeypatch):

@@ -72,8 +72,9 @@ def build_page(
         Whom and what the page is for, in a sentence that is shown on it.
     """
     titles = ColumnLabels.of(labels)
-    content, fitted = _read(model)
+    fitted: SurvivalEstimator = model if isinstance(model, SurvivalEstimator) else load(model)
     _require_columns(fitted)
+    content = _file_bytes(model)
     warn_of_unknown_labels(titles, [name if isinstance(name, str) else f"x{name}" for name in fitted.columns_])
     event, unit = _line(event_name), _line(unit) or fitted.innermost.get_params().get("unit")
     end = _end_of_follow_up(fitted)
@@ -116,13 +117,12 @@ def _add_modules(folder: Any, path: str, texts: dict[str, str]) -> None:
             texts[f"{path}/{entry.name}"] = entry.read_text(encoding="utf-8")
 
 
-def _read(model: SurvivalEstimator | str | os.PathLike[str]) -> tuple[bytes, SurvivalEstimator]:
-    """The bytes of the model's file, and the model."""
+def _file_bytes(model: SurvivalEstimator | str | os.PathLike[str]) -> bytes:
+    """The bytes of the model's file, or of the one that it would have."""
     if not isinstance(model, SurvivalEstimator):
-        fitted: SurvivalEstimator = load(model)
-        return Path(model).read_bytes(), fitted
+        return Path(model).read_bytes()
     with TemporaryDirectory(prefix="aldsurv-", ignore_cleanup_errors=True) as folder:
-        return model.save(Path(folder) / "model.aldsurv").read_bytes(), model
+        return model.save(Path(folder) / "model.aldsurv").read_bytes()
 
 
 def _require_columns(model: SurvivalEstimator) -> None:

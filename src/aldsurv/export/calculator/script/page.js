@@ -230,7 +230,7 @@ class CalculatorPage {
     runInSlices(gapSteps(model, value, row), {
       wanted,
       done: (ranges) => {
-        refill(byId("gaps"), ...gapsSection(titles, ranges, what));
+        refill(byId("gaps"), ...gapsSection(titles, ranges, what, persons.length > 1 ? "person A" : ""));
         contribute();
       },
       failed: (error) => {

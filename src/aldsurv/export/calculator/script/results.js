@@ -152,8 +152,8 @@ export function survivalSection(model, words, persons, question, width) {
 /** Probabilities at the times that were chosen. */
 export function timesSection(words, persons, question) {
   const both = persons.length > 1;
-  const spread = persons[0].answers.band ? [make("span", { class: "spread" }, "spread between members")] : [];
-  const heads = ["After", ...persons.map(({ name }) => [both ? `Person ${name} ${words.free}` : `Still ${words.free}`, ...spread.map((node) => node.cloneNode(true))]),
+  const spread = persons[0].answers.band ? ", and the spread between members" : "";
+  const heads = ["After", ...persons.map(({ name }) => (both ? `Person ${name}` : `Still ${words.free}`)),
     both ? "A − B, percentage points" : "Event by then"];
   const rows = question.times.map((t, k) => [
     words.at(t),
@@ -164,7 +164,10 @@ export function timesSection(words, persons, question) {
     both ? pointsText(persons[0].answers.survival[k] - persons[1].answers.survival[k])
       : percentText(1 - persons[0].answers.survival[k]),
   ]);
-  return [makeTable("times", `Probabilities at the chosen times${given(words, question.since)}`, heads, rows)];
+  return [
+    make("p", { class: "about" }, `Probability of being still ${words.free}${given(words, question.since)}${spread}.`),
+    makeTable("times", `Probabilities at the chosen times${given(words, question.since)}`, heads, rows),
+  ];
 }
 
 /** Incidence of each cause: curves, and a table. */
@@ -203,9 +206,9 @@ export function notesSection(titles, persons) {
 }
 
 /** What each input that is not known could change. */
-export function gapsSection(titles, { now, ranges, joint }, what) {
+export function gapsSection(titles, { now, ranges, joint }, what, whose) {
   if (!ranges.length) {
-    return [make("p", {}, "All inputs are known.")];
+    return [make("p", {}, `All inputs${whose ? ` of ${whose}` : ""} are known.`)];
   }
   const rows = ranges.map(({ column, low, high }) => [
     titles.column(column),
@@ -218,7 +221,7 @@ export function gapsSection(titles, { now, ranges, joint }, what) {
       pointsText(joint[1] - joint[0]).replace("+", "")]);
   }
   return [
-    make("p", {}, `${what} is ${percentText(now)} with the gaps filled as in training. Over the values that training had, it could be:`),
+    make("p", {}, `${what}${whose ? `, ${whose}` : ""}: ${percentText(now)} with the gaps filled as in training. Over the values that training had, it could be:`),
     makeTable("gaps", "What inputs that are not known could change", ["Input", "Lowest", "Highest", "Range, points"], rows),
   ];
 }
