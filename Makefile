@@ -53,6 +53,8 @@ browser:
 	@command -v chromium >/dev/null && command -v node >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes chromium nodejs >/dev/null; } || true
+	@[ -d tests/export/node_modules/onnxruntime-web ] || { command -v npm >/dev/null \
+	  && npm install --prefix tests/export --no-package-lock --no-audit --no-fund --silent >/dev/null 2>&1; } || true
 
 style: $(READY)
 	$(BIN)/ruff check .
@@ -118,4 +120,5 @@ docker:
 
 clean:
 	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) $(RESULTS) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf tests/export/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -24,8 +24,9 @@ def _tanh(x: Tensor) -> Tensor:
     return x.graph.node("Tanh", [x], x.dtype)
 
 
-def _sigmoid(x: Tensor) -> Tensor:
-    return x.graph.node("Sigmoid", [x], x.dtype)
+def _silu(x: Tensor) -> Tensor:
+    # Not by Sigmoid: some runtimes fuse that into an operator which they have in single precision only.
+    return x / ((-x).minimum(700.0).exp() + 1.0)
 
 
 def _gelu(x: Tensor) -> Tensor:
@@ -38,7 +39,7 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "elu": lambda x: x.maximum(0.0) + expm1(x.minimum(0.0)),
     "selu": lambda x: (x.maximum(0.0) + expm1(x.minimum(0.0)) * _SELU_ALPHA) * _SELU_SCALE,
     "gelu": _gelu,
-    "silu": lambda x: x * _sigmoid(x),
+    "silu": _silu,
     "tanh": _tanh,
     "softplus": softplus,
 }
