@@ -16,7 +16,7 @@ DEMO ?= demo
 RESULTS := .results
 PAPER_PLAN := --models ald,cqrnn,lognormal,deepsurv,deephit,cox,weibull_aft --definition released,printed
 
-.PHONY: help setup demo browser test suite portable newest coverage lint style types bench results docs wheel clean
+.PHONY: help setup demo browser test suite portable newest coverage lint style types bench batch results docs wheel docker clean
 
 help:
 	@echo "make demo      set up, predict for people held out, compare models: tables, pictures and a page in $(DEMO)/"
@@ -27,9 +27,11 @@ help:
 	@echo "make coverage  the tests with branch coverage, which takes them nearly twice as long"
 	@echo "make lint      ruff and mypy only; make style is ruff alone, make types mypy"
 	@echo "make bench     speed and memory, side by side with peers"
+	@echo "make batch     the pages on MLflow and Spark whole, which takes a minute; needs Java"
 	@echo "make results   what takes minutes of docs/results once more, then the pages; names what takes longer"
 	@echo "make docs      build the documentation into site/"
 	@echo "make wheel     build the distributions into dist/, install the wheel in an empty venv and try it"
+	@echo "make docker    the steps of the Dockerfile in empty venvs, without a container engine, and a request"
 	@echo "make clean     remove everything that was built"
 
 $(READY): pyproject.toml $(CONSTRAINTS)
@@ -45,10 +47,12 @@ demo: $(READY)
 	$(BIN)/aldsurv benchmark run --datasets gbsg,norm_linear,weibull,lognorm --seeds 3 --out $(DEMO)/benchmark
 	$(BIN)/aldsurv benchmark report $(DEMO)/benchmark
 
-# Pages are tried in a real browser; as root on Debian it is installed, elsewhere those tests are skipped without one.
+# Pages are tried in a real browser, and their scripts in Node; as root on Debian both are installed, elsewhere those
+# tests are skipped without them.
 browser:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes chromium >/dev/null; } || true
+	@command -v chromium >/dev/null && command -v node >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes chromium nodejs >/dev/null; } || true
 	@[ -d tests/export/node_modules/onnxruntime-web ] || { command -v npm >/dev/null \
 	  && npm install --prefix tests/export --no-package-lock --no-audit --no-fund --silent >/dev/null 2>&1; } || true
 
@@ -75,6 +79,9 @@ newest: $(READY)
 
 coverage: $(READY) browser
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
+
+batch: $(READY)
+	ALDSURV_BATCH_PAGES=1 $(BIN)/python -m pytest tests/pages/test_batch_pages.py
 
 bench: $(READY)
 	$(BIN)/python $(PIP_INSTALL) --editable ".[bench]"
@@ -106,6 +113,10 @@ wheel:
 	$(WHEEL_BIN)/python $(PIP_INSTALL) dist/*.whl
 	$(WHEEL_BIN)/aldsurv --help
 	$(WHEEL_BIN)/python -c "import aldsurv; print(aldsurv.__version__, aldsurv.ALDSurvival())"
+
+# There need not be an engine: each stage becomes a folder with a venv, its commands run there, and the service answers.
+docker:
+	$(PYTHON) tests/serving/dockerfile_steps.py
 
 clean:
 	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) $(RESULTS) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,7 +13,9 @@ import pytest
 OPTIONAL = {
     "dcurves": None,
     "distributed": "cluster",
+    "fastapi": "serve",
     "h5py": "datasets",
+    "httpx": None,
     "jinja2": "reports",
     "joblib": "benchmark",
     "lifelines": None,
@@ -24,8 +26,10 @@ OPTIONAL = {
     "pandas": None,
     "polars": None,
     "pooch": "datasets",
+    "prometheus_client": "serve",
     "pyarrow": "tables",
     "pycox": None,
+    "schemathesis": None,
     "sklearn": None,
     "sksurv": "peers",
     "statsmodels": None,
@@ -33,6 +37,7 @@ OPTIONAL = {
     "threadpoolctl": "benchmark",
     "torch": "torch",
     "torchtuples": None,
+    "uvicorn": "serve",
     "xgboost": "trees",
 }
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'|import of ([\w.]+) halted")

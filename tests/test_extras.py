@@ -80,6 +80,21 @@ if __name__ == "__main__":
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
         assert run(plan, "results", scheduler=cluster.scheduler_address).results().series[0].model == "weibull_aft"
 """,
+    "serve": """
+import asyncio, sys
+from aldsurv.serving import create_app
+path = WeibullAFT().fit({"age": x[:, 0]}, y).save("risk.aldsurv")
+app, sent = create_app([path]), []
+async def receive():
+    return {"type": "http.request", "body": b'{"rows": [{"age": 0.5}]}'}
+async def send(message):
+    sent.append(message)
+scope = {"type": "http", "method": "POST", "path": "/models/risk/predict", "query_string": b"", "root_path": "",
+         "headers": [(b"content-type", b"application/json")]}
+asyncio.run(app(scope, receive, send))
+assert sent[0]["status"] == 200 and b"median" in sent[1]["body"]
+import aldsurv.serving.server
+""",
     "tune": """
 from aldsurv.tuning.search import tune
 assert len(tune(WeibullAFT, x, y, trials=2, folds=2).trials) == 2

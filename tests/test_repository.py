@@ -49,6 +49,7 @@ def test_every_public_name_exists():
         "nonparametric",
         "plots",
         "reports",
+        "serving",
         "tables",
         "training",
         "tuning",

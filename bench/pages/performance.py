@@ -116,6 +116,26 @@ def _predict(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
+_SCORED = {
+    "many rows": "100,000 rows, survival at 3 times: µs per row",
+    "quantiles": "3 quantiles: µs per row",
+    "peak MB": "100,000 rows: memory, MB",
+    "one row": "one row, survival at 3 times: µs",
+    "one row, quantiles": "one row, 3 quantiles: µs",
+}
+_SCORED_MODELS = {"small": "small: 20 members", "large": "large: 5 members"}
+
+
+def _scoring(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    found = {(line["model"], line["what"]): line for line in lines}
+    rows = []
+    for model, title in _SCORED_MODELS.items():
+        for what, text in _SCORED.items():
+            before, after = (float(found[model, what][name]) for name in ("before", "after"))
+            rows.append([title, text, number(before, 2), number(after, 2), f"{before / after:.1f}"])
+    return {"scoring": table(["recipe", "what", "before", "after", "ratio"], rows, left=2)}
+
+
 def _tables(values: Mapping[str, Any]) -> dict[str, str]:
     files = values["csv"], values["parquet"]
     rows = []
@@ -203,6 +223,7 @@ _SECTIONS: dict[str, Callable[[Any], dict[str, str]]] = {
     "memory": _memory,
     "whole_benchmark": _whole_benchmark,
     "predict": _predict,
+    "scoring": _scoring,
     "tables": _tables,
     "metrics": _metrics,
     "distributions": _distributions,

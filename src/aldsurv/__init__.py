@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         WeibullAFT,
         load,
     )
+    from aldsurv.models.prediction.frame_prediction import predict_frame
     from aldsurv.models.updating.updated_survival import UpdatedSurvival
     from aldsurv.notices import log_warnings
     from aldsurv.tuning.model_update import update_model
@@ -88,6 +89,7 @@ __all__ = [
     "nonparametric",
     "planning",
     "plots",
+    "predict_frame",
     "reports",
     "tuning",
     "update_model",
@@ -102,6 +104,7 @@ _HOMES = {
     "UpdatedSurvival": "aldsurv.models.updating.updated_survival",
     "load": "aldsurv.models.persistence",
     "log_warnings": "aldsurv.notices",
+    "predict_frame": "aldsurv.models.prediction.frame_prediction",
     "update_model": "aldsurv.tuning.model_update",
 }
 

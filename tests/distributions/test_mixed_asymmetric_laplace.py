@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -154,6 +155,31 @@ def test_joining_members_is_the_mean_of_their_cdfs(support):
     assert_allclose(whole.weights.sum(1), 1.0, rtol=1e-14)
     times = np.linspace(0.1, 8, 9)
     assert_allclose(whole.cdf(times), np.mean([part.cdf(times) for part in parts], axis=0), rtol=1e-13)
+
+
+@every_support
+@pytest.mark.parametrize("cuts", [[7], [1, 6], [3, 3, 1]])
+def test_members_at_once_are_their_mixture(support, cuts):
+    """By blocks of rows, with a parameter that is the same for all rows."""
+    given, names = [columns(n=7, k=2, seed=seed) for seed in range(4)], ("theta", "sigma", "kappa", "weights")
+    named = {name: np.stack([member[j] for member in given]) for j, name in enumerate(names)}
+    named["kappa"] = named["kappa"][:, :1]
+    ends = np.cumsum([0, *cuts])
+    blocks = [
+        {name: values[:, low:high] if values.shape[1] > 1 else values for name, values in named.items()}
+        for low, high in pairwise(ends)
+    ]
+    parts = (MixedAsymmetricLaplace.of_members(block, support).scaled(3.0) for block in blocks)
+    whole = MixedAsymmetricLaplace.collected(parts, 7)
+    members = [
+        MixedAsymmetricLaplace(*(named[name][k] for name in named), support=support).scaled(3.0) for k in range(4)
+    ]
+    joined = MixedAsymmetricLaplace.joined(members)
+    for name in named:
+        assert_allclose(getattr(whole, name), getattr(joined, name), rtol=1e-14)
+    times = np.linspace(0.1, 20, 9)
+    assert_allclose(whole.survival(times), np.mean([one.survival(times) for one in members], axis=0), rtol=1e-13)
+    assert_allclose(whole[2:5].quantile([0.1, 0.9]), joined[2:5].quantile([0.1, 0.9]), rtol=1e-12)
 
 
 def test_infinite_means_of_log_time():

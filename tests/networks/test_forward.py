@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from aldsurv.networks import ACTIVATIONS, Architecture, forward, numpy_forward
+from aldsurv.networks import ACTIVATIONS, Architecture, PreparedNetwork, forward, numpy_forward
 from aldsurv.networks.torch_forward import forward_on_torch
 from networks.by_hand import ACTIVATIONS as REFERENCE
 from networks.by_hand import ByHand
@@ -260,3 +262,73 @@ def test_inputs_are_left_alone():
     forward(network, arrays, x)
     assert np.array_equal(before[1], x)
     assert all(np.array_equal(before[0][name], arrays[name]) for name in arrays)
+
+
+@st.composite
+def architectures(draw):
+    """Networks of all kinds that predict without a level."""
+    sizes = st.lists(st.integers(1, 5), max_size=2).map(tuple)
+    outputs = draw(st.integers(1, 7))
+    return Architecture(
+        draw(st.integers(1, 6)),
+        outputs,
+        hidden=draw(sizes),
+        head_hidden=draw(sizes),
+        activation=draw(st.sampled_from(sorted(ACTIVATIONS))),
+        residual=draw(st.booleans()),
+        batch_norm=draw(st.booleans()),
+        constants=draw(st.integers(0, outputs - 1)),
+    )
+
+
+def plain_product(network, arrays, x):
+    """One member, layer by layer as the page of the model file has it."""
+    activation = ACTIVATIONS[network.activation]
+
+    def layer(h, name, weight, units):
+        z = h @ weight + arrays[f"{name}.bias"][units]
+        if network.batch_norm:
+            mean, variance, scale, shift = (
+                arrays[f"{name}.{kind}"][units] for kind in ("mean", "variance", "scale", "shift")
+            )
+            z = (z - mean) / np.sqrt(variance + 1e-5) * scale + shift
+        return activation(z)
+
+    h, weight = x, arrays["output.weight"]
+    for i, size in enumerate(network.hidden):
+        both = arrays[f"hidden{i}.weight"]
+        units = layer(h, f"hidden{i}", both[:, :size], slice(None))
+        h = units + h @ both[:, size:] if network.residual else units
+    columns = []
+    for k in range(network.outputs - network.constants):
+        own = h
+        for i, size in enumerate(network.head_hidden):
+            units, name = slice(k * size, (k + 1) * size), f"head{i}"
+            own = layer(own, name, arrays[f"{name}.weight"][:, units] if i == 0 else arrays[f"{name}.weight"][k], units)
+        columns.append(own @ (weight[k] if network.head_hidden else weight[:, k]))
+    columns += [np.zeros(len(x))] * network.constants
+    return np.stack(columns, axis=1) + arrays["output.bias"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(network=architectures(), rows=st.integers(1, 9), own_inputs=st.booleans(), block=st.sampled_from([1, 30, 10**6]))
+def test_all_members_at_once_are_the_members_one_by_one(network, rows, own_inputs, block):
+    members = members_of(network)
+    x = inputs(network, rows, members=MEMBERS if own_inputs else None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numpy_forward, "_BLOCK", block)
+        patch.setattr(numpy_forward, "_PIECE", block)
+        found = forward(network, stacked(members), x)
+    for k, arrays in enumerate(members):
+        exact = {name: array.astype(np.float64) for name, array in arrays.items()}
+        wanted = plain_product(network, exact, (x[k] if own_inputs else x).astype(np.float64))
+        np.testing.assert_allclose(found[k], wanted, rtol=1e-11, atol=1e-11)
+
+
+def test_memory_that_is_used_again_leaves_no_trace():
+    network = NETWORKS["no heads"]
+    prepared, x = PreparedNetwork(network, stacked(members_of(network))), inputs(network, 30)
+    first = prepared.moving_outputs(x[:10]).copy()
+    prepared.moving_outputs(x[10:17])
+    prepared.moving_outputs(x[20:])
+    np.testing.assert_array_equal(prepared.moving_outputs(x[:10]), first)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aldsurv import SurvivalData
+from aldsurv.columns.column_labels import ColumnLabels
 from aldsurv.models import CoxRegression, WeibullAFT
 from aldsurv.models.updating.updated_survival import UpdatedSurvival
 from aldsurv.reports.model.checklist.checklist_section import answer_items
@@ -15,7 +16,6 @@ from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.model_page import model_report
 from aldsurv.reports.model.quality.findings import compute_findings
 from aldsurv.reports.model.specification.specification import specify
-from aldsurv.reports.model.words.column_labels import ColumnLabels
 from aldsurv.reports.page.page import render_page
 from reports.known_model import KnownScale, even_rows
 from reports.parsed import ParsedPage

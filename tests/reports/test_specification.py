@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 
 from aldsurv import ALDSurvival, SurvivalData
 from aldsurv.cli.shared.number_text import json_text
+from aldsurv.columns.column_labels import ColumnLabels
 from aldsurv.models import (
     BoostedALD,
     CauseSpecificCox,
@@ -26,7 +27,6 @@ from aldsurv.models import (
 from aldsurv.models.updating.updated_survival import UpdatedSurvival
 from aldsurv.reports.model.specification.specification import specify
 from aldsurv.reports.model.specification.specification_section import specification_section
-from aldsurv.reports.model.words.column_labels import ColumnLabels
 from aldsurv.reports.page.page import Page, render_page
 from reports.parsed import ParsedPage
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from aldsurv.checks import listed
 from aldsurv.cli.shared.command_options import (
     force_option,
     json_option,
@@ -23,17 +20,14 @@ from aldsurv.cli.shared.number_text import json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
 from aldsurv.cli.shared.outputs import PAGE, PDF, checked_output, is_standard_output
 from aldsurv.cli.shared.reading_options import ReadingOptions, reading_of, reading_options
-from aldsurv.errors import ParameterError, UnknownNameError
+from aldsurv.errors import ParameterError
 from aldsurv.quoting import printable, quoted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from aldsurv.columns.column_labels import ColumnLabels
     from aldsurv.models.base import SurvivalEstimator
     from aldsurv.reports.model.causes.cause_findings import CauseFindings
     from aldsurv.reports.model.model_page import ModelReport
-    from aldsurv.reports.model.words.column_labels import ColumnLabels
-    from aldsurv.tables.table import Table
 
 __all__ = ["report", "report_unit"]
 
@@ -112,6 +106,7 @@ def report(
       aldsurv report model.aldsurv test.csv --labels labels.csv --event-name death
       aldsurv report model.aldsurv test.csv --pdf report.pdf --json > report.json
     """  # noqa: D301
+    from aldsurv.cli.shared.group_columns import read_group_column, training_columns
     from aldsurv.cli.shared.input_files import (
         load_model,
         outcome_columns_in,
@@ -134,8 +129,8 @@ def report(
         reading = reading_of(estimator, reading)
         data = read_model_table(table, estimator, columns, reading)
         observed = require_events(data, columns)
-        values = None if group is None else _group_values(group, data, table, columns, reading)
-        training = None if train is None else read_training_table(train, estimator, _training_columns(columns), reading)
+        values = None if group is None else read_group_column(group, data, columns, reading, "--group")
+        training = None if train is None else read_training_table(train, estimator, training_columns(columns), reading)
         _check_shown_rows(shown_rows, len(data))
         if sys.stderr.isatty() and not quiet:
             click.echo(f"Looking at {len(data):,} rows; this takes some seconds.", err=True)
@@ -185,7 +180,7 @@ def _checked_pdf(pdf: Path | None, out: Path, *, inputs: list[str | None], force
 
 
 def _read_labels(path: str) -> ColumnLabels:
-    from aldsurv.reports.model.words.column_labels import read_labels
+    from aldsurv.columns.column_labels import read_labels
 
     return read_labels(path)
 
@@ -196,11 +191,6 @@ def report_unit(model: SurvivalEstimator, columns: OutcomeColumns) -> str | None
     if has_unit:
         return None
     return columns.unit or (columns.time if columns.time and columns.time.lower() in _UNITS else None)
-
-
-def _training_columns(columns: OutcomeColumns) -> OutcomeColumns:
-    """The outcome of the training rows: of episodes with the persons, else without, for nothing is held out."""
-    return columns if columns.stop else replace(columns, id=None)
 
 
 def _row_numbers(text: str) -> list[int]:
@@ -222,24 +212,6 @@ def _check_shown_rows(chosen: int | list[int], length: int) -> None:
     wrong = [row + 1 for row in chosen if not 0 <= row < length]
     if wrong:
         raise ParameterError(f"--rows must lie between 1 and {length}, the rows of the table, but one is {wrong[0]}.")
-
-
-def _group_values(
-    group: str, table: Table, path: str, columns: OutcomeColumns, reading: ReadingOptions
-) -> NDArray[Any]:
-    """Values of a column, whether the model uses it or not."""
-    from aldsurv.cli.shared.input_files import read_outcome_table
-
-    if group in table.x:
-        return table.x[group]
-    whole = read_outcome_table(path, columns, reading=reading).x
-    if group not in whole:
-        near = get_close_matches(group, whole, n=1)
-        hint = f"Did you mean {quoted(near[0])}?" if near else f"Columns: {listed(whole)}."
-        raise UnknownNameError(
-            f"--group names {quoted(group)}, which is not a column of {path!r} beside the outcome. {hint}"
-        )
-    return whole[group]
 
 
 def _facts(report: ModelReport, page: Path, pdf: Path | None) -> dict[str, object]:

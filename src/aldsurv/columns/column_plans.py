@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -24,7 +23,17 @@ from aldsurv.columns.column_entries import (
 )
 from aldsurv.plain_numbers import plain_number
 
-__all__ = ["LEVEL_KINDS", "MOST_BINS", "ColumnPlan", "LeftOut", "Levels", "Number", "UnseenValues", "as_single"]
+__all__ = [
+    "LEVEL_KINDS",
+    "MOST_BINS",
+    "ColumnPlan",
+    "LeftOut",
+    "Levels",
+    "Number",
+    "RowFlags",
+    "UnseenValues",
+    "as_single",
+]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -34,6 +43,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 # Numbers from here on have all digits in float32, which must be enough for their distances: the largest number is at
 # most so many times their range.
 _LEAST_SINGLE, _MOST_DISTANT = 1e-30, 1024.0
+# Rows whose pieces are computed at once.
+_ROWS_AT_ONCE = 1000
 # More pieces than this no table has rows for.
 MOST_BINS = 1000
 # The name of a level's type in the dict of a plan.
@@ -48,6 +59,24 @@ class UnseenValues(NamedTuple):
     gaps: int = 0
     unknown: int = 0
     examples: str = ""
+
+
+class RowFlags(NamedTuple):
+    """What is to be said of each row (n,) of a column.
+
+    Attributes
+    ----------
+    beyond
+        A number below the smallest or above the largest of training.
+    unknown
+        A level that training had not shown; where rare levels share one, none is.
+    gap
+        No value: the plan's `gap_rule` says what is done about it.
+    """
+
+    beyond: BoolArray
+    unknown: BoolArray
+    gap: BoolArray
 
 
 class ColumnPlan(ABC):
@@ -88,6 +117,10 @@ class ColumnPlan(ABC):
     @abstractmethod
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """Rows beyond what was seen in training."""
+
+    @abstractmethod
+    def row_flags(self, raw: NDArray[Any], column: ColumnKey) -> RowFlags:
+        """Which rows lie beyond training, have an unknown level, or a gap."""
 
     def to_dict(self) -> dict[str, object]:
         """The plan as JSON can hold it."""
@@ -145,10 +178,8 @@ class Number(ColumnPlan):
         n_gaps = int(gaps.sum())
         if n_gaps:
             values[gaps] = self.median
-        for k, (start, end) in enumerate(pairwise(self.knots), start=1 + self.gaps):
-            with np.errstate(over="ignore"):
-                # Halves, for the difference of two far ends may be beyond what a float can hold.
-                out[:, k] = np.clip((values / 2 - start / 2) / (end / 2 - start / 2), 0.0, 1.0)
+        if self.knots:
+            self._fill_pieces(values, out[:, 1 + self.gaps :])
         # A value can be too far from those of training for float32, or even for the difference in float64.
         bound = _LARGEST if clip is None else min(clip, _LARGEST)
         with np.errstate(over="ignore"):
@@ -160,10 +191,28 @@ class Number(ColumnPlan):
             out[:, 1] = gaps
         return UnseenValues() if self.gaps else UnseenValues(gaps=n_gaps)
 
+    def _fill_pieces(self, values: FloatArray, out: Float32Array) -> None:
+        """Write how far values have come through each piece, some rows at a time for all pieces at once."""
+        # Halves, for the difference of two far ends may be beyond what a float can hold.
+        ends = np.array(self.knots)[:, None] / 2
+        first, length = ends[:-1], np.diff(ends, axis=0)
+        for start in range(0, len(values), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            with np.errstate(over="ignore"):
+                passed = values[rows] / 2 - first
+                passed /= length
+            out[rows] = np.clip(passed, 0.0, 1.0, out=passed).T
+
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """Rows below the smallest or above the largest value of training; a gap is not."""
         values = read_numbers(raw, column)
         return np.asarray((values < self.low) | (values > self.high))
+
+    def row_flags(self, raw: NDArray[Any], column: ColumnKey) -> RowFlags:
+        """Rows beyond the range, and gaps."""
+        values = read_numbers(raw, column)
+        beyond = np.asarray((values < self.low) | (values > self.high))
+        return RowFlags(beyond, np.zeros(values.size, np.bool_), np.isnan(values))
 
     def to_dict(self) -> dict[str, object]:
         """The plan as JSON can hold it; knots only if there are any, as in files from before there were."""
@@ -224,6 +273,13 @@ class Levels(ColumnPlan):
         levels, inverse = distinct_levels(raw, column)
         return np.asarray(self._codes(levels, inverse, column)[inverse] == _UNKNOWN)
 
+    def row_flags(self, raw: NDArray[Any], column: ColumnKey) -> RowFlags:
+        """Rows with unknown levels, and gaps."""
+        levels, inverse = distinct_levels(raw, column)
+        unknown = np.asarray(self._codes(levels, inverse, column)[inverse] == _UNKNOWN)
+        gap = np.array([level is None for level in levels], np.bool_)[inverse]
+        return RowFlags(np.zeros(unknown.size, np.bool_), unknown, gap)
+
     def to_dict(self) -> dict[str, object]:
         """The plan as JSON can hold it; each level with its type, which JSON blurs."""
         levels = [[LEVEL_KINDS[type(level)], level] for level in self.levels]
@@ -277,6 +333,11 @@ class LeftOut(ColumnPlan):
     def outside(self, raw: NDArray[Any], column: ColumnKey) -> BoolArray:
         """No row."""
         return np.zeros(raw.size, np.bool_)
+
+    def row_flags(self, raw: NDArray[Any], column: ColumnKey) -> RowFlags:
+        """No row: whatever is there is not used."""
+        none = np.zeros(raw.size, np.bool_)
+        return RowFlags(none, none, none)
 
 
 def as_single(values: FloatArray, low: float, high: float) -> FloatArray:

@@ -85,15 +85,19 @@ class MixtureOutputs:
         found = np.concatenate([np.full(self.shared, np.nan), zeros, -self.places, zeros, zeros])
         return found if self.skewed else np.full(self.outputs, np.nan)
 
-    def split(self, planes: Array) -> tuple[Array, Array, Array, Array]:
-        """Location, log scale, log κ and log weights (K, …) from outputs along the first axis."""
+    def split(self, planes: Array, constants: Array = None) -> tuple[Array, Array, Array, Array]:
+        """Location, log scale, log κ and log weights (K, …) from outputs along the first axis.
+
+        `constants` are the last outputs, which do not depend on the row, if they are not among the `planes`.
+        """
         k = self.components
         places = as_like(self.places, planes).reshape(k, *(1,) * (planes.ndim - 1))
         if not self.tied:
             return planes[:k] + places, planes[k : 2 * k], planes[2 * k : 3 * k], planes[3 * k :]
         first = self.shared
         shift, log_spread = planes[:1], planes[1:2]
-        logits, relative, log_scale, log_kappa = (planes[first + i * k : first + (i + 1) * k] for i in range(4))
+        logits, fixed = planes[first : first + k], planes[first + k :] if constants is None else constants
+        relative, log_scale, log_kappa = fixed[:k], fixed[k : 2 * k], fixed[2 * k :]
         relative = relative + places
         if not self.exp_theta:
             xp = namespace(planes)
@@ -102,10 +106,15 @@ class MixtureOutputs:
             log_kappa = log_kappa + planes[2:3]
         return shift + relative, log_spread + log_scale, log_kappa, logits
 
-    def columns(self, raw: Array, least_scale: Array) -> dict[str, Array]:
-        """Parameters (n, K) by name from outputs (n, outputs); scales are above `least_scale`, a number or (n, 1)."""
+    def columns(self, raw: Array, least_scale: Array, constants: Array = None) -> dict[str, Array]:
+        """Parameters (n, K) by name from outputs (n, outputs); scales are above `least_scale`, a number or (n, 1).
+
+        `constants` (1, constants) are the last of the outputs if these do not have them. A parameter that depends on
+        nothing else then is (1, K). There may be more axes before n.
+        """
         xp = namespace(raw)
-        location, log_scale, log_kappa, logits = self.split(xp.moveaxis(raw, -1, 0))
+        fixed = None if constants is None else xp.moveaxis(constants, -1, 0)
+        location, log_scale, log_kappa, logits = self.split(xp.moveaxis(raw, -1, 0), fixed)
         if self.exp_theta:
             location = xp.exp(xp.clip(location, -_LARGEST_LOG, _LARGEST_LOG))
         top = xp.max(logits, axis=0)

@@ -5,6 +5,6 @@ Described as plain data, run on numpy to predict and on torch to train.
 
 from aldsurv.networks.activations import ACTIVATIONS
 from aldsurv.networks.architecture import Architecture
-from aldsurv.networks.numpy_forward import forward
+from aldsurv.networks.numpy_forward import PreparedNetwork, forward
 
-__all__ = ["ACTIVATIONS", "Architecture", "forward"]
+__all__ = ["ACTIVATIONS", "Architecture", "PreparedNetwork", "forward"]

@@ -12,9 +12,9 @@ except MissingDependencyError:
         "reports need matplotlib, which is not installed", advice='Install it with: pip install "aldsurv[reports]"'
     ) from None
 
+from aldsurv.columns.column_labels import ColumnLabel, ColumnLabels, read_labels
 from aldsurv.reports.benchmark.benchmark_page import write_benchmark_report
 from aldsurv.reports.model.model_page import write_model_report
-from aldsurv.reports.model.words.column_labels import ColumnLabel, ColumnLabels, read_labels
 from aldsurv.reports.monitoring.monitoring_page import write_monitoring_report
 
 __all__ = [

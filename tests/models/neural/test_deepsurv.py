@@ -143,6 +143,16 @@ def test_a_common_unit_of_time_changes_no_risk() -> None:
     assert set(first.predict_distribution(frame[:1]).times) <= set(time[event])
 
 
+def test_the_unit_inside_is_not_seen_outside() -> None:
+    frame, time, event = draw(200, 6)
+    times = np.quantile(time, [0.1, 0.5, 0.9])
+    models = [DeepSurv(time_scale=unit, **QUICK).fit(frame, (time, event)) for unit in ("none", 10.0)]
+    plain, scaled = (model.predict_distribution(frame).survival(times + 1e-6) for model in models)
+    np.testing.assert_allclose(scaled, plain, rtol=1e-6)
+    parts = [part.survival(times + 1e-6) for part in models[1].predict_members(frame)]
+    np.testing.assert_allclose(scaled, np.mean(parts, axis=0), rtol=1e-9)
+
+
 def test_many_event_times_are_thinned_out() -> None:
     rng = np.random.default_rng(7)
     x, time = rng.normal(size=(5000, 1)), rng.exponential(size=5000)

@@ -210,3 +210,18 @@ def test_components_must_be_a_count(wrong):
 def test_shapes_must_be_of_those_there_are():
     with pytest.raises(ParameterError, match="shapes must be one of 'free', 'tied', 'skewed', but is 'fixed'"):
         quick(components=2, shapes="fixed").fit(X, Y)
+
+
+@every_support
+@pytest.mark.parametrize("shapes", ["free", "tied", "skewed"])
+@pytest.mark.parametrize("link", ["identity", "exp"])
+def test_scoring_all_members_at_once_is_their_mixture(shapes, support, link, monkeypatch):
+    settings = {"components": 3, "members": 3, "varied": shapes == "skewed", "theta_link": link}
+    model = quick(shapes=shapes, support=support, **settings).fit(X, Y)
+    times = np.quantile(TIME, [0.05, 0.3, 0.6, 0.95])
+    members = np.mean([part.survival(times) for part in model.predict_members(X)], axis=0)
+    for block in (1, 400, 10**6):
+        monkeypatch.setattr("aldsurv.networks.numpy_forward._BLOCK", block)
+        whole = model.predict_distribution(X)
+        assert isinstance(whole, MixedAsymmetricLaplace)
+        np.testing.assert_allclose(whole.survival(times), members, rtol=1e-11)

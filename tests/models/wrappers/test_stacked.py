@@ -17,6 +17,7 @@ from sklearn.base import clone
 import aldsurv
 from aldsurv import CoxRegression, RecalibratedSurvival, StackedSurvival, SurvivalData, WeibullAFT
 from aldsurv.cli.main import main
+from aldsurv.columns.column_labels import ColumnLabels
 from aldsurv.distributions import Exponential, LogNormal
 from aldsurv.distributions.joined_steps import joined_steps
 from aldsurv.errors import DataError, FitWarning, MissingDependencyError, NoSkillWarning, ParameterError, TrainingError
@@ -24,7 +25,6 @@ from aldsurv.models import ConformalLowerBound, SurvivalEstimator
 from aldsurv.models.wrappers import stack_members
 from aldsurv.reports.model.specification.specification import specify
 from aldsurv.reports.model.specification.specification_section import specification_section
-from aldsurv.reports.model.words.column_labels import ColumnLabels
 from aldsurv.reports.page.page import Page, render_page
 from models.rows import data as small_data
 

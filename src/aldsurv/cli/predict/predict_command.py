@@ -38,10 +38,10 @@ from aldsurv.errors import ParameterError
 from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
-    from aldsurv.cli.predict.prediction_request import PredictionRequest
     from aldsurv.cli.predict.prediction_stream import Prediction
     from aldsurv.cli.shared.notes import Notes
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.models.prediction.prediction_request import PredictionRequest
     from aldsurv.tables.table_file import TableFile
 
 __all__ = ["predict"]
@@ -206,7 +206,7 @@ def _request(
     follow_up: float,
 ) -> PredictionRequest:
     """The columns that are asked for; restricted means are up to the times, or to the end of follow-up."""
-    from aldsurv.cli.predict.prediction_request import SUMMARIES, PredictionRequest
+    from aldsurv.models.prediction.prediction_request import SUMMARIES, PredictionRequest
 
     horizons = parse_numbers(times, "--times", example="30,90,365")
     levels = parse_numbers(quantiles, "--quantiles", high=1.0, example="0.1,0.5,0.9")

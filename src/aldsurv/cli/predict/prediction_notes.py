@@ -14,9 +14,9 @@ from aldsurv.plain_numbers import percent, plain_number
 from aldsurv.quoting import printable, shortened
 
 if TYPE_CHECKING:
-    from aldsurv.cli.predict.prediction_request import PredictionRequest
     from aldsurv.cli.predict.prediction_stream import Prediction, Surprises
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.models.prediction.prediction_request import PredictionRequest
 
 __all__ = ["cause_notes", "first_names", "horizon_notes", "show_summary", "surprise_notes"]
 
@@ -26,7 +26,7 @@ _LONGEST_NAME = 60
 
 def horizon_notes(request: PredictionRequest, model: SurvivalEstimator) -> list[str]:
     """A note on times beyond the last one of training."""
-    from aldsurv.cli.predict.prediction_request import number_in_name
+    from aldsurv.models.prediction.prediction_request import number_in_name
 
     last = float(model.unique_times_[-1])
     late = [number_in_name(at) for at in dict.fromkeys((*request.times, *request.horizons)) if at > last]

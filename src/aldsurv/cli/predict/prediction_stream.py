@@ -21,9 +21,8 @@ from aldsurv.errors import DataError
 
 if TYPE_CHECKING:
     from aldsurv.cli.predict.prediction_inputs import ModelInputs
-    from aldsurv.cli.predict.prediction_request import PredictionRequest
-    from aldsurv.distributions import SurvivalDistribution
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.models.prediction.prediction_request import PredictionRequest
     from aldsurv.tables.table_file import TableBlock, TableFile
 
 __all__ = ["BLOCK_ROWS", "PredictedBlock", "Prediction", "Surprises"]
@@ -165,7 +164,8 @@ class Prediction:
             part = slice(start, start + _AT_ONCE)
             with self.table.located(block.start + start):
                 x = {key: column[part] for key, column in frame.items()}
-                for name, column in self._columns(x, None if since is None else since[part]).items():
+                known = None if since is None else since[part]
+                for name, column in self.request.predict(self.model, x, since=known).items():
                     values[name][part] = column
         return values
 
@@ -175,29 +175,7 @@ class Prediction:
         frame = self.inputs.frame(block.x, rows)
         last = None if since is None else since[episodes.last_rows]
         with self.table.located():
-            return self._columns(frame, last, episodes.path)
-
-    def _columns(
-        self,
-        x: dict[str | int, NDArray[Any]],
-        since: FloatArray | None,
-        along: Callable[[SurvivalDistribution], SurvivalDistribution] | None = None,
-    ) -> dict[str, FloatArray]:
-        by_cause = self.model.predict_incidence(x) if self.request.asks_incidence and along is None else None
-        members = [] if self.request.band is None else self.model.predict_members(x)
-        # Incidences and survival of one prediction add up to 1.
-        predicted = self.model.predict_distribution(x) if by_cause is None else by_cause.overall()
-        if along is not None:
-            predicted, members = along(predicted), [along(one) for one in members]
-        if since is not None:
-            predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
-            by_cause = None if by_cause is None else by_cause.conditional(since)
-        columns = self.request.values(predicted)
-        if by_cause is not None:
-            columns |= self.request.incidences(by_cause)
-        if members:
-            columns |= self.request.limits(predicted, members, stretch=self.model.band_stretch(), since=since)
-        return columns
+            return self.request.predict(self.model, frame, since=last, along=episodes.path)
 
     def _since(self, block: TableBlock) -> FloatArray | None:
         if self.since is None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
-from numbers import Integral, Real
 
+from aldsurv.files.plain_json import json_text
 from aldsurv.plain_numbers import plain_number
 
 __all__ = ["format_clock", "format_count", "format_limits", "format_number", "format_p_value", "json_text"]
@@ -51,20 +49,3 @@ def format_clock(seconds: float) -> str:
     """Seconds, or minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d} min" if minutes else f"{rest} s"
-
-
-def json_text(value: object) -> str:
-    """JSON that every program can read: numbers that are not finite are null."""
-    return json.dumps(_json_value(value), indent=2, allow_nan=False)
-
-
-def _json_value(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {str(key): _json_value(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json_value(entry) for entry in value]
-    if isinstance(value, Real) and not isinstance(value, Integral):
-        return float(value) if math.isfinite(value) else None
-    if value is True or value is False:
-        return value
-    return int(value) if isinstance(value, Integral) else value

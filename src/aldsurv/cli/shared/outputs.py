@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "MODEL", "PAGE", "PDF", "PICTURE", "PREDICTIONS", "FileKind", "checked_folder", "checked_output",
+    "CARDS", "MODEL", "PAGE", "PDF", "PICTURE", "PREDICTIONS", "FileKind", "checked_folder", "checked_output",
     "is_standard_output",
 ]  # fmt: skip
 
 # Enough for the head of a page.
 _START = 4096
 _GZIP = b"\x1f\x8b"
+_CARD_STARTS = (b"# Model card: ", b"---\nlibrary_name: aldsurv\n")
 _FOREIGN = (b"PAR1", b"PK\x03\x04", b"%PDF", b"\x89PNG", b"<", b"{", _GZIP)
 
 
@@ -63,6 +64,10 @@ MODEL = FileKind("a model of aldsurv", _is_model)
 PAGE = FileKind("a page of aldsurv", lambda path, start: b'<meta name="generator" content="aldsurv ' in start)
 PDF = FileKind("a PDF", lambda path, start: start.startswith(b"%PDF"))
 PICTURE = FileKind("a picture (PNG)", lambda path, start: start.startswith(b"\x89PNG"))
+CARDS: Mapping[str, FileKind] = {
+    ".md": FileKind("a model card (Markdown)", lambda path, start: start.startswith(_CARD_STARTS)),
+    ".json": FileKind("a model card (JSON)", lambda path, start: b'"schema": "aldsurv model card"' in start),
+}
 PREDICTIONS: Mapping[str, FileKind] = {
     "csv": FileKind("a table (CSV)", _is_csv),
     "parquet": FileKind("a table (Parquet)", lambda path, start: start.startswith(b"PAR1")),

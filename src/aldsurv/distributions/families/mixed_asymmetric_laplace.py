@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, check
 from aldsurv.distributions.base import SurvivalDistribution
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["MixedAsymmetricLaplace"]
+
+FloatArray = NDArray[np.float64]
 
 # Log survivals at which integrals over a mixture take a new start, in each component.
 _LANDMARKS = [[math.log(0.5), math.log(1e-4)]]
@@ -101,6 +105,43 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return MixedAsymmetricLaplace.from_checked(**columns, support=parts[0].support)
 
     @staticmethod
+    def of_members(columns: Mapping[str, FloatArray], support: str) -> MixedAsymmetricLaplace:
+        """The same of checked parameters (members, n, K) by name; one that is the same for all is (members, 1, K)."""
+        members, n, count = columns["weights"].shape
+
+        def flat(values: FloatArray) -> FloatArray:
+            # Component by component, as they were computed: no copy.
+            by_component = np.broadcast_to(values, (members, n, count)).swapaxes(1, 2)
+            return np.asarray(by_component.reshape(members * count, n).T)
+
+        fields = {name: flat(values) for name, values in columns.items()}
+        fields["weights"] = fields["weights"] / members
+        return MixedAsymmetricLaplace.from_checked(**fields, support=support)
+
+    @staticmethod
+    def collected(parts: Iterable[MixedAsymmetricLaplace], rows: int) -> MixedAsymmetricLaplace:
+        """One mixture with the rows of all parts, so many together, of which each is let go before the next is made.
+
+        A parameter that a part has once for all of its rows is the same in every part.
+        """
+        parts = iter(parts)
+        first = next(parts)
+        columns: dict[str, FloatArray] = {}
+        for name in ("theta", "sigma", "kappa", "weights"):
+            values = getattr(first, name)
+            once = len(first) > 1 and values.strides[0] == 0
+            # Room for columns that are each in one piece of memory.
+            room = np.empty((values.shape[1], rows)).T
+            columns[name] = np.broadcast_to(values[:1], room.shape) if once else room
+        start = 0
+        for part in chain([first], parts):
+            for name, column in columns.items():
+                if column.flags.writeable:
+                    column[start : start + len(part)] = getattr(part, name)
+            start += len(part)
+        return MixedAsymmetricLaplace.from_checked(**columns, support=first.support)
+
+    @staticmethod
     def of_components(parts: Sequence[SurvivalDistribution], weights: Array) -> MixedAsymmetricLaplace | None:
         """The mixture of asymmetric Laplace distributions, or of mixtures of them, of one support; None of others."""
         supports = {_support_name(part) for part in parts}
@@ -144,8 +185,9 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         if any(other._count != self._count or other.support != self.support for other in others):
             raise ParameterError("only mixtures of as many components and of the same support can be joined.")
         xp = namespace(self.theta)
+        # Each component stays, or becomes, one piece of memory.
         columns = {
-            name: xp.concat([getattr(part, name) for part in (self, *others)], axis=0)
+            name: xp.concat([getattr(part, name).T for part in (self, *others)], axis=1).T
             for name in ("theta", "sigma", "kappa", "weights")
         }
         return self.from_checked(**columns, support=self.support)
@@ -175,6 +217,15 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         weights = self.weights[..., None]
         return xp.sum(weights * xp.where(weights > 0, values, xp.zeros_like(values)), axis=1)
 
+    def _weighted(self, formula: Callable[..., Array], t: Array) -> Array:
+        """`_sum` of a formula whose values depend on each parameter and time alone."""
+        if not is_numpy(namespace(self.theta)) or not bool((self.weights > 0).all()):
+            return self._sum(formula, t)
+        # Times, components, rows: the longest axis is the last one, which numpy walks through fastest.
+        components = self._support.family.from_checked(theta=self.theta.T, sigma=self.sigma.T, kappa=self.kappa.T)
+        values = formula(components, t.T[:, None, :])
+        return _sum_in_pairs(values * self.weights.T).T
+
     def _log_sum(self, formula: Callable[..., Array], *arguments: Array) -> Array:
         xp, values = namespace(self.theta), self._each(formula, *arguments)
         some = self.weights[..., None] > 0
@@ -185,13 +236,13 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
     # ---- what every family provides ----------------------------------------------------------------------
 
     def _survival(self, t: Array) -> Array:
-        return namespace(t).clip(self._sum(lambda d, t: d._survival(t), t), None, 1.0)
+        return namespace(t).clip(self._weighted(lambda d, t: d._survival(t), t), None, 1.0)
 
     def _cdf(self, t: Array) -> Array:
-        return namespace(t).clip(self._sum(lambda d, t: d._cdf(t), t), None, 1.0)
+        return namespace(t).clip(self._weighted(lambda d, t: d._cdf(t), t), None, 1.0)
 
     def _density(self, t: Array) -> Array:
-        return self._sum(lambda d, t: d._density(t), t)
+        return self._weighted(lambda d, t: d._density(t), t)
 
     def _log_survival(self, t: Array) -> Array:
         return self._log_tail(t, above=True)
@@ -211,6 +262,10 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return or_complement(log_survival, log_cdf) if above else or_complement(log_cdf, log_survival)
 
     def _log_density(self, t: Array) -> Array:
+        if is_numpy(namespace(self.theta)):
+            density = self._density(t)
+            if bool(((density > _UNDERFLOW) & (density < math.inf)).all()):
+                return np.asarray(np.log(density))
         return self._log_sum(lambda d, t: d._log_density(t), t)
 
     def _log_probability(self, lower: Array, upper: Array) -> Array:
@@ -309,20 +364,36 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         return cast(MixedAsymmetricLaplace, super().scaled(factor))
 
     def _scaled(self, factor: Array) -> MixedAsymmetricLaplace:
-        parts = [part._scaled(factor) for part in self.components]
-        return self._of_parts(parts, 0 * factor)
+        return self._moved(lambda component: component._scaled(factor), 0 * factor)
 
     def _shifted(self, offset: Array) -> SurvivalDistribution:
         if self._support.from_zero:
             return super()._shifted(offset)
-        return self._of_parts([part._shifted(offset) for part in self.components], 0 * offset)
+        return self._moved(lambda component: component._shifted(offset), 0 * offset)
 
-    def _of_parts(self, parts: Sequence[Any], zero: Array) -> MixedAsymmetricLaplace:
-        xp = namespace(self.theta)
-        columns = {
-            name: xp.concat([getattr(part, name) for part in parts], axis=1) for name in ("theta", "sigma", "kappa")
-        }
-        return self.from_checked(**columns, weights=self.weights + zero, support=self.support)
+    def _moved(self, change: Callable[[Any], Any], zero: Array) -> MixedAsymmetricLaplace:
+        # Parameters of a component change number by number, those of all components as well.
+        whole = self._support.family.from_checked(theta=self.theta, sigma=self.sigma, kappa=self.kappa)
+        moved, kappa, weights = change(whole), self.kappa, self.weights
+        if zero.shape[0] != 1:
+            kappa, weights = kappa + zero, weights + zero
+        return self.from_checked(
+            theta=moved.theta, sigma=moved.sigma, kappa=kappa, weights=weights, support=self.support
+        )
+
+
+def _sum_in_pairs(values: FloatArray) -> FloatArray:
+    """Sums (m, n) over the components of values (m, K, n), which are overwritten.
+
+    Added one after the other, as numpy does along an axis in the middle, the error would grow with their number, and a
+    search for a quantile to the last digit would take more steps.
+    """
+    count = values.shape[1]
+    while count > 1:
+        half = count // 2
+        values[:, :half] += values[:, count - half : count]
+        count -= half
+    return values[:, 0]
 
 
 def _support_name(part: SurvivalDistribution) -> str | None:

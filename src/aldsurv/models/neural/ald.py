@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -201,6 +201,23 @@ class ALDNetwork(ParametricNetwork):
             return super().part_distribution(raw, extras)
         columns = layout.columns(raw, np.array([MixtureExtras.of(extras).least_scale]))
         return MixedAsymmetricLaplace(**columns, support=self.support)
+
+    def joins_members(self, extras: Extras) -> bool:
+        """Components of all members are one mixture, unless they belong to causes."""
+        return self.layout is not None and self.cause_outputs(extras) is None
+
+    def joint_distribution(
+        self, blocks: Iterable[FloatArray], constants: FloatArray, fitted: FittedNetwork, rows: int
+    ) -> SurvivalDistribution:
+        """The mixture of the components of all members."""
+        layout = self.layout
+        if layout is None:
+            return super().joint_distribution(blocks, constants, fitted, rows)
+        least = np.array([MixtureExtras.of(fitted.extras).least_scale])
+        fixed = constants[:, None] if layout.constants else None
+        columns = (layout.columns(moving, least, fixed) for moving in blocks)
+        parts = (MixedAsymmetricLaplace.of_members(part, self.support).scaled(fitted.time_scale) for part in columns)
+        return MixedAsymmetricLaplace.collected(parts, rows)
 
     def describe_outputs(self) -> tuple[Output, ...]:
         """θ, σ and κ; of a mixture what `MixtureOutputs` lists, in its order."""

@@ -288,7 +288,8 @@ class DeepSurv(NeuralSurvival):
         """Survival of each row of `X`, the mean of the members': a step at each of at most 1024 times of events."""
         risks = self.predict_outputs(X)[..., 0]
         model = cast("RiskNetwork", self.fitted_.model)
-        return model.hazards(risks, HazardExtras.of(self.fitted_.extras), slice(None), X)
+        curves = model.hazards(risks, HazardExtras.of(self.fitted_.extras), slice(None), X)
+        return cast("ProportionalHazards", curves.scaled(self.fitted_.time_scale))
 
 
 def _check_strata(strata: Any, columns: int) -> None:

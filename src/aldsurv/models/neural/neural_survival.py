@@ -16,11 +16,11 @@ from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing.base import CompetingDistribution
-from aldsurv.errors import DataError, ParameterError
+from aldsurv.errors import ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent
 from aldsurv.models.neural.fitting.encoding import raw_inputs, require_torch
-from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork, finite_outputs
 from aldsurv.models.neural.fitting.joint_fit import fit_together
 from aldsurv.models.neural.fitting.network_structure import network_structure
 from aldsurv.models.neural.fitting.output_refit import with_other_outputs
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["NeuralSurvival"]
 
 FloatArray = NDArray[np.float64]
-# Beyond it nothing is known any more.
-_LARGEST_OUTPUT = 1e30
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -320,7 +318,11 @@ class NeuralSurvival(SurvivalEstimator):
 
         With several members it is their mixture.
         """
-        raw = self.predict_outputs(X)
+        x = self._inputs(X)
+        joint = self.fitted_.joint_distribution(x)
+        if joint is not None:
+            return joint
+        raw = finite_outputs(self.fitted_.outputs(x))
         incidence = self._incidence(raw)
         if incidence is not None:
             return incidence.overall()
@@ -348,20 +350,14 @@ class NeuralSurvival(SurvivalEstimator):
 
     def predict_outputs(self, X: object) -> FloatArray:
         """Outputs (members, n, k) of the networks; of those that take a level (members, n, levels, k)."""
+        x = self._inputs(X)
+        return finite_outputs(self.fitted_.outputs(x))
+
+    def _inputs(self, X: object) -> NDArray[Any]:
+        """What the networks, or their encoders, take."""
         fitted = self._fitted()
         X = fitted.model.covariates(X)
-        owner = type(self).__name__
-        x = raw_inputs(X) if fitted.features is None else fitted.features.transform(X, owner=owner)
-        raw = fitted.outputs(x)
-        if not np.isfinite(raw).all():
-            raw = np.clip(raw, -_LARGEST_OUTPUT, _LARGEST_OUTPUT)
-            if np.isnan(raw).any():
-                raise DataError(
-                    f"the outputs of the network of {owner} are not numbers",
-                    argument="X",
-                    advice="Look for extreme values in X; the model may be damaged.",
-                )
-        return raw
+        return raw_inputs(X) if fitted.features is None else fitted.features.transform(X, owner=type(self).__name__)
 
     def band_stretch(self) -> float:
         """Standard errors of the prediction in one standard deviation between the members."""

@@ -73,7 +73,8 @@ def survival_band(
         As in `time_band`.
     """
     # On this scale curves are never outside of 0 … 1, and spread about as far early as late.
-    hazard = -np.stack([np.asarray(one.log_survival(times), np.float64) for one in members])
+    # Before the time of a condition rounding may leave a hazard a little below 0.
+    hazard = np.maximum(-np.stack([np.asarray(one.log_survival(times), np.float64) for one in members]), 0.0)
     with np.errstate(divide="ignore"):
         lower, upper = _limits(np.log(hazard), level, stretch)
     with np.errstate(over="ignore"):

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.column_labels import ColumnLabels
 from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
@@ -17,9 +18,9 @@ from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.models import SurvivalEstimator
 from aldsurv.plots.drawing.appearance import plain_label
 from aldsurv.reports.model.row_kind import RowKind, count_known_events, known_times
-from aldsurv.reports.model.words.column_labels import ColumnLabels
+from aldsurv.reports.model.words.titled_tables import printed_table, titled_table
 
-__all__ = ["EvaluatedModel", "free_of"]
+__all__ = ["EvaluatedModel", "free_of", "unit_of"]
 
 # More rows hardly make the metrics more precise, and make the report slow.
 _MOST_ROWS = 10_000
@@ -86,7 +87,7 @@ class EvaluatedModel:
         Of episodes there is one row per person: the prediction along its path, and the covariates of its first episode.
         """
         labels = ColumnLabels() if labels is None else labels
-        everything = labels.titled(CovariateTable.of(X))
+        everything = titled_table(CovariateTable.of(X), labels)
         if len(everything) != len(data):
             raise DataError(
                 f"X has {len(everything)} rows, but data has {len(data)}",
@@ -117,7 +118,7 @@ class EvaluatedModel:
             model.predict_distribution(table.given) if path is None else path[rows],
             given if given is not None and usable else data,
             usable,
-            unit if unit and unit.strip() else _unit_parameter(model),
+            unit if unit and unit.strip() else unit_of(model),
             seed,
             model.predict_incidence(table.given) if by_cause else None,
             event,
@@ -157,7 +158,7 @@ class EvaluatedModel:
     @property
     def shown_table(self) -> CovariateTable:
         """The covariates as they are printed: with labels of columns and levels."""
-        return self.labels.printed(self.table)
+        return printed_table(self.table, self.labels)
 
     @property
     def unit_label(self) -> str | None:
@@ -191,7 +192,7 @@ def free_of(event: str) -> str:
     return "event-free" if event == "event" else f"without {event}"
 
 
-def _unit_parameter(model: SurvivalEstimator) -> str | None:
+def unit_of(model: SurvivalEstimator) -> str | None:
     """The parameter ``unit`` of the model, or of the model inside it."""
     given = (value for name, value in model.get_params().items() if name.endswith("unit") and value)
     unit = next(given, None)

@@ -14,6 +14,7 @@ from aldsurv.metrics.checked_arguments import as_numbers
 from aldsurv.reports.model.evaluated_model import EvaluatedModel, free_of
 from aldsurv.reports.model.quality.findings import INTERVAL_LEVEL, Findings
 from aldsurv.reports.model.row_kind import known_times
+from aldsurv.reports.model.words.titled_tables import printed_table
 from aldsurv.reports.page.number_format import number, percent, time_with_unit, value_text
 from aldsurv.reports.page.page import Section, Text
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, embedded_picture
@@ -86,7 +87,7 @@ def _people_table(
     evaluated: EvaluatedModel, people: NDArray[np.intp], predicted: SurvivalDistribution, outcome: SurvivalData
 ) -> PageTable:
     table, observed, end = evaluated.everything.rows(people), outcome[people], evaluated.follow_up
-    printed, free = evaluated.labels.printed(table), evaluated.free.capitalize()
+    printed, free = printed_table(table, evaluated.labels), evaluated.free.capitalize()
     unit = "" if evaluated.unit is None else f" ({evaluated.unit})"
     medians, limits = as_numbers(predicted.median()), as_numbers(predicted.interval(INTERVAL_LEVEL))
     times = np.unique(np.quantile(known_times(outcome)[np.isfinite(outcome.upper)], [0.25, 0.75]))

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from aldsurv.columns.column_plans import LeftOut
+from aldsurv.models import SurvivalEstimator
 from aldsurv.reports.model.evaluated_model import EvaluatedModel
 from aldsurv.reports.model.quality.findings import Findings
 from aldsurv.reports.model.specification.specification import Specification
 from aldsurv.reports.page.number_format import counted, either_of, name_list, number, percent, time_with_unit
 from aldsurv.reports.page.page import OpenPlaces, Remarks, Section, Text
 
-__all__ = ["IntendedUse", "Statement", "intended_use", "use_section"]
-
-_OPEN = (
-    ("Purpose", "which decision the predictions are for, who makes it, and at which moment"),
-    ("Population", "who may be predicted for: inclusion, place, period, and where time begins"),
-    ("Event", "how the event is defined and found out"),
-    ("Measurements", "how the columns have to be measured, in which units, and how long before the prediction"),
-    ("Action", "from which probability on something is done, and what an error costs"),
-    ("Care", "who may use the model, under which licence, who watches over it, and when it is reviewed"),
-)
+__all__ = [
+    "OPEN_PLACES",
+    "IntendedUse",
+    "Statement",
+    "describe_follow_up",
+    "describe_no_effects",
+    "describe_prediction",
+    "describe_training",
+    "intended_use",
+    "use_section",
+]
 
 
 class Statement(NamedTuple):
@@ -31,6 +34,19 @@ class Statement(NamedTuple):
 
     title: str
     text: str
+
+
+# What only the author knows.
+OPEN_PLACES = (
+    Statement("Purpose", "which decision the predictions are for, who makes it, and at which moment"),
+    Statement("Population", "who may be predicted for: inclusion, place, period, and where time begins"),
+    Statement("Event", "how the event is defined and found out"),
+    Statement(
+        "Measurements", "how the columns have to be measured, in which units, and how long before the prediction"
+    ),
+    Statement("Action", "from which probability on something is done, and what an error costs"),
+    Statement("Care", "who may use the model, under which licence, who watches over it, and when it is reviewed"),
+)
 
 
 @final
@@ -62,9 +78,16 @@ class IntendedUse:
 
 def intended_use(evaluated: EvaluatedModel, findings: Findings, spec: Specification) -> IntendedUse:
     """What the training rows and the evaluated rows say about the use of the model."""
-    basis = (_prediction(evaluated), *_training(evaluated), _evaluation(evaluated, findings), *_inputs(spec))
-    limits = (*_horizon(evaluated), _range(evaluated, findings), _elsewhere(findings), _not_effects())
-    return IntendedUse(basis, limits, tuple(Statement(*place) for place in _OPEN))
+    model, unit = evaluated.model, evaluated.unit
+    predicted = describe_prediction(model, evaluated.the_event, unit, evaluated.data.causes)
+    basis = (predicted, *describe_training(model, unit), _evaluation(evaluated, findings), *_inputs(spec))
+    limits = (
+        describe_follow_up(model, unit),
+        _range(evaluated, findings),
+        _elsewhere(findings),
+        describe_no_effects(),
+    )
+    return IntendedUse(basis, limits, OPEN_PLACES)
 
 
 def use_section(use: IntendedUse) -> Section:
@@ -82,25 +105,36 @@ def use_section(use: IntendedUse) -> Section:
     )
 
 
-def _prediction(evaluated: EvaluatedModel) -> Statement:
-    causes = evaluated.model.causes_
-    what = f"the time to {evaluated.the_event}"
-    if causes is not None:
-        what = f"the time to the first event, and the probability that it is {either_of(causes)}"
-    elif evaluated.data.causes is not None:
-        what = (
-            f"the time to the first event of any kind ({either_of(evaluated.data.causes)}), which are not distinguished"
-        )
-    unit = "" if evaluated.unit is None else f", in {evaluated.unit}"
+def describe_prediction(
+    model: SurvivalEstimator, event: str, unit: str | None, causes: Sequence[str] | None = None
+) -> Statement:
+    """What the model predicts.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    event, unit
+        The event in a sentence, and the unit of time, if it is known.
+    causes
+        Causes of events that rows have, whether or not the model tells them apart.
+    """
+    what = f"the time to {event}"
+    if model.causes_ is not None:
+        what = f"the time to the first event, and the probability that it is {either_of(model.causes_)}"
+    elif causes is not None:
+        what = f"the time to the first event of any kind ({either_of(causes)}), which are not distinguished"
+    of_time = "" if unit is None else f", in {unit}"
     return Statement(
         "What is predicted",
-        f"The distribution of {what}{unit}, for each subject: the probability of being free of it at any time, the "
+        f"The distribution of {what}{of_time}, for each subject: the probability of being free of it at any time, the "
         "median, and intervals.",
     )
 
 
-def _training(evaluated: EvaluatedModel) -> tuple[Statement, ...]:
-    facts, unit = evaluated.model.trained_on_, evaluated.unit
+def describe_training(model: SurvivalEstimator, unit: str | None) -> tuple[Statement, ...]:
+    """The rows that the model was learned from; none if it keeps no record of them."""
+    facts = model.trained_on_
     if facts is None:
         return ()
     whom = f"{counted(facts.rows, 'row')}" if facts.persons is None else f"{facts.rows_text}"
@@ -129,10 +163,11 @@ def _inputs(spec: Specification) -> tuple[Statement, ...]:
     return (Statement("What it needs to know", text),)
 
 
-def _horizon(evaluated: EvaluatedModel) -> tuple[Statement, ...]:
-    last = time_with_unit(evaluated.follow_up, evaluated.unit)
+def describe_follow_up(model: SurvivalEstimator, unit: str | None) -> Statement:
+    """From when on predictions are extrapolated."""
+    last = time_with_unit(float(model.unique_times_[-1]), unit)
     text = f"No training row was observed beyond {last}. Later probabilities, medians and means are extrapolated."
-    return (Statement("For times beyond follow-up", text),)
+    return Statement("For times beyond follow-up", text)
 
 
 def _range(evaluated: EvaluatedModel, findings: Findings) -> Statement:
@@ -156,7 +191,8 @@ def _elsewhere(findings: Findings) -> Statement:
     )
 
 
-def _not_effects() -> Statement:
+def describe_no_effects() -> Statement:
+    """That differences between predictions are not effects."""
     return Statement(
         "To say what would happen if a column were changed",
         "Differences between predictions describe subjects; they are not effects of a treatment or an intervention.",

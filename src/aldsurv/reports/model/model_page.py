@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aldsurv.checks import Satisfies, WholeNumber, check
+from aldsurv.columns.column_labels import ColumnLabels, warn_of_unknown_labels
 from aldsurv.data.persons import first_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.files.writing import write_bytes, write_text
@@ -39,7 +40,6 @@ from aldsurv.reports.model.report_times import checked_report_times, default_rep
 from aldsurv.reports.model.row_kind import RowKind
 from aldsurv.reports.model.specification.specification import Specification, specify
 from aldsurv.reports.model.specification.specification_section import specification_section
-from aldsurv.reports.model.words.column_labels import ColumnLabels, warn_of_unknown_labels
 from aldsurv.reports.model.words.page_words import EVENT_NAME, figure_words, known_columns
 from aldsurv.reports.page.page import Page, page_templates, render_page
 from aldsurv.reports.page.page_figures import reworded_figures
@@ -216,7 +216,7 @@ def model_report(
     # Later warnings repeat these for shuffled or resampled rows.
     with collected_warnings(), reworded_figures(figure_words(evaluated)):
         importance = column_importance(evaluated)
-        column = None if group is None else (group[0], np.asarray(group[1])[evaluated.rows])
+        column = () if group is None else ((group[0], np.asarray(group[1])[evaluated.rows]),)
         used = [place for place in importance.order if place in evaluated.used_places]
         groups, horizon = subgroups(evaluated, used, column, main) if kind.complete else ([], float("nan"))
         chosen = chosen_people(evaluated, findings, people)

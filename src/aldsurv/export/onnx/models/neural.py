@@ -240,7 +240,7 @@ def _(model: RiskNetwork, raw: Tensor, fitted: FittedNetwork, columns: Columns) 
         stratum = columns.strata(names, extras.strata or (), features)
     grid = HazardGrid.of(
         raw.graph,
-        np.tile(extras.times, strata),
+        np.tile(extras.times * fitted.time_scale, strata),
         heights.reshape(members, strata * size).T,
         (size,) * strata,
         stratum,

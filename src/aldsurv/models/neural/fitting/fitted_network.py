@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 from aldsurv.columns.features import Features
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing.base import CompetingDistribution
+from aldsurv.errors import DataError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.encoding import encode_rows
 from aldsurv.models.neural.fitting.point_choice import PointChoice
 from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.rows.training_rows import TrainedOn
-from aldsurv.networks import Architecture, forward
+from aldsurv.networks import Architecture, PreparedNetwork, forward
 from aldsurv.training.history import History
 
-__all__ = ["FittedNetwork", "TrainedNetwork", "Weights"]
+__all__ = ["FittedNetwork", "TrainedNetwork", "Weights", "finite_outputs"]
 
 Weights = dict[str, NDArray[np.float32]]
 FloatArray = NDArray[np.float64]
+# Beyond it nothing is known any more.
+_LARGEST_OUTPUT = 1e30
 
 
 @final
@@ -111,6 +114,18 @@ class FittedNetwork:
         weights = {name: array[member : member + 1] for name, array in self.weights.items()}
         return network_outputs(self.network, weights, self.encoders[member : member + 1], x, self.model.levels)
 
+    def joint_distribution(self, x: NDArray[Any]) -> SurvivalDistribution | None:
+        """What all members predict together for inputs, in the user's unit, in blocks of rows; None: one by one."""
+        if not self.model.joins_members(self.extras):
+            return None
+        inputs = encode_rows(self.encoders, x) if self.encoders else x
+        prepared = PreparedNetwork(self.network, self.weights)
+        blocks = (
+            finite_outputs(prepared.moving_outputs(inputs[..., rows, :])[:, :, 0])
+            for rows in prepared.row_blocks(inputs)
+        )
+        return self.model.joint_distribution(blocks, prepared.constants, self, inputs.shape[-2])
+
     def member_distribution(self, raw: FloatArray, member: int, X: object) -> SurvivalDistribution:
         """What a member predicts for the rows of `X`, in the user's unit; `raw` are the outputs of its network."""
         return self.model.member_distribution(raw, self.extras, member, X).scaled(self.time_scale)
@@ -119,6 +134,20 @@ class FittedNetwork:
         """The same cause by cause, of a model with causes or a cure; None of others."""
         incidence = self.model.member_incidence(raw, self.extras)
         return None if incidence is None else incidence.scaled(self.time_scale)
+
+
+def finite_outputs(raw: FloatArray) -> FloatArray:
+    """Outputs of networks, infinite ones replaced by very large ones; those that are no numbers are refused."""
+    if np.isfinite(raw).all():
+        return raw
+    raw = np.clip(raw, -_LARGEST_OUTPUT, _LARGEST_OUTPUT)
+    if np.isnan(raw).any():
+        raise DataError(
+            "the outputs of the network are not numbers",
+            argument="X",
+            advice="Look for extreme values in X; the model may be damaged.",
+        )
+    return raw
 
 
 def network_outputs(

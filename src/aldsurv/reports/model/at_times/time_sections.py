@@ -15,7 +15,7 @@ from aldsurv.reports.page.page import Block, Section, Text
 from aldsurv.reports.page.page_figures import Gallery, Picture, embedded_picture
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
-__all__ = ["calibration_at_section", "discrimination_table"]
+__all__ = ["calibration_at_section", "calibration_table", "discrimination_table"]
 
 # Metrics of calibration in the table, and their decimals.
 _SHOWN = (("calibration_slope", 2), ("observed_expected_ratio", 2), ("calibration_in_the_large", 3))
@@ -33,7 +33,7 @@ def calibration_at_section(evaluated: EvaluatedModel, findings: Sequence[TimeFin
         "predictions are distributed; calibrated predictions lie on the dashed diagonal. ICI, E50 and E90 are the "
         "mean, the median and the 90 % point of the distance between predicted and observed probability."
     )
-    blocks: list[Block] = [lead, _calibration_table(evaluated, findings)]
+    blocks: list[Block] = [lead, calibration_table(evaluated, findings)]
     reasons = {score.reason for each in findings for score in each.calibration.values() if score.reason}
     if reasons:
         blocks.append(Text(f"A dash means that there is no estimate: {'; '.join(sorted(reasons))}."))
@@ -71,7 +71,8 @@ def discrimination_table(evaluated: EvaluatedModel, findings: Sequence[TimeFindi
     return PageTable("discrimination_at", "Discrimination and error at chosen times", columns, rows, about=about)
 
 
-def _calibration_table(evaluated: EvaluatedModel, findings: Sequence[TimeFindings]) -> PageTable:
+def calibration_table(evaluated: EvaluatedModel, findings: Sequence[TimeFindings]) -> PageTable:
+    """Slope, observed/expected and distances between predicted and observed probabilities at each time."""
     columns = (
         *_first_columns(evaluated),
         PageColumn("events", "Events", numeric=True, meaning="by the time"),

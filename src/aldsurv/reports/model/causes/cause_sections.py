@@ -27,7 +27,14 @@ from aldsurv.reports.page.page import Block, Section, Text
 from aldsurv.reports.page.page_figures import HEIGHT, WIDTH, Gallery, Picture, embedded_picture
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
-__all__ = ["cause_cautions", "cause_effect_section", "cause_people_section", "cause_section"]
+__all__ = [
+    "cause_cautions",
+    "cause_effect_section",
+    "cause_metric_table",
+    "cause_people_section",
+    "cause_section",
+    "cause_table",
+]
 
 _AVERAGE_ROWS = 5000
 # Columns, the most important first, of which those are shown that move the incidence of a cause most.
@@ -43,9 +50,9 @@ def cause_section(evaluated: EvaluatedModel, findings: Sequence[CauseFindings]) 
         "probability that it has come by any time (its incidence); the incidences and the probability of no event add "
         "up to 1. Sections that do not speak of causes are about the first event of any cause."
     )
-    blocks: list[Block] = [lead, _count_table(evaluated, findings), Gallery(_mean_pictures(evaluated, findings))]
+    blocks: list[Block] = [lead, cause_table(evaluated, findings), Gallery(_mean_pictures(evaluated, findings))]
     if any(each.scores for each in findings):
-        blocks += [_metric_table(findings, evaluated.unit), Text(_not_defined())]
+        blocks += [cause_metric_table(findings, evaluated.unit), Text(_not_defined())]
     return Section("causes", "Several causes", tuple(blocks))
 
 
@@ -130,7 +137,8 @@ def cause_cautions(evaluated: EvaluatedModel, findings: Sequence[CauseFindings])
     return given
 
 
-def _count_table(evaluated: EvaluatedModel, findings: Sequence[CauseFindings]) -> PageTable:
+def cause_table(evaluated: EvaluatedModel, findings: Sequence[CauseFindings]) -> PageTable:
+    """Events of each cause, and its expected and observed incidence."""
     data, when = evaluated.data, time_with_unit(findings[0].horizon, evaluated.unit)
     columns = (
         PageColumn("cause", "Cause"),
@@ -177,7 +185,8 @@ def _mean_pictures(evaluated: EvaluatedModel, findings: Sequence[CauseFindings])
     return (picture,)
 
 
-def _metric_table(findings: Sequence[CauseFindings], unit: str | None) -> PageTable:
+def cause_metric_table(findings: Sequence[CauseFindings], unit: str | None) -> PageTable:
+    """Metrics of the incidence of each cause that came."""
     scored = [each for each in findings if each.scores]
     columns = (
         PageColumn("metric", "Metric"),

@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.column_labels import ColumnLabels
 from aldsurv.columns.column_plans import ColumnPlan, Levels, Number
-from aldsurv.reports.model.words.column_labels import ColumnLabels
 
 __all__ = ["ColumnSummary", "LevelCount", "Spread", "summarise_column"]
 

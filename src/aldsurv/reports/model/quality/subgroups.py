@@ -37,10 +37,10 @@ class Subgroup(NamedTuple):
 def subgroups(
     evaluated: EvaluatedModel,
     order: Sequence[int],
-    given: tuple[str, NDArray[Any]] | None,
+    given: Sequence[tuple[str, NDArray[Any]]],
     at: float | None = None,
 ) -> tuple[list[Subgroup], float]:
-    """Subgroups by a given column, or by the most important ones, and the time at which they are compared.
+    """Subgroups by given columns, or by the most important ones, and the time at which they are compared.
 
     They are judged as by `calibration_by_group`, with limits corrected for the number of subgroups of all columns.
 
@@ -51,16 +51,16 @@ def subgroups(
     order
         Places of the columns, the most important first.
     given
-        Name and values (n,) of the given column; None for the most important ones.
+        Name and values (n,) of each given column; none for the most important ones.
     at
         When they are compared; None: at the median observed time.
     """
-    if given is None:
+    if not given:
         table = evaluated.shown_table
         columns = [(table.names[place], table.columns[place]) for place in order[:_MOST_COLUMNS]]
     else:
-        columns = [(evaluated.labels.column(given[0]), evaluated.labels.values(*given))]
-    divided = [(name, *_parts(values, whole=given is not None)) for name, values in columns]
+        columns = [(evaluated.labels.column(name), evaluated.labels.values(name, values)) for name, values in given]
+    divided = [(name, *_parts(values, whole=bool(given))) for name, values in columns]
     divided = [(name, codes, labels) for name, codes, labels in divided if len(labels) > 1]
     counted = evaluated.data.weights > 0
     judged = sum(int((np.bincount(codes[counted]) >= _LEAST_ROWS).sum()) for _, codes, _ in divided)

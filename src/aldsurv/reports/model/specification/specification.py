@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from aldsurv.columns.column_labels import ColumnLabels
 from aldsurv.columns.features import Features
 from aldsurv.models import SurvivalEstimator
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.structure import ModelStructure
 from aldsurv.registry import MODELS, saved_model_class
-from aldsurv.reports.model.words.column_labels import ColumnLabels
 
 __all__ = ["ModelFile", "Setting", "Specification", "specify"]
 

@@ -16,7 +16,7 @@ from aldsurv.reports.page.number_format import name_list, number, percent, time_
 from aldsurv.reports.page.page import Block, Facts, Section, Text
 from aldsurv.reports.page.page_tables import PageCell, PageColumn, PageTable
 
-__all__ = ["specification_section"]
+__all__ = ["setting_table", "specification_section", "stack_table"]
 
 _MOST_NAMES = 100
 # Of each baseline, and how many baselines; the JSON of the report has all.
@@ -48,15 +48,16 @@ def specification_section(spec: Specification, names: Sequence[str], unit: str |
     if spec.structure.baselines:
         blocks.append(_baseline_table(spec.structure.baselines, unit))
     if spec.model.stack_table_ is not None:
-        blocks.append(_stack_table(spec.model.stack_table_))
+        blocks.append(stack_table(spec.model.stack_table_))
     if spec.features is not None:
         blocks.append(encoding_table(spec, spec.features))
     if spec.settings:
-        blocks.append(_setting_table(spec))
+        blocks.append(setting_table(spec))
     return Section("model", "The model", tuple(blocks))
 
 
 def _kind_facts(spec: Specification, names: Sequence[str], unit: str | None) -> list[tuple[str, str]]:
+    """Kind, training rows, columns, versions, digests and updates."""
     model, trained_on = spec.model, spec.model.trained_on_
     entries = [("Kind", f"{spec.title} ({type(model).__name__})")]
     if trained_on is not None:
@@ -115,7 +116,8 @@ def _all_digits(value: float) -> PageCell:
     return PageCell(number(value, DIGITS), value)
 
 
-def _setting_table(spec: Specification) -> PageTable:
+def setting_table(spec: Specification) -> PageTable:
+    """Every setting beside its default."""
     columns = (
         PageColumn("setting", "Setting"),
         PageColumn("value", "Value"),
@@ -142,7 +144,7 @@ def _setting_text(value: object) -> str:
     return "none" if value is None else "yes" if value is True else "no" if value is False else str(value)
 
 
-def _stack_table(table: StackTable) -> PageTable:
+def stack_table(table: StackTable) -> PageTable:
     """Members of a stack with their weights."""
     columns = (
         PageColumn("member", "Member"),

@@ -1,16 +1,17 @@
-"""The columns that ``aldsurv predict`` is asked for: their names and their values."""
+"""The columns that a command or a request asks a model for: their names and their values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from aldsurv.distributions import CompetingDistribution, SurvivalDistribution
+    from aldsurv.models.base import SurvivalEstimator
 
 __all__ = ["SUMMARIES", "PredictionRequest", "number_in_name"]
 
@@ -104,6 +105,43 @@ class PredictionRequest:
             share = number_in_name(100 * self.interval)
             levels |= {f"lower_{share}": (1 - self.interval) / 2, f"upper_{share}": (1 + self.interval) / 2}
         return levels
+
+    def predict(
+        self,
+        model: SurvivalEstimator,
+        X: Any,
+        *,
+        since: NDArray[np.float64] | None = None,
+        along: Callable[[SurvivalDistribution], SurvivalDistribution] | None = None,
+    ) -> dict[str, NDArray[np.float64]]:
+        """The columns (n,) by name, with incidences and limits if they are asked for.
+
+        Parameters
+        ----------
+        model
+            A fitted model.
+        X
+            Covariates.
+        since
+            Until when each row (n,) is known to be event-free; None: nothing is known.
+        along
+            Makes of the prediction for episodes that for persons; None: one per row.
+        """
+        by_cause = model.predict_incidence(X) if self.asks_incidence and along is None else None
+        members = [] if self.band is None else model.predict_members(X)
+        # Incidences and survival of one prediction add up to 1.
+        predicted = model.predict_distribution(X) if by_cause is None else by_cause.overall()
+        if along is not None:
+            predicted, members = along(predicted), [along(one) for one in members]
+        if since is not None:
+            predicted, members = predicted.conditional(since), [one.conditional(since) for one in members]
+            by_cause = None if by_cause is None else by_cause.conditional(since)
+        columns = self.values(predicted)
+        if by_cause is not None:
+            columns |= self.incidences(by_cause)
+        if members:
+            columns |= self.limits(predicted, members, stretch=model.band_stretch(), since=since)
+        return columns
 
     def incidences(self, predicted: CompetingDistribution) -> dict[str, NDArray[np.float64]]:
         """The columns (n,) of the incidence of each cause, by name."""

@@ -1,4 +1,4 @@
-"""Labels of columns and of their levels in a report: from a mapping, or from a file of CSV or JSON."""
+"""Labels of columns and of their levels on pages: from a mapping, or from a file of CSV or JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, final
 
@@ -19,7 +19,6 @@ from aldsurv.columns.column_entries import format_value
 from aldsurv.columns.column_plans import Levels
 from aldsurv.columns.features import Features
 from aldsurv.errors import ColumnWarning, ParameterError
-from aldsurv.inspection.covariate_table import CovariateTable
 from aldsurv.quoting import printable, quoted
 
 __all__ = ["ColumnLabel", "ColumnLabels", "read_labels", "warn_of_unknown_labels"]
@@ -99,21 +98,6 @@ class ColumnLabels:
         labelled = np.empty(column.shape, object)
         labelled[:] = [self.level(name, value) for value in column.tolist()]
         return labelled
-
-    def titled(self, table: CovariateTable) -> CovariateTable:
-        """The table, whose columns are called by their labels in print."""
-        names = table.key_names
-        titles = tuple(self.column(name) for name in names)
-        if len(set(titles)) < len(set(names)):
-            same = next(title for title in titles if titles.count(title) > 1)
-            raise ParameterError(f"labels gives two columns the title {quoted(same)}. Give each its own.")
-        return replace(table, titles=titles)
-
-    def printed(self, table: CovariateTable) -> CovariateTable:
-        """The table with the values as they are printed, too; not for a model."""
-        pairs = zip(table.key_names, table.columns, strict=True)
-        columns = tuple(self.values(name, column) for name, column in pairs)
-        return replace(self.titled(table), columns=columns, whole=None)
 
     def inputs(self, features: Features | None) -> dict[str, str]:
         """What the numbers that columns become are called, by the names that coefficients have."""

@@ -1,0 +1,1 @@
+"""The service under load: latency beside a plain function, many clients at once, fuzzed bodies."""
