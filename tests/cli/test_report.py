@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from reports.undrawn import leave_pictures_undrawn
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.cli.main import main
+from aldsurv.files.model_file import file_digest
 from aldsurv.models import WeibullAFT
 
 EVIL = "<script>x</script>"
@@ -103,7 +103,7 @@ def test_json_has_what_authors_report(here, capsys, tmp_path):
     specified, model = found["specification"], WeibullAFT().fit(made_up(300, 1)[0], made_up(300, 1)[1:])
     values = {line["name"]: line["coefficient"] for line in specified["coefficients"]}
     np.testing.assert_allclose([values[name] for name in model.coefficients_.names], model.coefficients_.coefficient)
-    digest = hashlib.sha256((here / "model.aldsurv").read_bytes()).hexdigest()
+    digest = file_digest(here / "model.aldsurv")
     assert specified["file"] == {"name": "model.aldsurv", "sha256": digest}
     assert digest in " ".join(page.texts)
     assert specified["trained_on"]["outcome"]["event"] == "died"

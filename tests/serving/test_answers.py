@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 import numpy as np
 import pytest
 
 import aldsurv
+from aldsurv.files.model_file import file_digest
 from aldsurv.serving import ServedModel, ServiceSettings, create_app
 
 from .client import FROZEN, LEVELS, ROWS, TIMES, Client, column, frozen, rows_of
@@ -42,7 +42,7 @@ def test_answers_are_the_predictions_of_the_frozen_file(name):
         incidence = np.moveaxis(np.array(by_cause), -1, 0)
         np.testing.assert_allclose(incidence.sum(1) + survival, 1, atol=1e-9)
     assert answer.json()["ignored_columns"] == ["id"]
-    assert answer.json()["model"]["digest"] == hashlib.sha256(frozen(name).read_bytes()).hexdigest()
+    assert answer.json()["model"]["digest"] == file_digest(frozen(name))
 
 
 def test_csv_and_json_give_the_same_answer(ald):

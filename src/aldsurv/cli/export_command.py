@@ -150,9 +150,8 @@ def _graph(
     outputs: list[str] | None,
     single: bool,
 ) -> tuple[bytes, dict[str, object]]:
-    import hashlib
-
     from aldsurv.export.onnx import build_onnx
+    from aldsurv.files.model_file import file_digest
 
     graph = build_onnx(
         estimator,
@@ -160,7 +159,7 @@ def _graph(
         quantiles=levels,
         precision="float32" if single else "float64",
         outputs=outputs,
-        digest=hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+        digest=file_digest(path),
     )
     return graph.to_bytes(), {"inputs": graph.inputs, "outputs": graph.outputs}
 

@@ -39,10 +39,11 @@ def info(model: Path, as_json: bool) -> None:
       aldsurv info people.aldsurv --json
     """  # noqa: D301
     from aldsurv.cli.shared.input_files import load_model
+    from aldsurv.files.model_file import file_digest
 
     estimator = load_model(model)
-    size = model.stat().st_size
-    click.echo(json_text(_facts(estimator, model, size)) if as_json else _text(estimator, model, size))
+    size, digest = model.stat().st_size, file_digest(model)
+    click.echo(json_text(_facts(estimator, model, size, digest)) if as_json else _text(estimator, model, size, digest))
 
 
 def shown_settings(model: SurvivalEstimator) -> dict[str, object]:
@@ -58,7 +59,7 @@ def _without_data_settings(settings: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, object]:
+def _facts(model: SurvivalEstimator, path: Path, size: int, digest: str) -> dict[str, object]:
     from aldsurv.cli.shared.input_files import time_unit
 
     features, outcome = model.innermost.features_, _outcome(model)
@@ -66,6 +67,7 @@ def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, object]
     return {
         "file": str(path),
         "bytes": size,
+        "digest": digest,
         "model": saved_model_name(type(model)),
         "class": type(model).__name__,
         "unit": time_unit(model),
@@ -80,14 +82,14 @@ def _facts(model: SurvivalEstimator, path: Path, size: int) -> dict[str, object]
     }
 
 
-def _text(model: SurvivalEstimator, path: Path, size: int) -> str:
+def _text(model: SurvivalEstimator, path: Path, size: int, digest: str) -> str:
     from aldsurv.cli.shared.column_uses import column_lines, model_columns
 
     width, trained_on = screen_width(), model.trained_on_
     lines = wrapped(f"{printable(path)}: a model of aldsurv, {_size_text(size)}", width, indent=2)
     lines += _summary_lines(model, width)
     fingerprint = None if trained_on is None else trained_on.fingerprint
-    facts = [("outcome", _outcome_text(model)), ("fingerprint", printable(fingerprint or "none"))]
+    facts = [("outcome", _outcome_text(model)), ("fingerprint", printable(fingerprint or "none")), ("digest", digest)]
     if trained_on is not None and trained_on.missing:
         facts.insert(1, ("gaps", printable(f"{', '.join(trained_on.missing)}, as in training")))
     if model.causes_ is not None:

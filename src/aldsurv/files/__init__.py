@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from aldsurv.files.writing import whole_file, write_text
 
 if TYPE_CHECKING:
-    from aldsurv.files.model_file import ModelFile, read_model_file, write_model_file
+    from aldsurv.files.model_file import ModelFile, file_digest, read_model_file, write_model_file
 
-__all__ = ["ModelFile", "read_model_file", "whole_file", "write_model_file", "write_text"]
+__all__ = ["ModelFile", "file_digest", "read_model_file", "whole_file", "write_model_file", "write_text"]
 
-_OF_MODEL_FILE = ("ModelFile", "read_model_file", "write_model_file")
+_OF_MODEL_FILE = ("ModelFile", "file_digest", "read_model_file", "write_model_file")
 
 
 def __getattr__(name: str) -> Any:

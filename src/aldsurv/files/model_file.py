@@ -33,7 +33,7 @@ from aldsurv.errors import ModelFileError, ParameterError
 from aldsurv.files.writing import whole_file
 from aldsurv.quoting import printable, shortened
 
-__all__ = ["ModelFile", "ModelFileError", "content_digest", "read_model_file", "write_model_file"]
+__all__ = ["ModelFile", "ModelFileError", "content_digest", "file_digest", "read_model_file", "write_model_file"]
 
 _SCHEMA = 1
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -133,7 +133,20 @@ def read_model_file(path: str | os.PathLike[str], *, most_bytes: int | None = No
         The file is not there or may not be read.
     """
     check("most_bytes", most_bytes, WholeNumber(0), none=True)
-    source = Path(path)
+    return _read_checked(Path(path), most_bytes)[1]
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """The ``sha256`` of a model file, by which all that shows or exports a model names it.
+
+    It is of the content, which is compared with it here, and not of the bytes: `sha256sum` prints another. A file of
+    an older version keeps its own, which `content_digest` of the loaded model may not be.
+    """
+    return _read_checked(Path(path), None)[0]
+
+
+def _read_checked(source: Path, most_bytes: int | None) -> tuple[str, ModelFile]:
+    """Checksum and content."""
     try:
         # Before opening, which has effects on some devices and waits for ever on a pipe without a writer.
         _require_regular(source.stat().st_mode)
@@ -273,7 +286,7 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _read(file: BufferedReader, path: Path, size: int) -> ModelFile:
+def _read(file: BufferedReader, path: Path, size: int) -> tuple[str, ModelFile]:
     length = _header_length(file.read(9), size)
     file.seek(8)
     try:
@@ -294,7 +307,7 @@ def _read(file: BufferedReader, path: Path, size: int) -> ModelFile:
     native = {name: values[name].astype(values[name].dtype.newbyteorder("="), copy=False) for name in sorted(values)}
     for value in native.values():
         value.setflags(write=False)
-    return ModelFile(_parse_json(metadata["aldsurv"], "document"), native)
+    return metadata["sha256"], ModelFile(_parse_json(metadata["aldsurv"], "document"), native)
 
 
 def _header_length(head: bytes, size: int) -> int:

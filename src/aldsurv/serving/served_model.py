@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.column_plans import Levels, Number
 from aldsurv.errors import ParameterError
+from aldsurv.files.model_file import file_digest
 from aldsurv.models.persistence import load
 from aldsurv.models.prediction.prediction_request import PredictionRequest
 from aldsurv.notices import muted
@@ -51,7 +51,7 @@ class ServedModel:
     model
         The fitted model.
     digest, version
-        SHA-256 of the file, and the version of aldsurv that it was fitted with.
+        SHA-256 of the file's content, and the version of aldsurv that it was fitted with.
     columns, strata
         What rows must have.
     markers
@@ -83,7 +83,7 @@ class ServedModel:
         return cls(
             name,
             model,
-            hashlib.sha256(file.read_bytes()).hexdigest(),
+            file_digest(file),
             None if facts is None else facts.versions.get("aldsurv"),
             columns,
             strata,

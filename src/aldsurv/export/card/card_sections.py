@@ -62,7 +62,11 @@ def _details(spec: Specification) -> Section:
 
 
 def _file_facts(spec: Specification) -> list[tuple[str, str]]:
-    return [] if spec.file is None else [("File", spec.file.name), ("SHA-256 of the file", spec.file.sha256)]
+    return (
+        []
+        if spec.file is None
+        else [("File", spec.file.name), ("SHA-256 of the model file’s content", spec.file.sha256)]
+    )
 
 
 def _use(card: ModelCard) -> Section:

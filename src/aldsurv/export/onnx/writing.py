@@ -75,7 +75,7 @@ def build_onnx(
     outputs
         Some of `OUTPUTS`; None: all that the model has.
     digest
-        Of the file of the model, for the metadata.
+        Of the file of the model (`aldsurv.files.file_digest`), for the metadata; empty for a model without one.
     """
     check("precision", precision, Choice(PRECISIONS))
     wanted = tuple(OUTPUTS if outputs is None else outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 
 from aldsurv.columns.column_labels import ColumnLabels
 from aldsurv.columns.features import Features
+from aldsurv.files.model_file import file_digest
 from aldsurv.models import SurvivalEstimator
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.structure import ModelStructure
@@ -22,7 +22,6 @@ __all__ = ["ModelFile", "Setting", "Specification", "specify"]
 
 # Settings that do not change the predictions, or describe the data rather than the model.
 _NOT_SHOWN = ("progress", "device", "callbacks", "checkpoint", "encoder", "categorical", "unit", "strata", "n_jobs")
-_BLOCK = 1 << 20
 
 
 class Setting(NamedTuple):
@@ -47,11 +46,7 @@ class ModelFile(NamedTuple):
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> ModelFile:
         """Read the file."""
-        digest = hashlib.sha256()
-        with Path(path).open("rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-        return cls(Path(path).name, digest.hexdigest())
+        return cls(Path(path).name, file_digest(path))
 
 
 @final

@@ -79,7 +79,7 @@ def _kind_facts(spec: Specification, names: Sequence[str], unit: str | None) -> 
         if trained_on.fingerprint:
             entries.append(("SHA-256 of the training rows, as numbers", trained_on.fingerprint))
     if spec.file is not None:
-        entries += [("Model file", spec.file.name), ("SHA-256 of the model file", spec.file.sha256)]
+        entries += [("Model file", spec.file.name), ("SHA-256 of the model file’s content", spec.file.sha256)]
     if spec.structure.held_out:
         entries.append(("Held out of training by each member", percent(spec.structure.held_out)))
     entries += [(f"Update {k}", str(step)) for k, step in enumerate(model.ancestry_, start=1)]
