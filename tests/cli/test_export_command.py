@@ -46,3 +46,13 @@ def test_what_cannot_be_done_is_one_line(words, message, tmp_path, monkeypatch, 
     assert message in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_with_an_encoder_is_refused_in_one_line(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("onnx")
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", str(FROZEN / "ald_encoder.aldsurv"), "--onnx", "x.onnx"]) == 2
+    error = capsys.readouterr().err
+    assert "encoder" in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())

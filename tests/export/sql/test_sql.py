@@ -52,10 +52,10 @@ def _fitted(model):
     [
         CoxRegression(),
         CoxRegression(strata=["smoker"]),
-        ElasticNetCox(random_state=0),
+        ElasticNetCox(alpha=0.02, l1_ratio=0.5),
         WeibullAFT(),
         LogNormalAFT(),
-        ElasticNetAFT(random_state=0, family="weibull"),
+        ElasticNetAFT(alpha=0.02, l1_ratio=0.5, family="weibull"),
     ],
     ids=repr,
 )
