@@ -86,9 +86,9 @@ def test_trees_with_gaps(components, table):
     assert found["outside"].tolist() == [False, True, True, False]
 
 
-@pytest.mark.parametrize("cure", [False, True])
-def test_trees_with_causes(cure, table):
-    model = BoostedALD(components=2, members=2, max_rounds=5, causes="mixture", cure=cure, random_state=0)
+@pytest.mark.parametrize(("kind", "cure"), [("mixture", False), ("mixture", True), ("hazards", False)])
+def test_trees_with_causes(kind, cure, table):
+    model = BoostedALD(components=2, members=2, max_rounds=5, causes=kind, cure=cure, random_state=0)
     with warnings.catch_warnings():
         # Follow-up is short for a cure.
         warnings.simplefilter("ignore", CureWarning)

@@ -14,21 +14,18 @@ from numpy.typing import NDArray
 from aldsurv.export.onnx.curves.base import Curve
 from aldsurv.export.onnx.curves.hazards import SummedHazardCurves, SummedIncidenceCurves
 from aldsurv.export.onnx.curves.levels import CuredCurve
-from aldsurv.export.onnx.curves.mixed import EarliestCurve, mixed
+from aldsurv.export.onnx.curves.mixed import mixed
 from aldsurv.export.onnx.curves.tables import StepCurve
 from aldsurv.export.onnx.functions import count_below
 from aldsurv.export.onnx.graph import Tensor, joined
 
-__all__ = ["BinIncidences", "CauseMixtureIncidences", "GridIncidences", "HazardIncidences", "Incidences"]
+__all__ = ["BinIncidences", "CauseMixtureIncidences", "GridIncidences", "Incidences"]
 
 FloatArray = NDArray[np.float64]
 
 
 class Incidences(ABC):
     """Which cause the first event has, and when it comes, for each row."""
-
-    # Why the incidences cannot be written, in words; None if they can.
-    obstacle: str | None = None
 
     @abstractmethod
     def overall(self) -> Curve:
@@ -94,29 +91,6 @@ class CauseMixtureIncidences(Incidences):
     def scaled(self, factor: float) -> CauseMixtureIncidences:
         """The same in another unit of time."""
         return CauseMixtureIncidences(tuple(part.scaled(factor) for part in self.parts), self.chances, self.cure)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class HazardIncidences(Incidences):
-    """Each cause has a hazard, of members whose predictions are averaged: their survival only."""
-
-    members: tuple[tuple[Curve, ...], ...]
-
-    obstacle = "incidences of causes with hazards of their own need a quadrature that adapts to each row"
-
-    def overall(self) -> Curve:
-        """The mean of the members' first events."""
-        firsts = [EarliestCurve(parts) if len(parts) > 1 else parts[0] for parts in self.members]
-        return mixed(firsts, [1.0 / len(firsts)] * len(firsts))
-
-    def at(self, times: Tensor) -> list[Tensor]:
-        """Not possible."""
-        raise NotImplementedError(self.obstacle)
-
-    def scaled(self, factor: float) -> HazardIncidences:
-        """The same in another unit of time."""
-        return HazardIncidences(tuple(tuple(part.scaled(factor) for part in parts) for parts in self.members))
 
 
 @final

@@ -138,12 +138,6 @@ def _write_outputs(
             write(f"parameter_{name}", tensor, ["rows"])
     incidences = prediction.incidences
     if "incidence" in wanted and incidences is not None:
-        if incidences.obstacle is not None:
-            raise ParameterError(
-                f"this {type(model).__name__} cannot be written as ONNX with its causes: {incidences.obstacle}.",
-                argument="outputs",
-                advice="Leave incidence out of the outputs.",
-            )
         for cause, tensor in zip(model.causes_ or (), incidences.at(times), strict=True):
             write(_output_name(cause), tensor, ["rows", TIMES])
     features = model.innermost.features_ or model.features_

@@ -12,7 +12,7 @@ import numpy as np
 from aldsurv.export.onnx.functions import log1p
 from aldsurv.export.onnx.graph import Graph, Tensor
 
-__all__ = ["Curve", "Rescaled", "search_quantile"]
+__all__ = ["Curve", "Rescaled", "SmoothCurve", "search_quantile"]
 
 # Where a search begins that knows nothing of the time, and how many steps it takes at most.
 _FARTHEST, _MOST_STEPS, _NEAR_ENOUGH = 1e300, 120, 1e-15
@@ -55,6 +55,34 @@ class Curve(ABC):
     def scaled(self, factor: float) -> Curve:
         """The distribution of ``factor · T``."""
         return self if factor == 1.0 else Rescaled(self, factor)
+
+
+class SmoothCurve(Curve):
+    """A distribution with a density, which can be integrated over a time inside: the time itself or its logarithm."""
+
+    @abstractmethod
+    def inside(self, times: Tensor) -> Tensor:
+        """The time inside."""
+
+    @abstractmethod
+    def outside(self, inside: Tensor) -> Tensor:
+        """The time of a time inside."""
+
+    @abstractmethod
+    def density_inside(self, inside: Tensor) -> Tensor:
+        """Density (m, rows) of the time inside."""
+
+    @abstractmethod
+    def marks(self) -> Tensor:
+        """Times inside (k, rows), in any order, from where survival is 1 to where it is 0, up to rounding.
+
+        Between two that follow each other, density and survival are sums of exponentials, or nearly so, that change by
+        factors of at most e^20.
+        """
+
+    @abstractmethod
+    def scaled(self, factor: float) -> SmoothCurve:
+        """The distribution of ``factor · T``."""
 
 
 @final

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from aldsurv.distributions.support import Support
-from aldsurv.export.onnx.curves.base import Curve
+from aldsurv.export.onnx.curves.base import SmoothCurve
 from aldsurv.export.onnx.functions import expm1, log1mexp
 from aldsurv.export.onnx.graph import Graph, Tensor, joined
 
@@ -19,6 +19,8 @@ __all__ = ["LaplaceMixture"]
 _SQRT2 = math.sqrt(2.0)
 _LOG_HALF = math.log(0.5)
 _MOST_STEPS, _NEAR_ENOUGH = 60, 1e-12
+# Distances from the place of a component, in units of its scale there; beyond the last, e^-36 of it is left.
+_DISTANCES = (6.0, 16.0, 36.0)
 # Times that have a logarithm; survival at such a time is 1.
 _LEAST_TIME = float(np.finfo(np.float64).tiny)
 
@@ -47,7 +49,7 @@ class _Parts:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LaplaceMixture(Curve):
+class LaplaceMixture(SmoothCurve):
     """Components (components, rows) of one support with their weights (components, rows), which add up to one.
 
     Parameters
@@ -102,15 +104,34 @@ class LaplaceMixture(Curve):
         below, above = some.where(below / whole, 1.0), some.where(above / whole, 1.0)
         return _Parts(place, left, right, below, above, below * fallen)
 
-    def _inside(self, times: Tensor) -> Tensor:
+    def inside(self, times: Tensor) -> Tensor:
+        """The time that has the Laplace distribution."""
         if self.support.of_log_time:
             return times.maximum(_LEAST_TIME).log()
         return times.maximum(0.0) if self.support.cut_at_zero else times
 
+    def outside(self, inside: Tensor) -> Tensor:
+        """The time."""
+        return inside.exp() if self.support.of_log_time else inside
+
+    def density_inside(self, inside: Tensor) -> Tensor:
+        """A weighted sum of the components'."""
+        parts, weight = self._parts(), self.weights.unsqueeze(1)
+        z = inside - parts.place
+        height = (z < 0.0).where(weight * parts.below / parts.left, weight * parts.above / parts.right)
+        return (height * _decay(z, parts)).sum(0)
+
+    def marks(self) -> Tensor:
+        """Places of the components, where densities have kinks, and distances from them on either side."""
+        parts = self._parts()
+        place, left, right = (column.squeeze(1) for column in (parts.place, parts.left, parts.right))
+        found = [place, *(place - left * far for far in _DISTANCES), *(place + right * far for far in _DISTANCES)]
+        return joined(found).maximum(0.0) if self.support.cut_at_zero else joined(found)
+
     def survival(self, times: Tensor) -> Tensor:
         """A weighted sum of the components'."""
         parts, weight = self._parts(), self.weights.unsqueeze(1)
-        z = self._inside(times) - parts.place
+        z = self.inside(times) - parts.place
         decay = _decay(z, parts)
         early = weight * (parts.above + parts.below) - weight * parts.below * decay
         value = (z < 0.0).where(early, weight * parts.above * decay).sum(0).minimum(1.0)
@@ -119,7 +140,7 @@ class LaplaceMixture(Curve):
     def cdf(self, times: Tensor) -> Tensor:
         """A weighted sum of the components'."""
         parts, weight = self._parts(), self.weights.unsqueeze(1)
-        z = self._inside(times) - parts.place
+        z = self.inside(times) - parts.place
         decay = _decay(z, parts)
         early = parts.below * decay if parts.floor is None else parts.below * decay - parts.floor
         late = parts.reached + parts.above * (1.0 - decay)

@@ -15,7 +15,7 @@ from aldsurv.distributions.numerics.ordered_quantiles import middle_level
 from aldsurv.distributions.support import SUPPORTS, Support, support_of
 from aldsurv.errors import ParameterError
 from aldsurv.export.onnx.columns import Columns
-from aldsurv.export.onnx.curves.base import Curve
+from aldsurv.export.onnx.curves.base import Curve, SmoothCurve
 from aldsurv.export.onnx.curves.hazards import HazardGrid, MemberHazards
 from aldsurv.export.onnx.curves.laplace import LaplaceMixture
 from aldsurv.export.onnx.curves.mixed import mixed
@@ -23,7 +23,8 @@ from aldsurv.export.onnx.curves.parametric import LogNormalCurve, WeibullCurve
 from aldsurv.export.onnx.curves.tables import quantile_knots
 from aldsurv.export.onnx.functions import softplus
 from aldsurv.export.onnx.graph import Tensor, joined
-from aldsurv.export.onnx.incidences import BinIncidences, CauseMixtureIncidences, HazardIncidences, Incidences
+from aldsurv.export.onnx.hazard_incidences import HazardIncidences
+from aldsurv.export.onnx.incidences import BinIncidences, CauseMixtureIncidences, Incidences
 from aldsurv.export.onnx.models.prediction import Prediction, not_exported, predict
 from aldsurv.export.onnx.network import network_outputs
 from aldsurv.models.neural.ald import ALDNetwork, MixtureExtras
@@ -122,7 +123,7 @@ def _linked(raw: Tensor, links: tuple[str, ...]) -> list[Tensor]:
 
 
 @singledispatch
-def _part(model: ParametricNetwork, raw: Tensor, extras: Extras) -> Curve:
+def _part(model: ParametricNetwork, raw: Tensor, extras: Extras) -> SmoothCurve:
     """The distribution that the outputs (part_outputs, rows) of one member and cause stand for, in the unit inside."""
     family, parameters = FAMILIES.load(model.family), _linked(raw, model.links)
     support = support_of(family)
@@ -137,7 +138,7 @@ def _part(model: ParametricNetwork, raw: Tensor, extras: Extras) -> Curve:
 
 
 @_part.register
-def _(model: ALDNetwork, raw: Tensor, extras: Extras) -> Curve:
+def _(model: ALDNetwork, raw: Tensor, extras: Extras) -> SmoothCurve:
     layout = model.layout
     if layout is None:
         return laplace_columns(raw, SUPPORTS[model.support], exp_theta=model.theta_link == "exp")
@@ -161,7 +162,7 @@ def _(model: ParametricNetwork, raw: Tensor, fitted: FittedNetwork, columns: Col
     return Prediction(incidences.overall(), None if causes is None else incidences)
 
 
-def cause_predictions(layout: CauseOutputs, members: list[tuple[Curve, ...]], logits: list[Tensor]) -> Incidences:
+def cause_predictions(layout: CauseOutputs, members: list[tuple[SmoothCurve, ...]], logits: list[Tensor]) -> Incidences:
     """Of members with a distribution for each cause; of a mixture with logits (logits, rows)."""
     if not layout.mixture:
         return HazardIncidences(tuple(members))
