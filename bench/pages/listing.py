@@ -41,6 +41,7 @@ PAGES: list[Page] = [
     Page("docs/deephit.md", "bench.pages.deephit"),
     Page("docs/deepsurv.md", "bench.pages.deepsurv"),
     Page("docs/explain.md", "bench.pages.explain"),
+    Page("docs/export.md", "bench.pages.export"),
     Page("docs/log_normal.md", "bench.pages.log_normal"),
     Page("docs/monitor.md", "bench.pages.monitor"),
     Page("docs/neutral.md", "bench.pages.neutral"),

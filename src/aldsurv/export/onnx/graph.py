@@ -307,7 +307,9 @@ class Tensor:
 
     def clip(self, low: float, high: float) -> Tensor:
         """Cut to what lies between two numbers."""
-        return self.maximum(low).minimum(high)
+        if self.value is not None:
+            return self.maximum(low).minimum(high)
+        return self.graph.node("Clip", [self, *(self.graph.constant(end, self.dtype) for end in (low, high))])
 
     def where(self, yes: Number, no: Number) -> Tensor:
         """`yes` where this is true, elsewhere `no`."""

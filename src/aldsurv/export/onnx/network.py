@@ -25,8 +25,9 @@ def _tanh(x: Tensor) -> Tensor:
 
 
 def _silu(x: Tensor) -> Tensor:
-    # Not by Sigmoid: some runtimes fuse that into an operator which they have in single precision only.
-    return x / ((-x).minimum(700.0).exp() + 1.0)
+    # Not by Sigmoid: some runtimes fuse that into an operator which they have in single precision only. Where the
+    # exponential is infinite, the quotient is 0.
+    return x / ((-x).exp() + 1.0)
 
 
 def _gelu(x: Tensor) -> Tensor:
@@ -85,14 +86,16 @@ class _Forward:
             slot = f"hidden{i}.weight"
             straight = network.residual and i == len(network.hidden) - 1 and not network.head_hidden
             if straight and self._beside is None:
-                # What goes around the last layer goes on to the outputs, which are fewer than its units.
+                # What goes around the last layer goes on to the outputs, which are fewer than its units; by a product
+                # of its own, since a part of a product would be copied.
                 skip = weights[slot][:, :, size:] @ weights["output.weight"]
-                weights[slot] = np.concatenate([weights[slot][:, :, :size], skip], axis=2)
+                around = self._times(skip.transpose(0, 2, 1), h, slot)
+                weights[slot] = weights[slot][:, :, :size]
+                h = self._finished(self._product(h, slot), f"hidden{i}")
+                continue
             product = self._product(h, slot)
             h = self._finished(product.slice(0, size, axis=1) if network.residual else product, f"hidden{i}")
-            if straight and self._beside is None:
-                around = product.slice(size, size + network.heads, axis=1)
-            elif network.residual:
+            if network.residual:
                 h = h + product.slice(size, 2 * size, axis=1)
         for i, size in enumerate(network.head_hidden):
             if i == 0:

@@ -133,8 +133,10 @@ class LaplaceMixture(SmoothCurve):
         parts, weight = self._parts(), self.weights.unsqueeze(1)
         z = self.inside(times) - parts.place
         decay = _decay(z, parts)
-        early = weight * (parts.above + parts.below) - weight * parts.below * decay
-        value = (z < 0.0).where(early, weight * parts.above * decay).sum(0).minimum(1.0)
+        above, whole = weight * parts.above, weight * (parts.above + parts.below)
+        # By a product in place of `where`, which runtimes are slow with: before the place it is whole - below·decay.
+        early = (z < 0.0).cast("float64")
+        value = (above * decay + early * (whole - whole * decay)).sum(0).minimum(1.0)
         return (times > 0.0).where(value, 1.0) if self.support.from_zero else value
 
     def cdf(self, times: Tensor) -> Tensor:
