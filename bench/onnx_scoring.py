@@ -53,7 +53,7 @@ def run() -> None:
 
         ways[f"onnxruntime, {precision}"] = score
     ways["numpy"] = lambda: model.predict_distribution(table).survival(TIMES)
-    expected, spent = ways["numpy"](), {name: np.inf for name in ways}
+    expected, spent = ways["numpy"](), dict.fromkeys(ways, np.inf)
     apart = {name: float(np.abs(score() - expected).max()) for name, score in ways.items()}
     for _ in range(ROUNDS):
         for name, score in ways.items():

@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def package_name(requirement: str) -> str:
-    return re.split(r"[\[<>=!~; ]", requirement)[0].lower()
+    return re.split(r"[\[<>=!~; ]", requirement)[0].lower().replace("_", "-")
 
 
 def test_every_public_name_exists():
