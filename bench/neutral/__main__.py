@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from bench.neutral.cells import STAGES, Cell, run_cell
 from bench.neutral.models import model_named
 from bench.neutral.proof import LIMITS, compare
-from bench.neutral.report import STUDY, standing, store, store_few
+from bench.neutral.report import STUDY, standing, store
 from bench.neutral.study import Study
 from bench.neutral.tried import DEFAULT
 from bench.pages import listing
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         if given.command == "proof":
             return _prove(study, given.iterations, given.store)
         if given.command == "report":
-            return _report(study, given.folder, given.iterations, given.few)
+            return _report(study, given.folder, given.iterations)
         names = given.datasets.split(";") if given.datasets else study.names
         models = given.models.split(";")
         for model in models:
@@ -78,7 +78,7 @@ def _prove(study: Study, iterations: int | None, put: bool) -> int:
     return 1 if far else 0
 
 
-def _report(study: Study, folder: Path, iterations: int, few: int | None) -> int:
+def _report(study: Study, folder: Path, iterations: int) -> int:
     found = standing(folder, study, iterations)
     for model, count in found.missing.items():
         print(f"{model} is left out: {count} fits of the first {iterations} iterations are missing", file=sys.stderr)
@@ -86,8 +86,6 @@ def _report(study: Study, folder: Path, iterations: int, few: int | None) -> int
         print(f"{folder} has not all fits of {DEFAULT} as it is set today, which the page is about", file=sys.stderr)
         return 2
     store(found, study, folder)
-    if few is not None:
-        store_few(standing(folder, study, few))
     print("\n\n".join(tables().values()))
     listing.write()
     write_pictures()
@@ -109,7 +107,6 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("folder", type=Path, help="where the results are kept")
     one.add_argument("--data", type=Path, help="folder of the study ($ALDSURV_NEUTRAL)")
     one.add_argument("--iterations", type=int, default=6, help="that a model must have of each dataset (6)")
-    one.add_argument("--few", type=int, help="iterations on which models that take long are ranked as well")
     one = commands.add_parser("proof", help="compare Cox and Kaplan-Meier with the published scores")
     one.add_argument("--data", type=Path, help="folder of the study ($ALDSURV_NEUTRAL)")
     one.add_argument("--iterations", type=int, help="of each dataset, from the first (all)")

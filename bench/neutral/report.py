@@ -23,7 +23,7 @@ from bench.pages import results
 from bench.pages.results import comment_lines, store_section, today
 from bench.study_runs import Lines
 
-__all__ = ["COX", "CSV", "FOREST", "STUDY", "Standing", "standing", "store", "store_few"]
+__all__ = ["COX", "CSV", "FOREST", "STUDY", "Standing", "standing", "store"]
 
 CSV, STUDY = "neutral.csv", "neutral.json"
 # Learners of the study that ours are compared with beside the best.
@@ -89,7 +89,10 @@ def store(found: Standing, study: Study, folder: Path | str) -> None:
     """Write docs/results/neutral.csv, and the sections of neutral.json that a folder has results for."""
     inner = Lines(folder).read("inner")
     tried = tried_settings(inner) if inner else None
-    recipes = [f"{model}/default" for model in found.models if model in LIBRARY and model in MODELS]
+    ours = [model for model in found.models if model in LIBRARY]
+    # What a stack predicts depends on its members, too.
+    named = dict.fromkeys([*ours, *(DEFAULT_MEMBERS if "stack" in ours else ())])
+    recipes = [f"{model}/default" for model in named if model in MODELS]
     _write_csv(found, results.RESULTS / CSV, recipes)
     origin = today(f"{_COMMAND} report FOLDER", recipes)
     places = _places(found)
@@ -103,20 +106,6 @@ def store(found: Standing, study: Study, folder: Path | str) -> None:
         store_section(STUDY, section, values, origin)
     if tried is not None:
         store_section(STUDY, "tried", tried, today(f"{_COMMAND} inner FOLDER"))
-
-
-def store_few(found: Standing) -> None:
-    """Write the section of neutral.json about models on fewer iterations, those that take long among them."""
-    places = _places(found)
-    models = [model for model in found.models if model not in SAME_AS]
-    recipes = [f"{model}/default" for model in {*models, *DEFAULT_MEMBERS} if model in MODELS]
-    values = {
-        "iterations": found.iterations,
-        "ranks": {model: {name: ranks[model] for name, ranks in places["ranks"][model].items()} for model in models},
-        "versus": {model: one for model, one in _versus(found, places["ranks"]).items() if model in models},
-        "seconds": {model: one for model, one in _seconds(found).items() if model in models},
-    }
-    store_section(STUDY, "few", values, today(f"{_COMMAND} report FOLDER --few {found.iterations}", recipes))
 
 
 def _settings_today(model: str) -> str | None:

@@ -54,7 +54,6 @@ def tables() -> dict[str, str]:
     return {
         "ours": _ours(),
         "versus": _versus(),
-        "few": _few(),
         "learners": _learners(),
         "friedman": _friedman(),
         "by dataset": _by_dataset(),
@@ -77,7 +76,6 @@ def _of_models() -> Iterator[tuple[str, str]]:
     places, versus, seconds = (read_section(STUDY, name) for name in ("places", "versus", "seconds"))
     yield "neutral datasets", str(places["datasets"])
     yield "neutral iterations", str(places["iterations"])
-    yield "few iterations", str(read_section(STUDY, "few")["iterations"])
     for measure in MEASURES:
         yield f"learners / {measure}", str(places["learners"][measure])
         yield f"ranked / {measure}", str(places["learners"][measure] + 1)
@@ -118,26 +116,6 @@ def _versus() -> str:
             ]
             rows.append([_title(model), _MEASURES[measure], *cells])
     return table(["better on, p", "by", *(_OPPONENTS.values())], rows, left=2)
-
-
-def _few() -> str:
-    """Ranks, wins and seconds on fewer iterations."""
-    found = read_section(STUDY, "few")
-    rows = []
-    for model, ranks in found["ranks"].items():
-        versus = found["versus"][model]
-        wins = [
-            f"{against['wins']} of {against['datasets']}, {_probability(against['p_value'])}"
-            for who in ("cox", "forest")
-            for against in (versus[measure][who] for measure in ("isbs", "harrell_c"))
-        ]
-        seconds = [number(found["seconds"][model][which]) for which in ("mean", "longest")]
-        rows.append([_title(model), *(f"{ranks[measure]:.2f}" for measure in _MEASURES), *wins, *seconds])
-    against = [
-        f"{_OPPONENTS[who]}: {_MEASURES[measure]}" for who in ("cox", "forest") for measure in ("isbs", "harrell_c")
-    ]
-    head = ["", *(f"rank by {title}" for title in _MEASURES.values()), *against]
-    return table([*head, "seconds per fit", "on the slowest set"], rows)
 
 
 def _learners() -> str:

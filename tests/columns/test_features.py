@@ -980,3 +980,17 @@ def test_damaged_plain_data_is_refused_or_read(place, damage, value):
 def test_any_other_plain_data_is_refused(plain):
     with pytest.raises(DataError):
         Features.from_dict(plain)
+
+
+def test_widths_are_counts_of_names():
+    table = {
+        "age": [40, 50, None, 60],
+        "grade": ["I", "II", None, "III"],
+        "site": ["a", "b", "c", "a"],
+        "same": [1, 1, 1, 1],
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        features = Features.learn(table, max_levels=2, bins=2)
+    assert [plan.width for plan in features.columns] == [len(plan.names_out) for plan in features.columns]
+    assert features.width == len(features.names_out)

@@ -82,7 +82,7 @@ def one_thread():
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("outputs", range(1, 13))
 @pytest.mark.parametrize("rows", [15, 31, 90])
-def test_a_member_is_the_same_bits_alone(outputs, rows):
+def test_a_member_computes_the_same_alone(outputs, rows):
     network = Architecture(5, outputs, hidden=(32,), head_hidden=(), activation="silu")
     weights, (x, _, slopes) = weights_of(network), batch_of(network, rows, 1, dropped=False)
 
@@ -95,7 +95,8 @@ def test_a_member_is_the_same_bits_alone(outputs, rows):
 
     together, alone = both(slice(None)), [both(slice(k, k + 1)) for k in range(MEMBERS)]
     for whole, *parts in zip(together, *alone, strict=True):
-        assert whole.tobytes() == np.concatenate(parts).tobytes()
+        # Equal bits on most processors; some have another order of sums for products of one column.
+        np.testing.assert_allclose(whole, np.concatenate(parts), rtol=1e-5, atol=1e-5)
 
 
 @every

@@ -86,9 +86,9 @@ class ColumnPlan(ABC):
     name: str
 
     @property
+    @abstractmethod
     def width(self) -> int:
         """How many columns of numbers it becomes."""
-        return len(self.names_out)
 
     @property
     @abstractmethod
@@ -146,6 +146,11 @@ class Number(ColumnPlan):
     high: float
     gaps: bool
     knots: tuple[float, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """As many as `names_out`."""
+        return 1 + self.gaps + self.pieces
 
     @property
     def names_out(self) -> list[str]:
@@ -237,6 +242,11 @@ class Levels(ColumnPlan):
         object.__setattr__(self, "_code", {level: code for code, level in enumerate(self.levels)})
 
     @property
+    def width(self) -> int:
+        """As many as `names_out`."""
+        return len(self.levels) + self.other + self.gaps
+
+    @property
     def names_out(self) -> list[str]:
         """One name per level, then those for the rest and for gaps."""
         names = [f"{self.name}={format_value(level)}" for level in self.levels]
@@ -310,6 +320,11 @@ class LeftOut(ColumnPlan):
     REASONS: ClassVar[tuple[str, ...]] = ("constant", "no values", "identifier", "nearly unique")
     name: str
     reason: str
+
+    @property
+    def width(self) -> int:
+        """None."""
+        return 0
 
     @property
     def names_out(self) -> list[str]:

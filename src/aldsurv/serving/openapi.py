@@ -104,18 +104,6 @@ def _request(name: str, most: int) -> dict[str, Any]:
 def _options() -> dict[str, Any]:
     schema = PredictBody.model_json_schema()
     properties = {name: value for name, value in schema["properties"].items() if name != "rows"}
-    # A column of times must be in the rows, which a schema cannot say.
-    description = properties["given_survived"]["description"]
-    properties["given_survived"] = {
-        "anyOf": [{"type": "number", "minimum": 0, "maximum": LATEST_TIME}, {"type": "null"}],
-        "description": description,
-    }
-    # Not every model has members.
-    properties["band"] = {
-        "type": ["number", "null"],
-        "enum": [None, 0.9],
-        "description": properties["band"]["description"],
-    }
     return {"type": "object", "properties": properties}
 
 
@@ -167,7 +155,8 @@ def _parameters() -> list[dict[str, Any]]:
         "quantiles": {**numbers, "items": level},
         "summaries": {"type": "array", "minItems": 1, "maxItems": 10, "items": {"enum": list(SUMMARIES)}},
         "interval": share,
-        "given_survived": time,
+        "band": share,
+        "given_survived": {"anyOf": [time, {**_TEXT, "minLength": 1}]},
     }
     return [
         {"name": name, "in": "query", "required": False, "schema": schema, "style": "form", "explode": False}

@@ -21,8 +21,8 @@ __all__ = ["StillTraining"]
 class StillTraining:
     """All members at first; `drop` removes those that have stopped.
 
-    A member trains to the same bits among fewer others. The network of all members remembers the best weights of
-    each, and is up to date after `collect`.
+    A member trains the same among fewer others, to the bit or, on some processors, to rounding. The network of all
+    members remembers the best weights of each, and is up to date after `collect`.
 
     Parameters
     ----------
