@@ -80,6 +80,7 @@ def test_other_networks_of_columns_as_people_have_them(name, table):
 
 @pytest.mark.parametrize("components", [1, 2])
 def test_trees_with_gaps(components, table):
+    pytest.importorskip("xgboost")
     model = BoostedALD(components=components, members=2, max_rounds=6, random_state=0).fit(table, training_times())
     assert len(model.trees_)
     found = compared(model)
@@ -88,6 +89,7 @@ def test_trees_with_gaps(components, table):
 
 @pytest.mark.parametrize(("kind", "cure"), [("mixture", False), ("mixture", True), ("hazards", False)])
 def test_trees_with_causes(kind, cure, table):
+    pytest.importorskip("xgboost")
     model = BoostedALD(components=2, members=2, max_rounds=5, causes=kind, cure=cure, random_state=0)
     with warnings.catch_warnings():
         # Follow-up is short for a cure.
