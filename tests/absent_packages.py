@@ -21,6 +21,8 @@ OPTIONAL = {
     "lifelines": None,
     "matplotlib": "plots",
     "mpmath": None,
+    "onnx": "onnx",
+    "onnxruntime": None,
     "openpyxl": "excel",
     "optuna": "tune",
     "pandas": None,

@@ -95,6 +95,11 @@ asyncio.run(app(scope, receive, send))
 assert sent[0]["status"] == 200 and b"median" in sent[1]["body"]
 import aldsurv.serving.server
 """,
+    "onnx": """
+from aldsurv.export.onnx import build_onnx
+graph = build_onnx(WeibullAFT().fit(x, y), times=[1.0])
+assert graph.outputs == ["survival", "quantiles", "median", "outside"] and graph.to_bytes()
+""",
     "tune": """
 from aldsurv.tuning.search import tune
 assert len(tune(WeibullAFT, x, y, trials=2, folds=2).trials) == 2

@@ -1,6 +1,7 @@
 """``aldsurv export`` on the command line."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,5 +55,15 @@ def test_a_model_with_an_encoder_is_refused_in_one_line(tmp_path, monkeypatch, c
     assert main(["export", str(FROZEN / "ald_encoder.aldsurv"), "--onnx", "x.onnx"]) == 2
     error = capsys.readouterr().err
     assert "encoder" in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_package_that_is_not_installed_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert main(["export", str(FROZEN / "cox_efron.aldsurv"), "--onnx", "x.onnx"]) == 2
+    error = capsys.readouterr().err
+    assert 'pip install "aldsurv[onnx]"' in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())

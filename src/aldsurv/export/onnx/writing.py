@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from aldsurv.checks import Choice, check
-from aldsurv.errors import ParameterError
+from aldsurv.errors import MissingDependencyError, ParameterError
 from aldsurv.export.onnx.columns import Columns
 from aldsurv.export.onnx.graph import Graph, Tensor
 from aldsurv.export.onnx.models.prediction import Prediction, predict
@@ -82,6 +82,7 @@ def build_onnx(
     for name in wanted:
         check("outputs", name, Choice(OUTPUTS))
     grid, levels = _checked_times(times), _checked_levels(quantiles)
+    _require_onnx()
     _register_models()
     graph = Graph()
     columns = Columns(graph, precision)
@@ -162,6 +163,15 @@ def _checked_levels(levels: Sequence[float]) -> np.ndarray[Any, Any]:
     if found.ndim != 1 or not ((found > 0) & (found < 1)).all():
         raise ParameterError("quantiles must lie between 0 and 1: 0.9, not 90.", argument="quantiles")
     return found
+
+
+def _require_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            'writing graphs needs onnx, which is not installed: pip install "aldsurv[onnx]"'
+        ) from None
 
 
 def _register_models() -> None:
