@@ -173,7 +173,7 @@ def _answer() -> dict[str, Any]:
             "predicted": {
                 "type": "object",
                 "additionalProperties": number,
-                "description": "By the names of aldsurv predict; null: the curve never comes to that quantile.",
+                "description": "By the names of aldsurv predict; null: the curve never reaches that quantile.",
             },
             **{flag: {**names, "description": "Columns of which that holds in this row."} for flag in FLAGS},
         },

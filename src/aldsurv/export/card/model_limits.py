@@ -66,7 +66,7 @@ def _about_columns(spec: Specification) -> list[Statement]:
     limits = [Statement("Outside the range of the columns", text)]
     rare = [plan for plan in used if isinstance(plan, Levels) and plan.other]
     if rare:
-        text = f"Levels that few training rows had are not told apart: {_names(spec, rare)}."
+        text = f"Levels that few training rows had share one input: {_names(spec, rare)}."
         limits.append(Statement("Rare levels", text))
     without_gaps = [plan for plan in used if isinstance(plan, (Number, Levels)) and not plan.gaps]
     if without_gaps:
