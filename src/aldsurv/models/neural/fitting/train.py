@@ -72,7 +72,7 @@ def _train_with_restarts(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
 
 
 def _run(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
-    """Train by the strategy of the model; members of a wide table, with inputs of their own, are trained one by one."""
+    """Train by the strategy of the model; members of a wide table have inputs of their own, so that each is a task."""
     run = tasks[0].model.strategy or run_loop
     if all(task.scores is None for task in tasks):
         return run(tasks)
