@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import docs_executed
-from docs_executed import executed_pages, missing_files, python_blocks, references, run_blocks, with_outputs
+from docs_hooks import executed as docs_executed
+from docs_hooks.executed import executed_pages, missing_files, python_blocks, references, run_blocks, with_outputs
 
 ROOT = Path(__file__).parents[2]
 PAGES = executed_pages(ROOT / "docs")

@@ -4,7 +4,7 @@ What a block prints is shown below it. A picture of a page, ``![what it shows](c
 that the code of the page has written; so are files that a page links to. An error in the code, a warning, or a picture
 that was not written ends the build. Each page runs in a process and an empty folder of its own:
 
-    python docs_executed.py docs/gallery/churn.md folder
+    python docs_hooks/executed.py docs/gallery/when.md folder
 
 runs one page and leaves its files in the folder. Extensions of mkdocs that run code do so in
 the process of the build, one page after the other, and know nothing of files that the code writes.
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 FOLDERS = ("gallery", "coming_from", "explanations")
 # What pages printed and drew, by the text of the page and of everything that it may have used.
@@ -153,7 +153,7 @@ def executed(page: Path) -> Executed:
             "OMP_NUM_THREADS": "1",
             "MPLBACKEND": "Agg",
         }
-        command = [sys.executable, str(ROOT / "docs_executed.py"), str(page), str(folder)]
+        command = [sys.executable, __file__, str(page), str(folder)]
         try:
             ended = subprocess.run(  # noqa: S603
                 command, env=environment, capture_output=True, text=True, timeout=SECONDS_ALLOWED, check=False
@@ -169,7 +169,7 @@ def executed(page: Path) -> Executed:
 
 def _digest(markdown: str) -> str:
     """Of the page, this file, the library and the versions of others: with the same digest a page is not run again."""
-    sources = [ROOT / "docs_executed.py", ROOT / "constraints.txt", *sorted((ROOT / "src").rglob("*.py"))]
+    sources = [Path(__file__), ROOT / "constraints.txt", *sorted((ROOT / "src").rglob("*.py"))]
     digest = hashlib.sha256(f"{sys.version}{markdown}".encode())
     for source in sources:
         digest.update(source.read_bytes())
