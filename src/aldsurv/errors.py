@@ -11,6 +11,7 @@ __all__ = [
     "AldsurvError",
     "AldsurvWarning",
     "CensoringError",
+    "ClusterError",
     "ColumnWarning",
     "CompetingCausesWarning",
     "CureWarning",
@@ -115,6 +116,10 @@ class DataError(AldsurvError, ValueError):
 
 class CensoringError(AldsurvError, ValueError):
     """Valid data whose kind of censoring the requested computation has no definition for."""
+
+
+class ClusterError(AldsurvError, RuntimeError):
+    """The workers of a cluster cannot go on: they were killed, ran out of memory or do not answer."""
 
 
 class ModelFileError(AldsurvError, ValueError):
