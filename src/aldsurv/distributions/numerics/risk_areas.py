@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def areas_by_risk(log_heights: FloatArray, widths: FloatArray, log_risk: FloatAr
     order = np.argsort(log_risk, kind="stable")
     stretch = np.floor(log_risk[order])
     starts = np.append(np.flatnonzero(np.diff(stretch, prepend=np.nan) != 0), log_risk.size)
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in pairwise(starts.tolist()):
         rows = order[first:last]
         if rows.size < _LEAST_ROWS:
             answer[rows] = _areas(log_heights, widths, log_risk[rows])
