@@ -37,7 +37,7 @@ class Rows(ABC):
     @property
     @abstractmethod
     def _column(self) -> Array:
-        """Some array of this distribution with one row per individual: tells n, backend, precision, device."""
+        """Some array of this distribution with one row per individual: it gives n, backend, precision, device."""
 
     @abstractmethod
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:

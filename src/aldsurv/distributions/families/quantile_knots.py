@@ -27,7 +27,7 @@ class QuantileKnots(SurvivalDistribution):
 
     Below the first quantile the probability is spread evenly down to zero (where that quantile is not positive: as
     thinly as between the first two). Beyond the last quantile the tail is exponential and continues the
-    density of the last stretch, so that mean and variance exist. Quantiles that cross are sorted; ``crossed`` tells
+    density of the last stretch, so that mean and variance exist. Quantiles that cross are sorted; ``crossed`` shows
     which rows had some.
 
     Parameters

@@ -170,7 +170,7 @@ class Mixture(SurvivalDistribution):
         total: Array = 0.0
         whole: Array = 0.0
         for k, part in enumerate(self.components):
-            # Who is still event-free at the start mixes anew: components that live longer weigh more.
+            # Who is still event-free at the start is mixed again: components that live longer weigh more.
             weight = self.weights[:, k : k + 1]
             share = weight * xp.exp(part._log_survival(start) - reference)
             residual = residual_anywhere(part, start, stop)

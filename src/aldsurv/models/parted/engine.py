@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 SECONDS_TO_CONNECT = 10.0
-# Dask starts killed workers again within seconds: after so long without any, nobody will.
+# Dask starts killed workers again within seconds: after so long without any, none will come.
 SECONDS_WITHOUT_WORKERS = 60.0
 # Items that are with the workers at a time, per thread of theirs: enough that none waits for the next.
 _ITEMS_PER_THREAD = 3
