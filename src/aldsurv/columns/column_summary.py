@@ -107,14 +107,7 @@ class ColumnSummary:
             gaps = np.isnan(values)
             count = int(np.count_nonzero(gaps))
             return cls(raw.size, count, NumberSummary.of(values[~gaps] if count else values))
-        found, inverse = distinct_levels(raw, column)
-        counts: dict[Level, int] = {}
-        gaps_seen = 0
-        for level, count in zip(found, np.bincount(inverse, minlength=len(found)).tolist(), strict=True):
-            if level is None:
-                gaps_seen += count
-            else:
-                counts[level] = counts.get(level, 0) + count
+        counts, gaps_seen = _counted_levels(raw, column)
         return cls(raw.size, gaps_seen, None, *_thinned(counts, 0))
 
     def merged(self, other: ColumnSummary, column: ColumnKey) -> ColumnSummary:
@@ -158,7 +151,7 @@ class ColumnSummary:
             if not (listed or categorical):
                 require_no_numbers_as_text(counts, column, lambda level: None)
             # Which levels are rare may be forgotten: then those of the sample tell whether most of them are.
-            shown = ColumnSummary.of(sample, column, as_levels=True).levels if self.dropped else None
+            shown = _counted_levels(sample, column)[0] if self.dropped else None
             plan = plan_of_levels(name, counts, has_gaps=has_gaps, listed=listed, max_levels=max_levels, as_text=shown)
             return LearnedColumn(plan)
         numbers = self.numbers
@@ -187,6 +180,19 @@ class ColumnSummary:
         # With another name than theirs, neighbours in a sample do not follow one another.
         called = name if named_like_identifier(name) or not counts_rows else "id"
         return looks_like_identifier(np.sort(sample), called, float(sample.min()), float(sample.max()))
+
+
+def _counted_levels(raw: NDArray[Any], column: ColumnKey) -> tuple[dict[Level, int], int]:
+    """How many rows have each level, and how many have none."""
+    found, inverse = distinct_levels(raw, column)
+    counts: dict[Level, int] = {}
+    gaps = 0
+    for level, count in zip(found, np.bincount(inverse, minlength=len(found)).tolist(), strict=True):
+        if level is None:
+            gaps += count
+        else:
+            counts[level] = counts.get(level, 0) + count
+    return counts, gaps
 
 
 def _thinned(counts: dict[Level, int], dropped: int) -> tuple[dict[Level, int], int]:
