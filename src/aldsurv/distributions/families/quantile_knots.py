@@ -270,6 +270,10 @@ class QuantileKnots(SurvivalDistribution):
     def _kinks(self) -> Array:
         return self.values + 0 * self.tail_scale
 
+    def _block_cost(self) -> int:
+        # Sums over the grid of each row, no quadrature.
+        return int(max(self.values.shape[1], self.cdf_values.shape[1]))
+
     def _scaled(self, factor: Array) -> QuantileKnots:
         return self.from_checked(
             values=factor * self.values,
