@@ -20,7 +20,7 @@ from typing import Any
 import aldsurv
 from aldsurv.columns.column_labels import ColumnLabels, warn_of_unknown_labels
 from aldsurv.errors import AldsurvWarning, ParameterError
-from aldsurv.export.calculator.page_times import checked_times, default_times
+from aldsurv.export.calculator.page_times import checked_times, default_times, latest_time
 from aldsurv.export.calculator.page_words import lead_text, model_facts, page_title, use_text, warning_text
 from aldsurv.export.calculator.script_joining import join_modules
 from aldsurv.models.base import SurvivalEstimator
@@ -77,12 +77,13 @@ def build_page(
     content = _file_bytes(model)
     warn_of_unknown_labels(titles, [name if isinstance(name, str) else f"x{name}" for name in fitted.columns_])
     event, unit = _line(event_name), _line(unit) or fitted.innermost.get_params().get("unit")
-    end = _end_of_follow_up(fitted)
-    chosen = default_times(end, unit) if times is None else checked_times(times)
+    latest = latest_time(float(fitted.unique_times_[-1]))
+    chosen = default_times(_end_of_follow_up(fitted), unit) if times is None else checked_times(times, latest)
     settings = {
         "event": event,
         "unit": unit,
         "times": chosen,
+        "latest": latest,
         "main": chosen[len(chosen) // 2],
         "horizon": chosen[-1],
         "labels": _plain_labels(titles),
