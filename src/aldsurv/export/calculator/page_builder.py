@@ -23,6 +23,7 @@ from aldsurv.errors import AldsurvWarning, ParameterError
 from aldsurv.export.calculator.page_times import checked_times, default_times, latest_time
 from aldsurv.export.calculator.page_words import lead_text, model_facts, page_title, use_text, warning_text
 from aldsurv.export.calculator.script_joining import join_modules
+from aldsurv.export.times_and_levels import end_of_follow_up
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.persistence import load
 from aldsurv.quoting import printable
@@ -78,7 +79,7 @@ def build_page(
     warn_of_unknown_labels(titles, [name if isinstance(name, str) else f"x{name}" for name in fitted.columns_])
     event, unit = _line(event_name), _line(unit) or fitted.innermost.get_params().get("unit")
     latest = latest_time(float(fitted.unique_times_[-1]))
-    chosen = default_times(_end_of_follow_up(fitted), unit) if times is None else checked_times(times, latest)
+    chosen = default_times(end_of_follow_up(fitted), unit) if times is None else checked_times(times, latest)
     settings = {
         "event": event,
         "unit": unit,
@@ -133,12 +134,6 @@ def _require_columns(model: SurvivalEstimator) -> None:
             argument="model",
             advice="Take a model without an encoder.",
         )
-
-
-def _end_of_follow_up(model: SurvivalEstimator) -> float:
-    facts = model.trained_on_
-    last = float(model.unique_times_[-1])
-    return last if facts is None or facts.follow_up is None else float(facts.follow_up)
 
 
 def _line(text: str | None) -> str | None:
