@@ -37,7 +37,7 @@ schema = schemathesis.openapi.from_dict(json.loads(CLIENT.get("/openapi.json").t
 
 @schema.parametrize()
 @settings(
-    max_examples=3, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
+    max_examples=max(12, settings().max_examples), deadline=None, derandomize=settings().derandomize, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 def test_answers_conform_to_the_schema(case):
