@@ -13,8 +13,8 @@ __all__ = ["with_log_times", "with_zero_as_early"]
 def with_zero_as_early(data: SurvivalData) -> SurvivalData:
     """The same data, but an event at 0 is one at or before the smallest time above 0.
 
-    The clock was too coarse to tell when it came. At 0 itself one family has a density and another none, so that a
-    likelihood there would compare conventions; of the probability of an early event all of them can tell. Data
+    The times were too coarse to show when it came. At 0 itself one family has a density and another none, so that a
+    likelihood there would compare conventions; the probability of an early event is defined for all of them. Data
     without an event at 0, without any later time, or without any weight are given back as they are.
 
     Parameters
@@ -42,7 +42,7 @@ def with_zero_as_early(data: SurvivalData) -> SurvivalData:
 def with_log_times(data: SurvivalData) -> SurvivalData:
     """The same data for a model of log time, under which nothing happens at or before time 0.
 
-    An event at 0 came before the clock could tell: at or before the smallest time above 0 that was seen. An interval
+    An event at 0 came before times can be told apart: at or before the smallest time above 0 that was seen. An interval
     from 0 on, and an entry at 0, say no more than one from the start.
 
     Parameters

@@ -7,8 +7,8 @@ chunk depends on the batch alone, never on how many members there are, so that e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, final
+from dataclasses import dataclass, replace
+from typing import final
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aldsurv.training.randomness import Purpose, dropout_bits, generator_for, shuffled
+from aldsurv.training.training_rows import Batch, TrainingRows
 
 __all__ = ["Batch", "RowSource"]
 
@@ -23,20 +24,10 @@ __all__ = ["Batch", "RowSource"]
 _CHUNK = 2**18
 
 
-class Batch(NamedTuple):
-    """A batch of every member; the first axes are (members, rows)."""
-
-    x: Tensor
-    fields: tuple[Tensor, ...]
-    weight: Tensor | None
-    keep: Tensor | None
-    level: Tensor | None = None
-
-
 @final
 @dataclass(frozen=True)
-class RowSource:
-    """What is known of all rows, and which rows each member has.
+class RowSource(TrainingRows):
+    """Rows in memory: what is known of all of them, and which rows each member has.
 
     Attributes
     ----------
@@ -59,26 +50,27 @@ class RowSource:
     dtype: torch.dtype = torch.float32
 
     @property
-    def most_rows(self) -> int:
-        """Rows of the member that has most."""
-        return max(len(own) for own in self.rows)
+    def counts(self) -> Sequence[int]:
+        """Rows of each member."""
+        return [len(own) for own in self.rows]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        return self.x.device
+
+    def of_members(self, members: NDArray[np.int64]) -> RowSource:
+        """The rows of some of the members, by their numbers."""
+        return replace(self, rows=[self.rows[k] for k in members])
+
+    def largest_input(self) -> float:
+        """The largest absolute value of an input; 0 where inputs are whole numbers, or there are none."""
+        return float(self.x.abs().max()) if self.x.is_floating_point() and self.x.numel() else 0.0
 
     def batches(
         self, seeds: Sequence[int], epoch: int, size: int, units: int, dropout: float, *, levels: bool = False
     ) -> Iterator[Batch]:
-        """The batches of an epoch.
-
-        Parameters
-        ----------
-        seeds, epoch
-            What decides order and dropout.
-        size
-            Rows of a batch; the last may have fewer.
-        units, dropout
-            Units that dropout may drop, and with what probability.
-        levels
-            Whether each row gets a random number between 0 and 1.
-        """
+        """The batches of an epoch, as `TrainingRows` says."""
         order = shuffled(self.rows, seeds, epoch)
         generators = [generator_for(seed, Purpose.DROPOUT, epoch) for seed in seeds]
         per_row = max(int(np.prod(self.x.shape[1:])), units, 1)

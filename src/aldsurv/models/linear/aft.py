@@ -77,8 +77,8 @@ class AcceleratedFailureTime(RidgeSurvival):
         is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: negligible unless σ is tiny.
     cure
         Whether a share of the rows never has the event (a mixture cure model): ``logit P(never) = γ0 + γ·x``, and the
-        failure time is that of the others. Without a long level tail of the Kaplan-Meier estimate nothing tells such a
-        share from late events; a `CureWarning` says so.
+        failure time is that of the others. Without a long level tail of the Kaplan-Meier estimate nothing separates
+        such a share from late events; a `CureWarning` says so.
     robust, categorical, point, unit
         As in `RidgeSurvival`.
 
@@ -197,7 +197,7 @@ class AcceleratedFailureTime(RidgeSurvival):
         return (self._changed_fit(*found),)
 
     def _plateau(self, rows: SurvivalData) -> float:
-        """The share without event at the end of follow-up, with a warning if that is too early to tell."""
+        """The share without event at the end of follow-up, with a warning if that is too early to estimate it."""
         require_rows_without_event(rows)
         return warn_of_short_follow_up(rows, type(self).__name__, stacklevel=6).plateau
 

@@ -70,7 +70,7 @@ def thinned(times: NDArray[np.float64], most: int = _MOST_TIMES) -> NDArray[np.f
 
 
 def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
-    """SHA-256 of the numbers a model was trained on."""
+    """SHA-256 of the values that a model was trained on."""
     digest = hashlib.sha256(repr((x.shape, str(x.dtype))).encode())
     digest.update(np.ascontiguousarray(x).data)
     for column in (data.lower, data.upper, data.entry, data.weight):

@@ -46,7 +46,7 @@ class FineGray(CauseRegressions):
 
     Exact and right-censored rows, with weights and groups; delayed entry and strata are not supported.
 
-    Regressions of different causes know nothing of each other, and for some rows their incidences would add up to more
+    Regressions of different causes are fitted independently, and for some rows their incidences would add up to more
     than one. `predict_incidence` then multiplies incidences of such a row by a factor, the same at all times, so that
     at the last event they add up to one: those of all causes, or with `cause` those of the others, which share what
     the cause of interest leaves.
