@@ -377,9 +377,9 @@ def test_times_far_beyond_training_are_not_shown_as_numbers(opened, page_of, tmp
     assert early_aft.predict_distribution({"age": [-1000.0]}).median()[0] > 1e3 * latest
     assert text.count(f"beyond {latest:g} months") > 1
     assert "e+" not in text
-    # Within reach of training, but behind its end, it is said that nobody was there.
+    # Within reach of training, but behind its end, it is said that no one was there.
     near = shown(opened, page, tmp_path, ENTER + "enter('age', 0, '20')")
-    assert "extrapolated: nobody was observed after" in "".join(near.texts)
+    assert "extrapolated: no one was observed after" in "".join(near.texts)
 
 
 def test_nothing_is_wider_than_a_phone(opened, page_of, tmp_path, cause_model):

@@ -158,7 +158,7 @@ class CalculatorPage {
     const { latest } = this.settings;
     const checkLatest = (value, text, control) => {
       if (value > latest) {
-        throw new InputError(`${text} must be at most ${this.words.at(latest)}: nobody was observed after `
+        throw new InputError(`${text} must be at most ${this.words.at(latest)}: no one was observed after `
           + `${this.words.time(this.model.lastTime, 4)}.`, control);
       }
     };

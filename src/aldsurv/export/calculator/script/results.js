@@ -38,7 +38,7 @@ export class PageWords {
   /** What a predicted time rests on, if that is not training. */
   extrapolated(value) {
     return Number.isFinite(value) && value > this.lastTime
-      ? `extrapolated: nobody was observed after ${this.time(this.lastTime, 4)}` : "";
+      ? `extrapolated: no one was observed after ${this.time(this.lastTime, 4)}` : "";
   }
 }
 
@@ -147,11 +147,7 @@ export function survivalSection(model, words, persons, question, width) {
   ]);
   const title = `Probability of being ${words.free}`;
   const spread = lines[0].band ? `The band is the spread between the ${model.members} members of the model, at ${percentText(question.level)}: how far the curve would move with other training rows. It is not the spread of the times of single persons.` : "";
-<<<<<<< HEAD
-  const beyond = model.lastTime < last ? ` Shaded: beyond ${words.time(model.lastTime, 4)} nobody was observed in training.` : "";
-=======
-  const beyond = model.lastTime < last ? ` Shaded: beyond ${words.at(Number(model.lastTime.toPrecision(4)))} no one was observed in training.` : "";
->>>>>>> main
+  const beyond = model.lastTime < last ? ` Shaded: beyond ${words.time(model.lastTime, 4)} no one was observed in training.` : "";
   return [
     drawCurves({
       id: "survival-chart", width, last, unit: words.unit, yLabel: `probability ${words.without}`, title, description, lines,

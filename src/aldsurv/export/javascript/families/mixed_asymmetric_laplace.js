@@ -64,30 +64,6 @@ export class MixedAsymmetricLaplace extends WeightedComponents {
     return [Math.min(...times), Math.max(...times)];
   }
 
-<<<<<<< HEAD
-=======
-  residual(start, stop) {
-    const logSurvival = this.logSurvival(start);
-    const gone = logSurvival === -Infinity;
-    let total = 0;
-    let whole = 0;
-    for (const { part, weight } of this.counted) {
-      // Who is still event-free at the start is mixed again: components that live longer weigh more.
-      const share = weight * Math.exp(part.logSurvival(start) - (gone ? 0 : logSurvival));
-      if (share > 0) {
-        total += share * residualAnywhere(part, start, stop);
-      }
-      whole += share;
-    }
-    // The shares add up to one except for rounding, which grows with the logarithms.
-    return total / (gone ? 1 : whole);
-  }
-
-  mean() {
-    return this.weightedSum((part) => part.mean());
-  }
-
->>>>>>> main
   mode() {
     const places = this.components.flatMap((part) => part.kinks());
     return highestPlace(this, SUPPORTS[this.support].fromZero ? [this.lower(), ...places] : places);

@@ -41,30 +41,6 @@ export class Mixture extends WeightedComponents {
     return this.weightedSum((part) => part.approximateRestrictedMean(horizon));
   }
 
-<<<<<<< HEAD
-=======
-  residual(start, stop) {
-    const logSurvival = this.logSurvival(start);
-    const gone = logSurvival === -Infinity;
-    let total = 0;
-    let whole = 0;
-    for (const { part, weight } of this.counted) {
-      // Who is still event-free at the start is mixed again: components that live longer weigh more.
-      const share = weight * Math.exp(part.logSurvival(start) - (gone ? 0 : logSurvival));
-      if (share > 0) {
-        total += share * residualAnywhere(part, start, stop);
-      }
-      whole += share;
-    }
-    // The shares add up to one except for rounding, which grows with the logarithms.
-    return total / (gone ? 1 : whole);
-  }
-
-  mean() {
-    return this.weightedSum((part) => part.mean());
-  }
-
->>>>>>> main
   inverseLogSurvival(logSurvival) {
     const only = this.components.length === 1 ? this.components[0] : this.flat();
     return only === null ? super.inverseLogSurvival(logSurvival) : only.inverseLogSurvival(logSurvival);
