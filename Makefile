@@ -119,6 +119,6 @@ docker:
 	$(PYTHON) tests/serving/dockerfile_steps.py
 
 clean:
-	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) $(RESULTS) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) $(RESULTS) .docs_cache site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf tests/export/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

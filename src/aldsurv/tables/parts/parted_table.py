@@ -107,6 +107,9 @@ class TablePart:
         """What messages call it: its file or partition."""
         return self.source.label
 
+    def __str__(self) -> str:
+        return self.label
+
     @property
     def n_rows(self) -> int:
         """How many rows the file or partition has, all of them counted."""

@@ -7,7 +7,7 @@ into that of the whole, whatever the parts are and in whatever order they come.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, final
@@ -80,30 +80,37 @@ class RowSample:
 
     def with_block(self, block: Block) -> RowSample:
         """The sample of these rows and those of a block."""
+        return RowSample.joined([self, self.candidates(block)])
+
+    def candidates(self, block: Block) -> RowSample:
+        """The rows of a block that may come into the sample, to be joined with it: those below the cutoff."""
         hashes = row_hashes(block.numbers, None if block.y is None else block.y.group, _SEED)
         chosen = np.flatnonzero(hashes < np.uint64(min(self.cutoff, _LARGEST)))
-        if not chosen.size:
-            return self
         x = {name: column[chosen] for name, column in block.x.items()}
         y = None if block.y is None else block.y[chosen]
-        return self.merged(RowSample(self.most, hashes[chosen], block.numbers[chosen], x, y))
+        return RowSample(self.most, hashes[chosen], block.numbers[chosen], x, y)
 
     def merged(self, other: RowSample) -> RowSample:
         """The sample of the rows of both."""
-        both = [sample for sample in (self, other) if sample.x is not None]
-        if not both:
-            return self
-        cutoff = min(sample.cutoff for sample in both)
-        hashes = np.concatenate([sample.hashes for sample in both])
-        numbers = np.concatenate([sample.numbers for sample in both])
+        return RowSample.joined([self, other])
+
+    @staticmethod
+    def joined(samples: Sequence[RowSample]) -> RowSample:
+        """The sample of the rows of all, of which the first says how many there may be."""
+        some = [sample for sample in samples if sample.x is not None]
+        if not some:
+            return samples[0]
+        most, cutoff = samples[0].most, min(sample.cutoff for sample in some)
+        hashes = np.concatenate([sample.hashes for sample in some])
+        numbers = np.concatenate([sample.numbers for sample in some])
         order = np.lexsort((numbers, hashes))
         order = order[hashes[order] < np.uint64(min(cutoff, _LARGEST))]
-        if order.size > self.most:
+        if order.size > most:
             # Rows of one group have one number: they stay or go as a whole.
-            cutoff = int(hashes[order[self.most]])
+            cutoff = int(hashes[order[most]])
             order = order[hashes[order] < np.uint64(cutoff)]
-        tables = [sample.x or {} for sample in both]
+        tables = [sample.x or {} for sample in some]
         x = {name: np.concatenate([table[name] for table in tables])[order] for name in tables[0]}
-        outcomes = [sample.y for sample in both if sample.y is not None]
+        outcomes = [sample.y for sample in some if sample.y is not None]
         y = SurvivalData.concatenate(outcomes)[order] if outcomes else None
-        return RowSample(self.most, hashes[order], numbers[order], x, y, cutoff)
+        return RowSample(most, hashes[order], numbers[order], x, y, cutoff)
