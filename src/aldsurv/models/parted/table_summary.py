@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -162,7 +162,11 @@ class TableSummary:
 
 
 def summarise(
-    table: PartedTable, categorical: Sequence[str | int] = (), *, sample_rows: int = SAMPLE_ROWS
+    table: PartedTable,
+    categorical: Sequence[str | int] = (),
+    *,
+    sample_rows: int = SAMPLE_ROWS,
+    on_rows: Callable[[int], object] = lambda rows: None,
 ) -> tuple[TableSummary, tuple[str, ...]]:
     """Read all parts once, by the engine that works on parts, and check that there is something to learn.
 
@@ -174,6 +178,8 @@ def summarise(
         Columns whose numbers are codes, by name or position, beside those of which the table knows.
     sample_rows
         How many rows the sample has at most.
+    on_rows
+        Called with the number of rows of each part that was read.
 
     Returns
     -------
@@ -184,7 +190,10 @@ def summarise(
     """
     codes = _categorical_names(table, categorical)
     of_part = partial(_summary_of_part, codes=frozenset(codes), sample_rows=sample_rows)
-    summary = reduce(TableSummary.merged, current_engine().map(of_part, list(table.parts)))
+    summary = TableSummary({}, None, RowSample.empty(sample_rows))
+    for one in current_engine().map(of_part, list(table.parts)):
+        summary = summary.merged(one)
+        on_rows(one.n_rows)
     require_events(summary.outcomes.examples)
     return summary, codes
 
