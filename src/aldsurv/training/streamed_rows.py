@@ -149,7 +149,7 @@ class StreamedRows(TrainingRows):
         )
 
     def _tensor(self, values: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.on)
+        return torch.from_numpy(values.copy()).to(self.on)
 
 
 def _joined(left: _Bucket | None, bucket: _Bucket) -> _Bucket:

@@ -20,8 +20,8 @@ from aldsurv.tables.parts import SAMPLE_ROWS, PartedTable, RowSample, TablePart
 
 __all__ = ["OutcomeSummary", "TableSummary", "summarise"]
 
-# The sorts of rows, by how much of them is known.
-_SORTS = 4
+# Exact, right-, left- and interval-censored rows.
+_KINDS = 4
 
 
 @final
@@ -87,11 +87,13 @@ class OutcomeSummary:
 
 def _examples(y: SurvivalData) -> SurvivalData:
     """The first row of each sort among those that count, and those with extreme times."""
-    entered = np.zeros(len(y), np.int64) if y.entry is None else np.isfinite(y.entry).astype(np.int64)
+    entry = np.full(len(y), -np.inf) if y.entry is None else y.entry
     kinds = np.select([y.exact, y.right_censored, ~np.isfinite(y.lower)], [0, 1, 2], 3)
-    sorts = kinds + _SORTS * entered
+    # What is known of time 0 may be read in another way than what is known of later times.
+    zeros = 1 * (y.lower == 0) + 2 * (y.upper == 0) + 4 * (np.isfinite(entry) & (entry > 0)) + 8 * (entry == 0)
+    sorts = kinds + _KINDS * zeros
     if y.cause is not None:
-        sorts += 2 * _SORTS * y.cause
+        sorts = sorts + _KINDS * 16 * y.cause
     counted = y.weights > 0
     sorts = np.where(counted, sorts, -1)
     rows = set(np.unique(sorts, return_index=True)[1].tolist())

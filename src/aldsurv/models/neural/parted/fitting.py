@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.data.follow_up import end_of_follow_up
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.fitting.encoding import require_torch
@@ -175,4 +176,5 @@ def _described(facts: TrainedOn, summary: TableSummary) -> TrainedOn:
         bounded=outcome.bounded or None,
         total_weight=outcome.total_weight,
         groups=None,
+        follow_up=end_of_follow_up(summary.sampled_y),
     )
