@@ -90,7 +90,7 @@ class ParquetFile(TableFile):
     def _batches(self, names: Sequence[str], rows: int) -> Iterator[ArrowBatch]:
         arrow, position = import_arrow("pyarrow"), 0
         try:
-            # Without any column there would be no telling how many rows a batch has.
+            # Without any column the number of rows of a batch would be unknown.
             for batch in self._file.iter_batches(batch_size=rows, columns=list(names) or self.names[:1]):
                 # Arrow takes a name for the beginning of a path, too: "a" also asks for "a.b".
                 arrays = {name: batch.column(batch.schema.get_field_index(name)) for name in names}

@@ -1,6 +1,6 @@
 """Random numbers that belong to rows: by the number of a row in its table, or of its group.
 
-Whoever needs the same random choice of rows computes it anew from these numbers alone: it does not depend on how a
+The same random choice of rows can be computed again from these numbers alone: it does not depend on how a
 table is divided into parts, in which order or by how many processes they are read.
 """
 

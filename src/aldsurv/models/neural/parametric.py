@@ -279,7 +279,7 @@ class ParametricSurvival(NeuralSurvival):
     TAKES_CAUSES: ClassVar[bool] = True
 
     def _read_training_target(self, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
-        """The target, with a warning if follow-up is too short to tell a cure share."""
+        """The target, with a warning if follow-up is too short to estimate a cure share."""
         data = super()._read_training_target(y, sample_weight, groups)
         if self.cure:
             require_rows_without_event(data)

@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 
 from aldsurv.columns.column_summary import ColumnSummary
 from aldsurv.columns.features import Features
+from aldsurv.data.follow_up import end_of_follow_up
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.parted.engine import current_engine
-from aldsurv.models.rows.training_rows import require_events
+from aldsurv.models.rows.training_rows import (
+    TrainedOn,
+    distinct_times,
+    installed_versions,
+    require_events,
+    thinned,
+)
 from aldsurv.tables.parts import SAMPLE_ROWS, PartedTable, RowSample, TablePart
 
 __all__ = ["OutcomeSummary", "TableSummary", "summarise"]
@@ -41,6 +48,12 @@ class OutcomeSummary:
         Rows of every sort that there is: of each kind of censoring, with and without delayed entry, of each cause, and
         those with the smallest time above 0 and the largest. What is computed of some rows and these has the form that
         it has of all rows.
+    known
+        How many rows of positive weight have an event at a known time or within bounds.
+    fractional
+        Whether some weight is no whole number.
+    causes
+        How many events there are of each cause, by name; empty without causes.
     """
 
     rows: int
@@ -52,6 +65,9 @@ class OutcomeSummary:
     first_time: float
     last_time: float
     examples: SurvivalData
+    known: int
+    fractional: bool
+    causes: dict[str, int]
 
     @classmethod
     def of(cls, y: SurvivalData) -> OutcomeSummary:
@@ -68,6 +84,9 @@ class OutcomeSummary:
             float(finite.min()),
             float(finite.max()),
             _examples(y),
+            int(np.count_nonzero(np.isfinite(y.upper) & (y.weights > 0))),
+            bool((y.weights != np.floor(y.weights)).any()),
+            _events_by_cause(y),
         )
 
     def merged(self, other: OutcomeSummary) -> OutcomeSummary:
@@ -82,7 +101,23 @@ class OutcomeSummary:
             min(self.first_time, other.first_time),
             max(self.last_time, other.last_time),
             _examples(SurvivalData.concatenate([self.examples, other.examples])),
+            self.known + other.known,
+            self.fractional or other.fractional,
+            {name: count + other.causes[name] for name, count in self.causes.items()},
         )
+
+    @property
+    def smallest_time(self) -> float:
+        """The smallest time or bound above 0; infinite if there is none."""
+        bounds = np.concatenate([self.examples.lower, self.examples.upper])
+        return float(bounds[bounds > 0].min(initial=np.inf))
+
+
+def _events_by_cause(y: SurvivalData) -> dict[str, int]:
+    if y.cause is None or y.causes is None:
+        return {}
+    counts = np.bincount(y.cause, minlength=len(y.causes) + 1)[1:]
+    return dict(zip(y.causes, counts.tolist(), strict=True))
 
 
 def _examples(y: SurvivalData) -> SurvivalData:
@@ -157,6 +192,27 @@ class TableSummary:
         columns = {name: column.merged(other.columns[name], name) for name, column in self.columns.items()}
         sample = self.sample if other.sample is self.sample else self.sample.merged(other.sample)
         return TableSummary(columns, self.outcome.merged(other.outcome), sample)
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Some of the distinct times, evenly by rank, the first and the last of all among them."""
+        rows = SurvivalData.concatenate([self.sampled_y.without_causes(), self.outcomes.examples.without_causes()])
+        return thinned(distinct_times(rows))
+
+    @property
+    def trained_on(self) -> TrainedOn:
+        """What a model keeps of the outcomes; the end of follow-up is that of the sample."""
+        outcome = self.outcomes
+        return TrainedOn(
+            rows=outcome.rows,
+            events=outcome.events,
+            total_weight=outcome.total_weight,
+            first_time=outcome.first_time,
+            last_time=outcome.last_time,
+            versions=installed_versions(),
+            follow_up=end_of_follow_up(self.sampled_y),
+            bounded=outcome.bounded or None,
+        )
 
     def features(self, *, categorical: Sequence[str], **options: Any) -> Features:
         """How columns become numbers, as `Features.learn` has it of a table in memory; the options are its own."""

@@ -65,7 +65,7 @@ def open_table(
     end, unit, date_format
         As in `read_table`; dates that are text need `date_format`.
     drop, categorical, missing
-        As in `read_table`. Models know which columns are `categorical` without being told again.
+        As in `read_table`. Models know which columns are `categorical` without being given them again.
 
     Raises
     ------

@@ -20,7 +20,7 @@ __all__ = ["DatasetFragment", "FilePart", "FramePart", "PartSource"]
 
 
 class PartSource(ABC):
-    """Rows that are read when somebody asks for them; it can be pickled.
+    """Rows that are read on request; it can be pickled.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ class RunOptions:
     scores_if_wide
         Whether networks see linear scores in place of the columns, where these outnumber the rows.
     restart
-        Whether training that diverges may start anew with a smaller learning rate.
+        Whether training that diverges may start again with a smaller learning rate.
     """
 
     owner: str

@@ -39,14 +39,14 @@ __all__ = ["OUTPUT_ARRAYS", "OutputStart", "run_loop", "train"]
 _MOST_PRECISE = 10_000
 # Arrays of the output layer.
 OUTPUT_ARRAYS = ("output.weight", "output.bias")
-# How often training starts anew with a smaller learning rate before it is given up.
+# How often training starts again with a smaller learning rate before it is given up.
 _RESTARTS = 3
 
 
 def train(tasks: Sequence[Prepared]) -> list[FittedNetwork]:
     """Train fits that share a loop, and make each into a whole model.
 
-    One whose loss does not stay finite starts anew with a tenth of the learning rate, unless that was given.
+    One whose loss does not stay finite starts again with a tenth of the learning rate, unless that was given.
     """
     return [_finish(task, trained) for task, trained in zip(tasks, _train_with_restarts(tasks), strict=True)]
 
@@ -72,7 +72,7 @@ def _train_with_restarts(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
 
 
 def _run(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
-    """Train as the model wants it; of a wide table each member has inputs of its own, and is trained as a fit is."""
+    """Train by the strategy of the model; members of a wide table have inputs of their own, so that each is a task."""
     run = tasks[0].model.strategy or run_loop
     if all(task.scores is None for task in tasks):
         return run(tasks)
