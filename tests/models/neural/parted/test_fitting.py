@@ -8,7 +8,7 @@ import tempfile
 import numpy as np
 import pytest
 
-from aldsurv import ALDSurvival, CoxRegression, SurvivalData, datasets, load
+from aldsurv import ALDSurvival, DeepSurv, SurvivalData, datasets, load
 from aldsurv.data.frame_columns import Column
 from aldsurv.data.group_column import group_column
 from aldsurv.errors import DataError, ParameterError
@@ -179,8 +179,8 @@ def test_what_cannot_be_fitted_in_parts_says_so(tmp_path):
         ALDSurvival(support="auto").fit(table.x, table.y)
     with pytest.raises(ParameterError, match="encoder cannot be used"):
         ALDSurvival(encoder=lambda: None).fit(table.x, table.y)
-    with pytest.raises(DataError, match="has not read them yet"):
-        CoxRegression().fit(table.x, table.y)
+    with pytest.raises(ParameterError, match="DeepSurv cannot be fitted to a table in parts"):
+        DeepSurv().fit(table.x, table.y)
     columns, roles = rows_of("right")
     none = datasets.open_table(written(tmp_path / "none", {**columns, "event": [False] * N}), **roles)
     with pytest.raises(DataError, match="no event was observed"):
