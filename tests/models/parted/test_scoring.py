@@ -1,4 +1,4 @@
-"""Predictions for a table in parts: those of a frame in memory, a file for each part, resumed and never half-written."""
+"""Predictions for a table in parts: those of a frame in memory, a file for each part, resumed, never half-written."""
 
 from __future__ import annotations
 
