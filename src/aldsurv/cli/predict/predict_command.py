@@ -158,8 +158,8 @@ def predict(
         --given-survived days_so_far
       aldsurv predict m.aldsurv new.csv \\
         --times 12,36 --cause relapse
-      aldsurv predict m.aldsurv big/ --out scored/ \\
-        --cluster tcp://10.0.0.5:8786
+      aldsurv predict m.aldsurv big \\
+        --out scored --cluster local:4
     """  # noqa: D301
     from aldsurv.cli.shared.input_files import load_model
     from aldsurv.cli.shared.notes import warnings_as_notes
