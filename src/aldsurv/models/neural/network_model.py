@@ -210,6 +210,11 @@ class NetworkModel(ABC):
         """How to train where one run of the loop is not enough."""
         return None
 
+    @property
+    def parts_obstacle(self) -> str | None:
+        """Why the model cannot be fitted to a table in parts; None if it can."""
+        return "what it knows beside its network is learned from all rows at once"
+
     def for_table(self, X: object) -> NetworkModel:
         """The model with columns that its settings give by number under the names that `X` has for them."""
         return self

@@ -176,6 +176,13 @@ class ParametricNetwork(NetworkModel):
             return super().last_layer_obstacle
         return "its layers have batch normalisation" if self.batch_norm else None
 
+    @property
+    def parts_obstacle(self) -> str | None:
+        """Training in stages, or several models of which one is chosen, would read all rows as often."""
+        if self.strategy is not None or self.levels is not None:
+            return super().parts_obstacle
+        return "several models would be trained, to choose one" if len(self.alternatives()) > 1 else None
+
     def objective(
         self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
     ) -> Objective:

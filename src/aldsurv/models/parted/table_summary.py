@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -27,8 +27,8 @@ from aldsurv.tables.parts import SAMPLE_ROWS, PartedTable, RowSample, TablePart
 
 __all__ = ["OutcomeSummary", "TableSummary", "summarise"]
 
-# The sorts of rows, by how much of them is known.
-_SORTS = 4
+# Exact, right-, left- and interval-censored rows.
+_KINDS = 4
 
 
 @final
@@ -122,11 +122,13 @@ def _events_by_cause(y: SurvivalData) -> dict[str, int]:
 
 def _examples(y: SurvivalData) -> SurvivalData:
     """The first row of each sort among those that count, and those with extreme times."""
-    entered = np.zeros(len(y), np.int64) if y.entry is None else np.isfinite(y.entry).astype(np.int64)
+    entry = np.full(len(y), -np.inf) if y.entry is None else y.entry
     kinds = np.select([y.exact, y.right_censored, ~np.isfinite(y.lower)], [0, 1, 2], 3)
-    sorts = kinds + _SORTS * entered
+    # What is known of time 0 may be read in another way than what is known of later times.
+    zeros = 1 * (y.lower == 0) + 2 * (y.upper == 0) + 4 * (np.isfinite(entry) & (entry > 0)) + 8 * (entry == 0)
+    sorts = kinds + _KINDS * zeros
     if y.cause is not None:
-        sorts += 2 * _SORTS * y.cause
+        sorts = sorts + _KINDS * 16 * y.cause
     counted = y.weights > 0
     sorts = np.where(counted, sorts, -1)
     rows = set(np.unique(sorts, return_index=True)[1].tolist())
@@ -218,7 +220,11 @@ class TableSummary:
 
 
 def summarise(
-    table: PartedTable, categorical: Sequence[str | int] = (), *, sample_rows: int = SAMPLE_ROWS
+    table: PartedTable,
+    categorical: Sequence[str | int] = (),
+    *,
+    sample_rows: int = SAMPLE_ROWS,
+    on_rows: Callable[[int], object] = lambda rows: None,
 ) -> tuple[TableSummary, tuple[str, ...]]:
     """Read all parts once, by the engine that works on parts, and check that there is something to learn.
 
@@ -230,6 +236,8 @@ def summarise(
         Columns whose numbers are codes, by name or position, beside those of which the table knows.
     sample_rows
         How many rows the sample has at most.
+    on_rows
+        Called with the number of rows of each part that was read.
 
     Returns
     -------
@@ -240,7 +248,10 @@ def summarise(
     """
     codes = _categorical_names(table, categorical)
     of_part = partial(_summary_of_part, codes=frozenset(codes), sample_rows=sample_rows)
-    summary = reduce(TableSummary.merged, current_engine().map(of_part, list(table.parts)))
+    summary = TableSummary({}, None, RowSample.empty(sample_rows))
+    for one in current_engine().map(of_part, list(table.parts)):
+        summary = summary.merged(one)
+        on_rows(one.n_rows)
     require_events(summary.outcomes.examples)
     return summary, codes
 

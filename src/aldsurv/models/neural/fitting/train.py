@@ -149,7 +149,7 @@ def run_loop(tasks: Sequence[Prepared], start: OutputStart | None = None) -> lis
     Parameters
     ----------
     tasks
-        The prepared fits.
+        The prepared fits; one whose rows are in a file is alone.
     start
         Networks of a single task to begin with; None: new ones.
     """
@@ -184,11 +184,14 @@ def run_loop(tasks: Sequence[Prepared], start: OutputStart | None = None) -> lis
         members = MemberNetwork(network, initial, (), device, dtype, learned, pull=start.pull, towards=towards)
     # In the precision of the training: no batch has to be converted.
     known = _in_precision(x, dtype), tuple(_in_precision(field, dtype) for field in objective.fields), weight
-    fingerprints = [data_fingerprint(task.x, task.data) for task in tasks]
+    fingerprints = [
+        data_fingerprint(task.x, task.data) if task.stream is None else task.stream.fingerprint for task in tasks
+    ]
+    stream = tasks[0].stream
     history = Training(
         members,
         objective,
-        RowSource(*known, training, dtype),
+        RowSource(*known, training, dtype) if stream is None else stream.rows(device, dtype),
         None if validation is None else RowSource(*known, validation, dtype),
         model.training_settings(),
         seeds=seeds,
