@@ -1,9 +1,9 @@
 """Builds what is published and tries it: ``python -m bench.release [--draft]``, which ``make release`` runs.
 
 The version is that of ``aldsurv.__version__``. CHANGELOG.md and CITATION.cff must have it, and no entries may be left
-under Unreleased (``--draft`` only names them). The sdist and the wheel are built twice from the tracked files and must be
-the same to the last byte. ``twine check`` reads them; the sdist must hold every tracked file, and so all that its tests
-read; each is installed into an empty environment, where a saved model predicts without torch.
+under Unreleased (``--draft`` only names them). The sdist and the wheel are built twice from the tracked files and must
+be the same to the last byte. ``twine check`` reads them; the sdist must hold every tracked file, and so all that its
+tests read; each is installed into an empty environment, where a saved model predicts without torch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_SHIPPED = (".gitignore", ".gitattributes", ".ci/")
 _TRIAL = """
 import sys, numpy as np, aldsurv
 model = aldsurv.load(sys.argv[1])
-x = np.zeros((2, model.n_features_in_))
+x = {name: np.array([None, None]) for name in model.feature_names_in_}
 survival = model.predict_distribution(x).survival([1.0, 2.0])
 assert survival.shape == (2, 2) and np.all((0 <= survival) & (survival <= 1))
 assert "torch" not in sys.modules
