@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import aldsurv
 from aldsurv import metrics
+from aldsurv.cli.main import main
 from aldsurv.datasets import open_table
 from aldsurv.errors import AldsurvWarning, DataError, ParameterError
 from aldsurv.metrics.block_scores import MERGED_METRICS
@@ -96,3 +99,19 @@ def test_bounded_rows_and_what_is_refused(folder, model, tmp_path):
     found = evaluate_parts(model, rows, metrics=["log_likelihood", "cens_dcal"])
     assert found["log_likelihood"] == pytest.approx(metrics.log_likelihood(predicted, y), rel=1e-12)
     assert found["cens_dcal"] == pytest.approx(metrics.censored_d_calibration(predicted, y), rel=1e-12)
+
+
+def test_command(folder, model, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = open_table(folder, time="time", event="event", drop=["weight"])
+    model.save(tmp_path / "m.aldsurv")
+    words = ["evaluate", "m.aldsurv", str(folder), "--time", "time", "--event", "event", "--point", "follow_up"]
+    assert main([*words, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["rows"], report["parts"]) == (800, 3)
+    expected = evaluate_parts(model, table)
+    assert {name: entry["value"] for name, entry in report["metrics"].items()} == pytest.approx(dict(expected))
+    assert main(words) == 0
+    assert "800 rows in 3 parts" in capsys.readouterr().out
+    assert main([*words, "--times", "3"]) == 2
+    assert "--times cannot be combined with a folder" in capsys.readouterr().err
