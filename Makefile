@@ -102,7 +102,7 @@ results: $(READY)
 	$(BIN)/python -m bench.pages --origins
 
 docs: $(READY)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	$(BIN)/python -m bench.site_check site
 	@echo "site/index.html"
 

@@ -92,7 +92,8 @@ def _built(folder: Path) -> int:
         {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in built.items()} for built in builds
     ]
     if digests[0] != digests[1]:
-        print("error: two builds of the same files differ.", file=sys.stderr)
+        differing = [name for name, digest in digests[0].items() if digests[1].get(name) != digest]
+        print(f"error: two builds of the same files differ: {', '.join(differing)}.", file=sys.stderr)
         return 1
     files = list(builds[0].values())
     subprocess.run([tools, "-m", "twine", "check", "--strict", *files], check=True)
