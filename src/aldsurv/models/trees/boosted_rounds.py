@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -129,6 +130,12 @@ def grow(train: Part, held_out: Part | None, start: FloatArray, settings: Boosti
     return Grown(trees, kept, state.units, gain, np.array(losses), best, held_out is not None)
 
 
+def in_turn(work: Callable[[slice], None], blocks: Sequence[slice]) -> None:
+    """Apply the work to one block after the other."""
+    for block in blocks:
+        work(block)
+
+
 class _State:
     """The outputs' start and units, which turn sums of trees into what the likelihood takes."""
 
@@ -154,12 +161,14 @@ class _State:
         return raw
 
     def slopes_and_information(self, margins: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        raw, weight = self.raw(margins), self._train.weight[:, None]
-        slopes = self._train.rows.losses_and_slopes(raw)[1][:, : self._boosted] * self.units * weight
-        information = self._train.rows.information(raw) * (self._factor * self.units**2 * weight)
+        units, boosted, weight = self.units[:, None], self._boosted, self._train.weight
+        planes = np.asarray(margins, np.float64).reshape(-1, boosted).T * units + self.start[:boosted, None]
+        slopes, information = self._train.rows.slopes_and_information(planes, self.start[boosted:], in_turn)
+        slopes = slopes * units * weight
+        information = information * (self._factor[:, None] * units**2 * weight)
         # Each row has some information, or a leaf of such rows would divide by 0.
         information = np.maximum(on_grid(information, _STEP), _STEP)
-        return on_grid(slopes, _STEP).astype(np.float32), information.astype(np.float32)
+        return on_grid(slopes, _STEP).astype(np.float32).T, information.astype(np.float32).T
 
     def loss(self, part: Part, margins: Any) -> float:
         raw = np.tile(self.start, (len(part.weight), 1)) if margins is None else self.raw(margins)
