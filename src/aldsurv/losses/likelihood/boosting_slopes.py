@@ -78,6 +78,12 @@ class RowLosses(ABC):
         raw[:, : self.boosted], raw[:, self.boosted :] = planes.T, constants
         return self.losses_and_slopes(raw)[1][:, : self.boosted].T, self.information(raw).T
 
+    def losses_of_planes(self, planes: FloatArray, constants: FloatArray, each: MapBlocks) -> FloatArray:
+        """Loss (n,) of each row, from what `slopes_and_information` takes."""
+        raw = np.empty((planes.shape[1], self.outputs))
+        raw[:, : self.boosted], raw[:, self.boosted :] = planes.T, constants
+        return self.losses(raw)
+
 
 class DistributionRows(RowLosses):
     """The loss under one distribution per row.
@@ -111,17 +117,16 @@ class DistributionRows(RowLosses):
     def _rows_by_kind(self) -> list[RowsOfAKind]:
         """The rows, those of each kind of censoring together."""
         since, until = self._bounds
+        events, censored = np.flatnonzero(self._event), np.flatnonzero(self._closed & ~self._event)
         kinds = (
-            ("event", np.flatnonzero(self._event), None),
-            ("censored", np.flatnonzero(self._closed & ~self._event), None),
-            ("between", self._bounded, since),
+            ("event", events, self._time[events], None),
+            ("censored", censored, self._time[censored], None),
+            ("between", self._bounded, until, since),
         )
         entry = self._entry
         return [
-            RowsOfAKind(
-                rows, name, until if name == "between" else self._time[rows], first, None if entry is None else entry[rows]
-            )
-            for name, rows, first in kinds
+            RowsOfAKind(rows, name, time, first, None if entry is None else entry[rows])
+            for name, rows, time, first in kinds
         ]
 
     @abstractmethod
@@ -278,6 +283,10 @@ class MixtureRows(DistributionRows):
     ) -> tuple[FloatArray, FloatArray]:
         """As of `RowLosses`."""
         return self._steps.slopes_and_information(planes, constants, each)
+
+    def losses_of_planes(self, planes: FloatArray, constants: FloatArray, each: MapBlocks) -> FloatArray:
+        """As of `RowLosses`."""
+        return self._offset + self._steps.losses(planes, constants, each)
 
     def _value_and_slopes(
         self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool

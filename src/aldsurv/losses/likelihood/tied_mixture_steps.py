@@ -10,6 +10,9 @@ With ``z = y - θ``, of which v and w are the exponents left and right of θ (on
     S = (q - p·E)·eʷ        cdf = p·(1 + E) left of θ, 1 - q·eʷ right of it
 
 A bound or an entry at -∞ is one so far to the left that nothing lies before it.
+
+It computes in the precision of the outputs that it is given: of many rows in float32, whose digits are more than enough
+for trees. Only a probability between two bounds, which may be near to each other, is always computed in float64.
 """
 
 from __future__ import annotations
@@ -35,8 +38,9 @@ _LARGEST_LOG = 80.0
 _FAR_LEFT = -1e30
 # No row is taken to tell less: a step is a slope divided by such a number.
 _LEAST = 1e-12
-# Rows at once: what they need stays in the processor's cache, and a call of numpy costs little beside the work.
-_BLOCK = 4096
+# Bytes of one output of the rows that are computed at once: what these need stays in the processor's cache, and a call
+# of numpy costs little beside the work.
+_BLOCK = 1 << 15
 
 
 class _Pieces(NamedTuple):
@@ -110,56 +114,71 @@ class TiedMixture:
             Applies the work to blocks of rows.
         """
         slopes, information = np.empty_like(planes), np.empty_like(planes)
-        shapes = _Constants(self._layout, constants, self._least)
 
-        def work(kind: RowsOfAKind) -> Callable[[slice], None]:
-            consecutive = bool(kind.rows[-1] - kind.rows[0] + 1 == len(kind.rows) and (np.diff(kind.rows) == 1).all())
+        def of_block(at: _AtRows, kind: RowsOfAKind, block: slice, rows: Any) -> None:
+            pieces, known = at.pieces(kind, block)
+            cut = at.survived(np.zeros(1)) if self._positive else None
+            own = at.mixed(pieces, cut)
+            if kind.entry is not None:
+                own -= at.mixed(at.survived(self._entry(kind.entry[block])), cut)
+            np.negative(own, out=own)
+            slopes[:, rows], information[:, rows] = own, at.information(*known)
+
+        self._in_blocks(planes, constants, of_block, each)
+        return slopes, information
+
+    def losses(self, planes: FloatArray, constants: FloatArray, each: MapBlocks) -> FloatArray:
+        """Loss (n,) of each row, from what `slopes_and_information` takes."""
+        losses = np.empty(planes.shape[1])
+
+        def of_block(at: _AtRows, kind: RowsOfAKind, block: slice, rows: Any) -> None:
+            cut = at.survived(np.zeros(1)) if self._positive else None
+            own = at.value(at.pieces(kind, block)[0], cut)
+            if kind.entry is not None:
+                own -= at.value(at.survived(self._entry(kind.entry[block])), cut)
+            losses[rows] = -own
+
+        self._in_blocks(planes, constants, of_block, each)
+        return losses
+
+    def _entry(self, entry: FloatArray) -> FloatArray:
+        """Entries, those that say nothing among them: cut off at 0, to have survived until 0 is certain."""
+        return np.maximum(entry, 0.0 if self._positive else _FAR_LEFT)
+
+    def _in_blocks(self, planes: FloatArray, constants: FloatArray, act: _OfBlock, each: MapBlocks) -> None:
+        def work(kind: RowsOfAKind, shapes: _Constants) -> Callable[[slice], None]:
             first = int(kind.rows[0])
+            consecutive = bool((np.diff(kind.rows) == 1).all())
 
             def of_block(block: slice) -> None:
                 rows = slice(first + block.start, first + block.stop) if consecutive else kind.rows[block]
                 with np.errstate(all="ignore"):
-                    slopes[:, rows], information[:, rows] = self._of_block(planes[:, rows], shapes, kind, block)
+                    act(_AtRows(planes[:, rows].astype(shapes.dtype, copy=False), shapes), kind, block, rows)
 
             return of_block
 
         for kind in self._kinds:
-            n = len(kind.rows)
-            each(work(kind), [slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)])
-        return slopes, information
+            n, precision = len(kind.rows), np.dtype(np.float64) if kind.since is not None else planes.dtype
+            size = _BLOCK // precision.itemsize
+            blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+            each(work(kind, _Constants(self._layout, constants, self._least, precision)), blocks)
 
-    def _of_block(
-        self, planes: FloatArray, shapes: _Constants, kind: RowsOfAKind, block: slice
-    ) -> tuple[FloatArray, FloatArray]:
-        at = _AtRows(planes, shapes)
-        time = kind.time[block]
-        if kind.kind == "event":
-            pieces, known = at.event(time), at.full_information()
-        elif kind.kind == "censored":
-            pieces, known = at.censored(time)
-        else:
-            since = np.maximum(time if kind.since is None else kind.since[block], _FAR_LEFT)
-            pieces, known = at.between(since, time), at.full_information()
-        cut = at.censored(np.zeros(1))[0] if self._positive else None
-        slopes = at.mixed(pieces, cut)
-        if kind.entry is not None:
-            # Cut off at 0, to have survived until 0 is certain.
-            entry = np.maximum(kind.entry[block], 0.0 if self._positive else _FAR_LEFT)
-            slopes -= at.mixed(at.censored(entry)[0], cut)
-        return np.negative(slopes, out=slopes), at.information(*known)
+
+# Takes the mixtures of a block of rows, their kind, the block, and where the rows are among all.
+_OfBlock: TypeAlias = Callable[["_AtRows", RowsOfAKind, slice, Any], None]
 
 
 class _Constants:
     """What the constants of the mixture are, as columns (K, 1)."""
 
-    def __init__(self, layout: MixtureOutputs, constants: FloatArray, least: float) -> None:
+    def __init__(self, layout: MixtureOutputs, constants: FloatArray, least: float, dtype: np.dtype[Any]) -> None:
         places, log_scales, log_kappas = constants.reshape(3, layout.components)[:, :, None]
-        self.exp_theta, self.components, self.least = layout.exp_theta, layout.components, least
-        places = places + layout.places[:, None]
-        self.places = np.exp(places) if layout.exp_theta else places
-        self.scales, self.kappa = np.exp(log_scales), np.exp(log_kappas)
-        self.p = self.kappa**2 / (1 + self.kappa**2)
-        self.q = 1 / (1 + self.kappa**2)
+        self.exp_theta, self.components, self.least, self.dtype = layout.exp_theta, layout.components, least, dtype
+        places, kappa = places + layout.places[:, None], np.exp(log_kappas)
+        columns = np.exp(places) if layout.exp_theta else places, np.exp(log_scales), kappa
+        self.places, self.scales, self.kappa = (column.astype(dtype) for column in columns)
+        self.p, self.q = (kappa**2 / (1 + kappa**2)).astype(dtype), (1 / (1 + kappa**2)).astype(dtype)
+        self.largest_log = _LARGEST_LOG if dtype == np.float64 else _LARGEST_LOG / 4
 
 
 class _AtRows:
@@ -167,7 +186,7 @@ class _AtRows:
 
     def __init__(self, planes: FloatArray, shapes: _Constants) -> None:
         self.shapes = shapes
-        scale = np.exp(np.clip(planes[1], -_LARGEST_LOG, _LARGEST_LOG))
+        scale = np.exp(np.clip(planes[1], -shapes.largest_log, shapes.largest_log))
         if shapes.exp_theta:
             self.theta = np.exp(planes[0]) * shapes.places
             self.off = None
@@ -182,11 +201,25 @@ class _AtRows:
         self.share = share / share.sum(0)
         self.weight = SHARED_OUT / shapes.components + (1 - SHARED_OUT) * self.share
 
+    def pieces(self, kind: RowsOfAKind, block: slice) -> tuple[_Pieces, tuple[FloatArray, ...]]:
+        """Of a block of rows, and what they tell of θ and of log σ of each component."""
+        time = kind.time[block]
+        if kind.kind == "event":
+            return self.event(time), self.full_information()
+        if kind.kind == "censored":
+            return self.censored(time)
+        since = np.maximum(time if kind.since is None else kind.since[block], _FAR_LEFT)
+        return self.between(since, time), self.full_information()
+
+    def survived(self, time: FloatArray) -> _Pieces:
+        """Of rows without an event by these times."""
+        return self.censored(time)[0]
+
     def event(self, time: FloatArray) -> _Pieces:
         """Of events at these times."""
         shapes = self.shapes
-        z = time - self.theta
-        rate = self._rate((z >= 0).astype(np.float64))
+        z = self._after(time)
+        rate = self._rate((z >= 0).astype(z.dtype))
         u = np.abs(z) * rate
         by_z = np.copysign(rate, z)
         np.negative(by_z, out=by_z)
@@ -196,8 +229,8 @@ class _AtRows:
     def censored(self, time: FloatArray) -> tuple[_Pieces, tuple[FloatArray, ...]]:
         """Of rows without an event by these times, and what they tell of θ and of log σ of each component."""
         shapes = self.shapes
-        z = time - self.theta
-        above = (z >= 0).astype(np.float64)
+        z = self._after(time)
+        above = (z >= 0).astype(z.dtype)
         below = 1 - above
         rate = self._rate(above)
         u = np.abs(z) * rate
@@ -240,19 +273,21 @@ class _AtRows:
 
     def full_information(self) -> tuple[FloatArray, ...]:
         """What rows tell of θ and of log σ of each component if their events are seen whenever they come."""
-        return 2 * self.precision**2, np.ones(1)
+        return 2 * self.precision**2, np.ones(1, self.precision.dtype)
+
+    def value(self, pieces: _Pieces, cut: _Pieces | None) -> FloatArray:
+        """Log-likelihood (rows,) of the mixture."""
+        relative, top = self._relative(pieces, cut)
+        return np.asarray(np.log(relative.sum(0)) + top)
 
     def mixed(self, pieces: _Pieces, cut: _Pieces | None) -> FloatArray:
         """Slopes (boosted, rows) of the mixture's log-likelihood by the outputs."""
-        exponent, factor, by_z, by_log_sigma = pieces
+        relative, _ = self._relative(pieces, cut)
+        by_z, by_log_sigma = pieces.by_z, pieces.by_log_sigma
         if cut is not None:
-            exponent, factor = exponent - cut.exponent, factor / cut.factor
             by_z, by_log_sigma = by_z - cut.by_z, by_log_sigma - cut.by_log_sigma
-        relative = np.exp(exponent - exponent.max(0))
-        relative *= factor
-        relative *= self.weight
         pull = relative / relative.sum(0)
-        slopes = np.empty((2 + self.shapes.components, pull.shape[1]))
+        slopes = np.empty((2 + self.shapes.components, pull.shape[1]), pull.dtype)
         by_theta = pull * by_z
         np.negative(by_theta, out=by_theta)
         spread = pull * by_log_sigma
@@ -272,7 +307,7 @@ class _AtRows:
     def information(self, on_theta: FloatArray, on_log_sigma: FloatArray) -> FloatArray:
         """That on the outputs (boosted, rows) if the component were known that each row comes from."""
         weight = self.weight
-        found = np.empty((2 + self.shapes.components, weight.shape[1]))
+        found = np.empty((2 + self.shapes.components, weight.shape[1]), weight.dtype)
         if self.off is None:
             np.sum(weight * self.theta**2 * on_theta, axis=0, out=found[0])
             np.sum(weight * (self.by_scale**2 * on_log_sigma), axis=0, out=found[1])
@@ -283,10 +318,25 @@ class _AtRows:
         found[2:] = ((1 - SHARED_OUT) * weight * (1 - weight)) if self.shapes.components > 1 else weight
         return found
 
+    def _relative(self, pieces: _Pieces, cut: _Pieces | None) -> tuple[FloatArray, FloatArray]:
+        """Likelihood of each component (K, rows) times its weight, in units whose logarithm is returned, too."""
+        exponent, factor = pieces.exponent, pieces.factor
+        if cut is not None:
+            exponent, factor = exponent - cut.exponent, factor / cut.factor
+        top = exponent.max(0)
+        relative = np.exp(exponent - top)
+        relative *= factor
+        relative *= self.weight
+        return relative, top
+
+    def _after(self, time: FloatArray) -> FloatArray:
+        """Time less θ of each component."""
+        return np.asarray(time.astype(self.theta.dtype, copy=False) - self.theta)
+
     def _rate(self, above: FloatArray) -> FloatArray:
         """By how much the logarithm of the density falls per unit of time, on the side of θ where the time is."""
         left, right = _SQRT2 / self.shapes.kappa, _SQRT2 * self.shapes.kappa
         rate = above * (right - left)
         rate += left
         rate *= self.precision
-        return rate
+        return np.asarray(rate)

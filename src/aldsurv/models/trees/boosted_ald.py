@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint, Flag, Number, WholeNumber
+from aldsurv.checks import Choice, Constraint, Flag, Number, Satisfies, WholeNumber
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_groups
@@ -34,6 +34,8 @@ from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.fitted_trees import FittedTrees
 from aldsurv.models.trees.member_outputs import MemberOutputs
+from aldsurv.models.trees.member_samples import RowsInMemory
+from aldsurv.models.trees.threads import count_threads
 from aldsurv.models.trees.tree_arrays import Trees
 from aldsurv.nonparametric.plateau import warn_of_short_follow_up
 from aldsurv.plain_numbers import percent, plain_number
@@ -46,6 +48,11 @@ __all__ = ["BoostedALD"]
 FloatArray = NDArray[np.float64]
 
 _MOST = 10**6
+_ROUNDS = ("learning_rate", "max_depth", "min_child_weight", "l2", "subsample", "colsample", "max_rounds", "patience")
+
+
+def _is_count_of_jobs(value: object) -> bool:
+    return value is None or (value != 0 and WholeNumber(-1024, 1024).allows(value))
 
 
 @final
@@ -136,8 +143,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     support: str = field(default="log", kw_only=False)
     components: int = 3
     members: int = 5
-    learning_rate: float = 0.1
-    max_depth: int = 2
+    learning_rate: float | str = "auto"
+    max_depth: int | str = "auto"
     min_child_weight: float = 5.0
     l2: float = 1.0
     subsample: float = 0.8
@@ -150,7 +157,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     point: str = "follow_up"
     categorical: Sequence[str | int] | None = None
     unit: str | None = None
-    n_jobs: int = 1
+    n_jobs: int | None = None
     random_state: Any = None
 
     trees_: Trees = field(init=False)
@@ -172,8 +179,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         "support": Choice(tuple(SUPPORTS)),
         "components": WholeNumber(1, 100),
         "members": WholeNumber(1, 1000),
-        "learning_rate": Number(0, 1, above=True),
-        "max_depth": WholeNumber(1, 30),
+        "learning_rate": Number(0, 1, above=True, or_one_of=("auto",)),
+        "max_depth": WholeNumber(1, 30, or_one_of=("auto",)),
         "min_child_weight": Number(0),
         "l2": Number(0),
         "subsample": Number(0, 1, above=True),
@@ -186,7 +193,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         "point": POINT,
         "categorical": CATEGORICAL,
         "unit": UNIT,
-        "n_jobs": WholeNumber(1, 1024),
+        "n_jobs": Satisfies(_is_count_of_jobs, "a whole number other than 0, -1 for all cores, or None"),
     }
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
         {
@@ -223,10 +230,12 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         seeds = member_seeds(self.random_state, int(self.members))
         folds = np.random.default_rng(seeds[0])
         rows = split_for_members(scaled, float(self.validation), int(self.members), folds, find_groups(x, scaled))
-        settings = BoostingSettings(**{entry.name: getattr(self, entry.name) for entry in fields(BoostingSettings)})
+        settings = BoostingSettings.for_rows(len(scaled), **{name: getattr(self, name) for name in _ROUNDS})
+        threads = count_threads(self.n_jobs, len(scaled))
         part = BoostedOutputs.of(self.support, int(self.components), scaled)
+        samples = RowsInMemory(x, scaled, rows, settings, folds)
         kinds = [
-            grow_members(outputs, x, scaled, scale, rows=rows, seeds=seeds, settings=settings)
+            grow_members(outputs, samples, scale, seeds=seeds, settings=settings, threads=threads)
             for outputs in alternatives(part, scaled, rows, causes=self.causes, cure=bool(self.cure))
         ]
         best = min(kinds, key=lambda grown: float(grown.losses.mean()))
@@ -364,7 +373,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         facts = (
             ("Predicted distribution", self.outputs_.describe()),
             ("Members", f"{self.n_members}, mixed in equal parts"),
-            ("Trees", f"{len(self.trees_):,} in all members, of at most {self.max_depth} splits to a leaf"),
+            ("Trees", f"{len(self.trees_):,} in all members, of at most {self.trees_.levels} splits to a leaf"),
             ("Rounds kept by each member", kept),
             ("Times are divided by", plain_number(self.time_scale_, 6)),
             ("Log-likelihood", f"{-self.validation_loss_.mean():.4f} per row on {which} rows, mean of the members"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
 
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 from aldsurv.data.cause_checks import require_known_causes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.models.rows.member_rows import Rows
-from aldsurv.models.rows.time_units import even_weights
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
-from aldsurv.models.trees.boosted_rounds import Grown, Part, best_constant, grow
+from aldsurv.models.trees.boosted_rounds import Grown, Part, Watched, best_constant, grow
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.member_outputs import MemberOutputs
+from aldsurv.models.trees.member_samples import MemberRows, Sample
 from aldsurv.models.trees.tree_arrays import Trees
 
 __all__ = ["GrownMembers", "alternatives", "grow_members"]
@@ -112,42 +113,54 @@ def alternatives(
 
 def grow_members(
     outputs: MemberOutputs,
-    x: NDArray[np.float32],
-    data: SurvivalData,
+    rows: MemberRows,
     unit: float,
     *,
-    rows: Rows,
     seeds: Sequence[int],
     settings: BoostingSettings,
+    threads: int,
 ) -> GrownMembers:
     """Boost every member.
+
+    Members are grown at the same time, each by its own thread: so a member does not depend on how many there are.
 
     Parameters
     ----------
     outputs
         What is to be learned.
-    x, data
-        Columns, and times in the unit inside.
+    rows
+        Where members and the start get their rows from.
     unit
         The time of the user that is one unit inside.
-    rows
-        Of each member, to learn from and to stop by.
     seeds
         One per member.
     settings
         Those of the rounds.
+    threads
+        How many compute.
     """
-    even = even_weights(data)
-    weights = np.ones(len(data)) if even is None else even
 
-    def parts(chosen: NDArray[np.int64]) -> list[Part]:
-        return [Part(x[chosen], loss, weights[chosen]) for loss in outputs.likelihoods(data[chosen], unit)]
+    def parts(sample: Sample) -> list[Part]:
+        return [Part(sample.x, loss, sample.weight) for loss in outputs.likelihoods(sample.data, unit)]
 
-    starts = [best_constant(part) for part in parts(np.flatnonzero(weights > 0))]
-    members = []
-    for k, seed in enumerate(seeds):
-        train = parts(rows.train[k])
-        held_out = [None] * len(train) if rows.validation is None else parts(rows.validation[k])
-        each = zip(train, held_out, starts, strict=True)
-        members.append([grow(part, held, start, settings, seed) for part, held, start in each])
+    starts = [best_constant(part) for part in parts(rows.start())]
+    together = min(threads, len(seeds))
+
+    def member(k: int) -> list[Grown]:
+        train, held_out = rows.train(k), rows.held_out(k)
+        sample = train if held_out is None else held_out
+        most = settings.constant_rows
+        step = 1 if most is None else -(-len(sample.weight) // most)
+        watched, some = parts(sample), parts(sample.every(step))
+        judges = [Watched(*both, step, held_out is not None) for both in zip(watched, some, strict=True)]
+        return [
+            grow(part, judge, start, settings, seed=seeds[k], threads=threads // together)
+            for part, judge, start in zip(parts(train), judges, starts, strict=True)
+        ]
+
+    if together == 1:
+        members = [member(k) for k in range(len(seeds))]
+    else:
+        with ThreadPoolExecutor(together, thread_name_prefix="member") as pool:
+            members = list(pool.map(member, range(len(seeds))))
     return GrownMembers.joined(outputs, members)
