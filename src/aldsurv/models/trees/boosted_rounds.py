@@ -168,18 +168,13 @@ class _State:
 
     def __init__(self, train: Part, start: FloatArray, settings: BoostingSettings, each: MapBlocks) -> None:
         self._train, self._boosted, self._each = train, train.rows.boosted, each
-        self._precision = np.float32 if settings.single else np.float64
+        self._precision, self._renewed = np.float32 if settings.single else np.float64, settings.single
         self._even = bool((train.weight == 1).all())
         self.start = self._first = start
         planes = np.repeat(start[: self._boosted, None], len(train.weight), axis=1)
         slopes, information = train.rows.slopes_and_information(planes, start[self._boosted :], each)
-        share = train.weight / train.weight.sum()
-        mean_information = (share * information).sum(1)
-        # At the best constant the expected square of the slopes is the information.
-        self._factor = np.ones(self._boosted)
-        if train.rows.full_information:
-            self._factor = np.clip((share * slopes**2).sum(1) / mean_information, 0.05, 1.0)
-        self._factor = rounded(self._factor, _UNIT_DIGITS)
+        self._factor = self._share_of_information(slopes, information)
+        mean_information = (train.weight / train.weight.sum() * information).sum(1)
         self.units = rounded(1 / np.sqrt(mean_information * self._factor), _UNIT_DIGITS)
 
     def raw(self, margins: Any) -> FloatArray:
@@ -187,6 +182,14 @@ class _State:
         raw = np.tile(self.start, (len(sums), 1))
         raw[:, : self._boosted] += self.units * sums
         return raw
+
+    def _share_of_information(self, slopes: FloatArray, information: FloatArray) -> FloatArray:
+        """What share of the full information rows tell: where outputs fit, the slopes' mean square is what they tell."""
+        if not self._train.rows.full_information:
+            return np.ones(self._boosted)
+        share = self._train.weight / self._train.weight.sum()
+        told = (share * slopes**2).sum(1) / (share * information).sum(1)
+        return rounded(np.clip(told, 0.05, 1.0), _UNIT_DIGITS)
 
     def _planes(self, margins: Any, precision: Any) -> FloatArray:
         boosted = self._boosted
@@ -198,6 +201,8 @@ class _State:
     def slopes_and_information(self, margins: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         planes = self._planes(margins, self._precision)
         slopes, information = self._train.rows.slopes_and_information(planes, self.start[self._boosted :], self._each)
+        if self._renewed:
+            self._factor = self._share_of_information(slopes, information)
         factors = self.units, self._factor * self.units**2
         for rows, factor in zip((slopes, information), factors, strict=True):
             rows *= factor[:, None].astype(rows.dtype)
