@@ -78,7 +78,7 @@ from aldsurv.benchmark import Plan, run
 plan = Plan(("norm_linear",), ("weibull_aft",), seeds=1)
 if __name__ == "__main__":
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
-        assert run(plan, "results", scheduler=cluster.scheduler_address).results().series[0].model == "weibull_aft"
+        assert run(plan, "results", cluster=cluster.scheduler_address).results().series[0].model == "weibull_aft"
 """,
     "serve": """
 import asyncio, sys

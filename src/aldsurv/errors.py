@@ -11,6 +11,7 @@ __all__ = [
     "AldsurvError",
     "AldsurvWarning",
     "CensoringError",
+    "ClusterError",
     "ColumnWarning",
     "CompetingCausesWarning",
     "CureWarning",
@@ -117,6 +118,10 @@ class CensoringError(AldsurvError, ValueError):
     """Valid data whose kind of censoring the requested computation has no definition for."""
 
 
+class ClusterError(AldsurvError, RuntimeError):
+    """The workers of a cluster cannot go on: they were killed, ran out of memory or do not answer."""
+
+
 class ModelFileError(AldsurvError, ValueError):
     """A file that is no saved model, or a damaged, foreign or newer one."""
 
@@ -206,7 +211,7 @@ class CompetingCausesWarning(AldsurvWarning):
 
 
 class CureWarning(AldsurvWarning):
-    """A model with a share that never has the event was fitted to rows whose follow-up may be too short to tell it."""
+    """A model with a share that never has the event was fitted to rows whose follow-up may be too short for it."""
 
 
 class EventValueWarning(AldsurvWarning):

@@ -38,6 +38,9 @@ class Cell:
         """Unique in a plan."""
         return "/".join(self.series)
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @final
 @dataclass(frozen=True)

@@ -19,14 +19,13 @@ from aldsurv.benchmark.plan import Cell, Plan
 from aldsurv.benchmark.store import CellOutcome, Store
 from aldsurv.checks import WholeNumber, check
 from aldsurv.datasets import describe
-from aldsurv.errors import MissingDependencyError, ParameterError
+from aldsurv.errors import MissingDependencyError
+from aldsurv.models.parted.engine import Failure, open_engine
 from aldsurv.registry import MODELS, PEERS
 
 __all__ = ["run", "versions"]
 
 OnOutcome = Callable[[CellOutcome], None]
-
-_SECONDS_TO_CONNECT = 10
 
 
 def run(
@@ -34,7 +33,7 @@ def run(
     folder: Path | str,
     *,
     jobs: int = 1,
-    scheduler: str | None = None,
+    cluster: str | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Store:
     """Run the cells of a plan that have no results yet, and return the store.
@@ -47,8 +46,8 @@ def run(
         Where results are stored. Cells of the same plan that are stored there are not run again; failed cells are.
     jobs
         Processes on this machine.
-    scheduler
-        Address of a Dask scheduler, whose workers run the cells instead.
+    cluster
+        Address of a Dask scheduler, whose workers run the cells instead; ``"local:4"`` starts four on this machine.
     on_outcome
         Called with the outcome of each cell.
 
@@ -59,15 +58,15 @@ def run(
     2
     """
     check("jobs", jobs, WholeNumber(1))
-    if scheduler is None:
+    if cluster is None:
         _require_packages(plan)
     store = Store(folder)
     store.begin(plan, versions())
     done = store.done()
     # The longest first, so that no process waits long for the last.
     cells = sorted((cell for cell in plan.cells() if cell.name not in done), key=_expected_work, reverse=True)
-    if scheduler is not None:
-        outcomes = _on_cluster(cells, scheduler)
+    if cluster is not None:
+        outcomes = _on_cluster(cells, cluster)
     elif jobs == 1 or len(cells) <= 1:
         outcomes = (run_cell(cell) for cell in _not_done(cells, store))
     else:
@@ -153,30 +152,19 @@ def _in_one_process(joblib: ModuleType, cell: Cell) -> CellOutcome:
 
 
 def _on_cluster(cells: Sequence[Cell], address: str) -> Iterator[CellOutcome]:
-    distributed = _module("distributed")
-    try:
-        client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ParameterError(f"no Dask scheduler answers at {address!r}: {error}.", argument="scheduler") from None
-    with client:
-        # Dask reruns the cells of a lost worker elsewhere, and gives up a cell that kills several workers.
-        futures = {client.submit(run_cell, cell, pure=False): cell for cell in cells}
-        try:
-            for future in distributed.as_completed(futures):
-                if future.status == "finished":
-                    yield future.result()
-                else:
-                    yield CellOutcome(futures[future], error=f"on the cluster: {future.exception()!r}"[:500])
-        finally:
-            client.cancel(list(futures))
+    with open_engine(address) as engine:
+        for position, outcome in engine.completed(run_cell, cells):
+            if isinstance(outcome, Failure):
+                yield CellOutcome(cells[position], error=f"on the cluster: {outcome.error}"[:500])
+            else:
+                yield outcome
 
 
 def _module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError:
-        extra = "cluster" if name == "distributed" else "benchmark"
         raise MissingDependencyError(
             f"benchmarks need {name}, which is not installed",
-            advice=f"Install it with: pip install 'aldsurv[{extra}]'.",
+            advice="Install it with: pip install 'aldsurv[benchmark]'.",
         ) from None

@@ -12,6 +12,7 @@ import click
 
 from aldsurv.cli.shared.command_options import (
     CommandWithRecords,
+    cluster_option,
     force_option,
     json_option,
     quiet_option,
@@ -61,7 +62,7 @@ def benchmark(ctx: click.Context) -> None:
 )
 @click.option("--grouped/--no-grouped", default=True, show_default=True, help="WHAS and BreastMSK also by patient.")
 @click.option("--jobs", default=0, help="Processes; 0: one per core.", metavar="N")
-@click.option("--scheduler", default=None, help="A Dask scheduler whose workers do it.", metavar="ADDRESS")
+@cluster_option("--scheduler")
 @click.option("--out", default=_FOLDER, show_default=True, help="Folder of the results.", metavar="DIR")
 @json_option()
 @quiet_option()
@@ -73,7 +74,7 @@ def run(
     definition: str,
     grouped: bool,
     jobs: int,
-    scheduler: str | None,
+    cluster: str | None,
     out: str,
     as_json: bool,
     quiet: bool,
@@ -89,7 +90,7 @@ def run(
       aldsurv benchmark run
       aldsurv benchmark run --datasets real --models ald,cox,rsf --recipe best
       aldsurv benchmark run --seeds 3 --jobs 2 --out results
-      aldsurv benchmark run --scheduler tcp://10.0.0.5:8786
+      aldsurv benchmark run --cluster tcp://10.0.0.5:8786
     """  # noqa: D301
     from aldsurv.benchmark import running
     from aldsurv.benchmark.plan import Plan
@@ -102,7 +103,7 @@ def run(
     start = time.monotonic()
     with progress_line(show=not (quiet or as_json)) as show:
         report_progress = _progress_report(plan, Path(out), show)
-        store = running.run(plan, out, jobs=jobs, scheduler=scheduler, on_outcome=report_progress)
+        store = running.run(plan, out, jobs=jobs, cluster=cluster, on_outcome=report_progress)
     failed = store.failed()
     _show_results(plan, store, failed, time.monotonic() - start, as_json=as_json, quiet=quiet)
     if failed:

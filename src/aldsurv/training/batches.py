@@ -7,8 +7,8 @@ chunk depends on the batch alone, never on how many members there are, so that e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, final
+from dataclasses import dataclass, replace
+from typing import final
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aldsurv.training.randomness import Purpose, dropout_bits, generator_for, shuffled
+from aldsurv.training.training_rows import Batch, TrainingRows
 
 __all__ = ["Batch", "RowSource"]
 
@@ -23,20 +24,10 @@ __all__ = ["Batch", "RowSource"]
 _CHUNK = 2**18
 
 
-class Batch(NamedTuple):
-    """A batch of every member; the first axes are (members, rows)."""
-
-    x: Tensor
-    fields: tuple[Tensor, ...]
-    weight: Tensor | None
-    keep: Tensor | None
-    level: Tensor | None = None
-
-
 @final
 @dataclass(frozen=True)
-class RowSource:
-    """What is known of all rows, and which rows each member has.
+class RowSource(TrainingRows):
+    """Rows in memory: what is known of all of them, and which rows each member has.
 
     Attributes
     ----------
@@ -59,32 +50,56 @@ class RowSource:
     dtype: torch.dtype = torch.float32
 
     @property
-    def most_rows(self) -> int:
-        """Rows of the member that has most."""
-        return max(len(own) for own in self.rows)
+    def counts(self) -> Sequence[int]:
+        """Rows of each member."""
+        return [len(own) for own in self.rows]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        return self.x.device
+
+    def of_members(self, members: NDArray[np.int64]) -> RowSource:
+        """The rows of some of the members, by their numbers."""
+        return replace(self, rows=[self.rows[k] for k in members])
+
+    def largest_input(self) -> float:
+        """The largest absolute value of an input; 0 where inputs are whole numbers, or there are none."""
+        return float(self.x.abs().max()) if self.x.is_floating_point() and self.x.numel() else 0.0
 
     def batches(
         self, seeds: Sequence[int], epoch: int, size: int, units: int, dropout: float, *, levels: bool = False
     ) -> Iterator[Batch]:
-        """The batches of an epoch.
+        """The batches of an epoch, as `TrainingRows` says."""
+        order = shuffled(self.rows, seeds, epoch)
+        dropped = [generator_for(seed, Purpose.DROPOUT, epoch) for seed in seeds]
+        drawn = [generator_for(seed, Purpose.LEVEL, epoch) for seed in seeds] if levels else None
+        return self.ordered_batches(order, dropped, drawn, size, units, dropout)
+
+    def ordered_batches(
+        self,
+        order: NDArray[np.int64],
+        dropped: Sequence[np.random.Generator],
+        drawn: Sequence[np.random.Generator] | None,
+        size: int,
+        units: int,
+        dropout: float,
+    ) -> Iterator[Batch]:
+        """Batches of the rows in `order` (members, rows), in which -1 is no row.
 
         Parameters
         ----------
-        seeds, epoch
-            What decides order and dropout.
-        size
-            Rows of a batch; the last may have fewer.
-        units, dropout
-            Units that dropout may drop, and with what probability.
-        levels
-            Whether each row gets a random number between 0 and 1.
+        order
+            Row numbers of each member.
+        dropped, drawn
+            Of each member what draws its dropout, and its levels if it gets some.
+        size, units, dropout
+            As for `batches`.
         """
-        order = shuffled(self.rows, seeds, epoch)
-        generators = [generator_for(seed, Purpose.DROPOUT, epoch) for seed in seeds]
         per_row = max(int(np.prod(self.x.shape[1:])), units, 1)
         whole = max(1, _CHUNK // (size * per_row)) * size
         n = order.shape[1]
-        drawn = self._drawn_levels(seeds, epoch, n) if levels else None
+        all_levels = None if drawn is None else self._drawn_levels(drawn, n)
         full = n - n % size
         starts = [(start, min(start + whole, full)) for start in range(0, full, whole)]
         if full < n:
@@ -92,8 +107,8 @@ class RowSource:
         for start, stop in starts:
             rows = min(size, stop - start)
             chosen = order[:, start:stop].reshape(len(order), -1, rows).swapaxes(0, 1)
-            keep = self._keep_factors(generators, chosen.shape, units, dropout) if dropout > 0 else None
-            level = None if drawn is None else drawn[:, start:stop].view(len(order), -1, rows)
+            keep = self._keep_factors(dropped, chosen.shape, units, dropout) if dropout > 0 else None
+            level = None if all_levels is None else all_levels[:, start:stop].view(len(order), -1, rows)
             yield from self._chunk(chosen, keep, level)
 
     def _chunk(self, chosen: NDArray[np.int64], keep: Tensor | None, level: Tensor | None) -> Iterator[Batch]:
@@ -141,9 +156,9 @@ class RowSource:
         picked = values.index_select(0, index).view(*shape, *values.shape[1:])
         return picked.to(self.dtype) if picked.is_floating_point() else picked
 
-    def _drawn_levels(self, seeds: Sequence[int], epoch: int, n: int) -> Tensor:
-        """A random number for each row (members, n) of the epoch."""
-        drawn = np.stack([generator_for(seed, Purpose.LEVEL, epoch).random(n, np.float32) for seed in seeds])
+    def _drawn_levels(self, generators: Sequence[np.random.Generator], n: int) -> Tensor:
+        """A random number for each row (members, n)."""
+        drawn = np.stack([generator.random(n, np.float32) for generator in generators])
         return torch.from_numpy(drawn).to(self.x.device, self.dtype)
 
     def _keep_factors(

@@ -20,7 +20,7 @@ from aldsurv.errors import InterruptedTrainingWarning, ParameterError, TrainingE
 from aldsurv.losses.objective import ClosedFormObjective, Objective
 from aldsurv.networks.closed_form_passes import HandPasses
 from aldsurv.networks.level_grid import level_nodes
-from aldsurv.training.batches import Batch, RowSource
+from aldsurv.training.batches import RowSource
 from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
 from aldsurv.training.history import EpochReport, History
 from aldsurv.training.member_network import MemberNetwork
@@ -28,6 +28,7 @@ from aldsurv.training.progress import progress_bar
 from aldsurv.training.randomness import encoder_seeds
 from aldsurv.training.settings import TrainingSettings
 from aldsurv.training.still_training import StillTraining
+from aldsurv.training.training_rows import Batch, TrainingRows
 
 __all__ = ["Callback", "Training"]
 
@@ -92,7 +93,8 @@ class Training:
     objective
         The loss.
     train, validation
-        Rows that are learned from, and rows that decide when to stop; None for no such rows.
+        Rows that are learned from, wherever they are, and rows in memory that decide when to stop; None for no such
+        rows.
     settings
         How to train.
     seeds
@@ -100,7 +102,7 @@ class Training:
     callbacks
         Called with an `EpochReport` after each epoch; True ends the training.
     progress
-        Whether to show a bar; ``"auto"``: when somebody watches.
+        Whether to show a bar; ``"auto"``: in a terminal.
     checkpoint
         File from which an interrupted run goes on, and which is removed at the end.
     fingerprint
@@ -113,7 +115,7 @@ class Training:
         self,
         network: MemberNetwork,
         objective: Objective,
-        train: RowSource,
+        train: TrainingRows,
         validation: RowSource | None,
         settings: TrainingSettings,
         *,
@@ -196,7 +198,7 @@ class Training:
         """
         before = torch.get_num_threads()
         work = self._network.members * self._size * max(self._units, 1)
-        if self._work.train.x.device.type != "cpu" or self._network.encoders or work > _WORK_FOR_THREADS:
+        if self._work.train.device.type != "cpu" or self._network.encoders or work > _WORK_FOR_THREADS:
             yield
             return
         torch.set_num_threads(1)
@@ -235,9 +237,9 @@ class Training:
         work, objective = self._work, self._objective
         network, source = work.network, work.train
         clip, dropout = float(self._settings.clip_norm), network.architecture.dropout
-        total = torch.zeros(network.members, device=source.x.device, dtype=network.dtype)
+        total = torch.zeros(network.members, device=source.device, dtype=network.dtype)
         # A member with fewer rows than others has none left in the last batches.
-        rows = torch.tensor([len(own) for own in source.rows])
+        rows = torch.tensor(source.counts)
         first = torch.arange(0, source.most_rows, self._size)[:, None]
         counts = (rows - first).clamp(0, self._size).to(total).unbind()
         levels = objective.level_nodes > 0
@@ -330,15 +332,13 @@ class Training:
 
     def _training_error(self, problem: str) -> TrainingError:
         """The error with the likely cause: columns of huge numbers, else steps that are too long."""
-        columns = self._work.train.x
-        if columns.is_floating_point():
-            largest = float(columns.abs().max()) if columns.numel() else 0.0
-            if not largest < _LARGE_INPUT:
-                return TrainingError(
-                    f"{problem}. A covariate reaches {largest:.3g}",
-                    argument="clip_features",
-                    advice="Scale the columns, or limit them with clip_features.",
-                )
+        largest = self._work.train.largest_input()
+        if not largest < _LARGE_INPUT:
+            return TrainingError(
+                f"{problem}. A covariate reaches {largest:.3g}",
+                argument="clip_features",
+                advice="Scale the columns, or limit them with clip_features.",
+            )
         rate = min(float(self._settings.learning_rate) / 10, 0.001)
         limit = "" if self._settings.clip_norm > 0 else " and clip_norm=1.0"
         return TrainingError(

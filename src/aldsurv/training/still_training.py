@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from aldsurv.training.batches import RowSource
 from aldsurv.training.member_network import MemberNetwork
 from aldsurv.training.settings import TrainingSettings
+from aldsurv.training.training_rows import TrainingRows
 
 __all__ = ["StillTraining"]
 
@@ -39,7 +39,7 @@ class StillTraining:
     def __init__(
         self,
         network: MemberNetwork,
-        train: RowSource,
+        train: TrainingRows,
         validation: RowSource | None,
         settings: TrainingSettings,
         seeds: Sequence[int],
@@ -61,7 +61,7 @@ class StillTraining:
         if self.network.encoders or not 0 < len(left) < len(self.members):
             return False
         train, validation = self._all_rows
-        train, validation = _of(train, left), None if validation is None else _of(validation, left)
+        train, validation = train.of_members(left), None if validation is None else validation.of_members(left)
         if _most(train, validation) != _most(self.train, self.validation):
             return False
         self.collect()
@@ -97,9 +97,5 @@ class StillTraining:
         return found
 
 
-def _most(train: RowSource, validation: RowSource | None) -> tuple[int, int]:
+def _most(train: TrainingRows, validation: RowSource | None) -> tuple[int, int]:
     return train.most_rows, 0 if validation is None else validation.most_rows
-
-
-def _of(rows: RowSource, members: NDArray[np.int64]) -> RowSource:
-    return replace(rows, rows=[rows.rows[k] for k in members])

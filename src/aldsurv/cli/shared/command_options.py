@@ -17,8 +17,8 @@ from aldsurv.quoting import quoted
 from aldsurv.registry import Record, Registry
 
 __all__ = [
-    "CommandWithRecords", "force_option", "format_names", "json_option", "out_option", "parse_numbers", "quiet_option",
-    "split_names", "train_option",
+    "CommandWithRecords", "cluster_option", "force_option", "format_names", "json_option", "out_option",
+    "parse_numbers", "quiet_option", "split_names", "train_option",
 ]  # fmt: skip
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,6 +48,18 @@ def out_option(help_text: str, default: str | None = None) -> Callable[[Command]
         show_default=default is not None,
         metavar="FILE",
         help=help_text,
+    )
+
+
+def cluster_option(*older: str) -> Callable[[Command], Command]:
+    """``--cluster``, the workers that do it, and what the option was called in earlier versions."""
+    return click.option(
+        "--cluster",
+        *older,
+        "cluster",
+        default=None,
+        metavar="ADDRESS",
+        help="A Dask scheduler whose workers do it; local:4 starts four processes here.",
     )
 
 
@@ -100,7 +112,7 @@ def parse_numbers(
             ) from None
         if not (low < number if above else low <= number) or not number < high:
             bounds = f"above {low:g}" if above else f"from {low:g} on" if high == math.inf else f"from {low:g}"
-            bounds += "" if high == math.inf else f" to below {high:g}"
+            bounds += "" if high == math.inf else f" {'and' if above else 'to'} below {high:g}"
             raise ParameterError(f"{option} must be {bounds}, but holds {quoted(word)}. Give {option} {example}.")
         numbers.append(number)
     if text is not None and not numbers:

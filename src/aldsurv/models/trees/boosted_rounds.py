@@ -184,12 +184,12 @@ class _State:
         return raw
 
     def _share_of_information(self, slopes: FloatArray, information: FloatArray) -> FloatArray:
-        """What share of the full information rows tell: where outputs fit, the slopes' mean square is what they tell."""
+        """Which share of the full information rows give: of outputs that fit, the mean square of the slopes."""
         if not self._train.rows.full_information:
             return np.ones(self._boosted)
         share = self._train.weight / self._train.weight.sum()
-        told = (share * slopes**2).sum(1) / (share * information).sum(1)
-        return rounded(np.clip(told, 0.05, 1.0), _UNIT_DIGITS)
+        given = (share * slopes**2).sum(1) / (share * information).sum(1)
+        return rounded(np.clip(given, 0.05, 1.0), _UNIT_DIGITS)
 
     def _planes(self, margins: Any, precision: Any) -> FloatArray:
         boosted = self._boosted

@@ -1,0 +1,42 @@
+"""Large tables on the command line.
+
+``python -m bench.scale draw FOLDER --rows 50000000 --columns 20 --seed 1`` writes a drawn table as Parquet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bench.scale.drawn_rows import LAWS
+from bench.scale.parquet import write_parquet
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    draw = commands.add_parser("draw", help="write a drawn table as Parquet")
+    draw.add_argument("folder", type=Path)
+    draw.add_argument("--rows", type=int, required=True)
+    draw.add_argument("--columns", type=int, default=20)
+    draw.add_argument("--seed", type=int, default=0)
+    draw.add_argument("--law", choices=LAWS, default=LAWS[0])
+    draw.add_argument("--text", action="store_true", help="one of the columns is text")
+    draw.add_argument("--rows-per-file", type=int, default=2**20)
+    given = parser.parse_args(arguments)
+    files = write_parquet(
+        given.folder,
+        given.rows,
+        given.columns,
+        given.seed,
+        rows_per_file=given.rows_per_file,
+        law=given.law,
+        text=given.text,
+    )
+    print(f"{given.rows} rows in {len(files)} files in {given.folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

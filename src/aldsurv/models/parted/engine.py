@@ -1,0 +1,342 @@
+"""Where the parts of a table are worked on: in this process, or on the workers of a Dask cluster.
+
+This is the only module that speaks to Dask. Whatever works on parts asks `current_engine` for the engine and maps a
+function over the parts; results come in the order of the parts, so that their sums do not depend on the workers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+
+from aldsurv.errors import AldsurvError, ClusterError, MissingDependencyError, ParameterError
+from aldsurv.models.parted.scratch_blocks import Arrays, Blocks, ScratchBlocks
+from aldsurv.quoting import quoted
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = [
+    "Arrays",
+    "Blocks",
+    "DaskEngine",
+    "Engine",
+    "Failure",
+    "Held",
+    "LocalEngine",
+    "current_engine",
+    "open_engine",
+]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+SECONDS_TO_CONNECT = 10.0
+# Dask starts killed workers again within seconds: after so long without any, none will come.
+SECONDS_WITHOUT_WORKERS = 60.0
+# Items that are with the workers at a time, per thread of theirs: enough that none waits for the next.
+_ITEMS_PER_THREAD = 3
+_LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no result for an item."""
+
+    error: Exception
+
+
+@dataclass(frozen=True)
+class Held(Generic[Result]):
+    """What stays where it was computed: an item of later maps, whose functions get the content itself."""
+
+    label: str
+    content: Any
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Engine(ABC):
+    """Calls functions for items; inside a ``with`` block it is the engine of all that works on parts."""
+
+    @property
+    @abstractmethod
+    def address(self) -> str | None:
+        """Of the cluster's scheduler; None in this process."""
+
+    @abstractmethod
+    def completed(
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[tuple[int, Result | Failure]]:
+        """The position of each item and its result or why it has none, as soon as it is ready.
+
+        The function is called with an item and, after it, with what is `shared`: large values, such as a model, that
+        go to each worker once.
+        """
+
+    @abstractmethod
+    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
+        """The blocks of arrays that a function gives for each item, as items of later maps.
+
+        A cluster holds them in the memory of its workers, where Dask writes to disk what is too much; this process in
+        its memory as far as they are few, and in files without a name for longer than it needs them.
+        """
+
+    def map(
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Result]:
+        """The result of each item, in the order of the items; the first error is raised.
+
+        Parameters
+        ----------
+        function
+            Travels to the workers, as the items do: of a module, or a `functools.partial` of one.
+        items
+            Their ``str`` names them in messages.
+        shared
+            As in `completed`.
+        """
+        ready: dict[int, Result] = {}
+        turn = 0
+        for position, result in self.completed(function, items, shared):
+            if isinstance(result, Failure):
+                raise result.error
+            ready[position] = result
+            while turn in ready:
+                yield ready.pop(turn)
+                turn += 1
+
+    def __enter__(self) -> Self:
+        self._token: Token[Engine | None] = _CURRENT.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _CURRENT.reset(self._token)
+
+
+_CURRENT: ContextVar[Engine | None] = ContextVar("aldsurv_engine", default=None)
+
+
+def current_engine() -> Engine:
+    """The engine of the innermost ``with`` block; this process if there is none."""
+    return _CURRENT.get() or LocalEngine()
+
+
+def open_engine(cluster: str | None) -> Engine:
+    """The engine for what a user gave as ``cluster``, to be used in a ``with`` block.
+
+    Parameters
+    ----------
+    cluster
+        None for this process; the address of a Dask scheduler; ``"local"`` for as many processes of this machine as it
+        has cores, ``"local:4"`` for four, which end with the block.
+    """
+    return LocalEngine() if cluster is None else DaskEngine(cluster)
+
+
+@final
+class LocalEngine(Engine):
+    """One item after the other in this process, which holds one of them at a time."""
+
+    @property
+    def address(self) -> str | None:
+        """None: there is no cluster."""
+        return None
+
+    def completed(
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[tuple[int, Result | Failure]]:
+        """As in the base."""
+        for position, item in enumerate(items):
+            try:
+                result: Result | Failure = function(item.content if isinstance(item, Held) else item, *shared)
+            except Exception as error:
+                result = Failure(error)
+            yield position, result
+
+    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
+        """As in the base."""
+        scratch = ScratchBlocks()
+        return [Held(str(item), scratch.store(function(item))) for item in items]
+
+
+@final
+class DaskEngine(Engine):
+    """The workers of a Dask cluster: what a killed worker had is computed again elsewhere.
+
+    Parameters
+    ----------
+    cluster
+        As in `open_engine`.
+    """
+
+    def __init__(self, cluster: str) -> None:
+        self._distributed = _distributed()
+        workers = _local_workers(cluster)
+        self._local: Any = None
+        if workers is not None:
+            self._local = self._distributed.LocalCluster(
+                n_workers=workers or None, threads_per_worker=1, dashboard_address=":0"
+            )
+        self._address = str(cluster if self._local is None else self._local.scheduler_address)
+        self.client = self._connected()
+
+    @property
+    def address(self) -> str | None:
+        """Of the scheduler."""
+        return self._address
+
+    def completed(
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[tuple[int, Result | Failure]]:
+        """As in the base."""
+        waiting = iter(enumerate(items))
+        places: dict[Any, int] = {}
+        # By a task, not by scattering: it is computed again if the workers that have it are lost.
+        common = [self.client.submit(_same, value, pure=False) for value in shared]
+        try:
+            while True:
+                for _ in range(self._room() - len(places)):
+                    position, item = next(waiting, (-1, None))
+                    if position < 0:
+                        break
+                    places[self._submit(function, item, *common)] = position
+                if not places:
+                    return
+                for future in self._some_done(list(places)):
+                    position = places.pop(future)
+                    yield position, self._result(future, str(items[position]))
+        finally:
+            self.client.cancel(list(places))
+
+    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
+        """As in the base."""
+        return [Held(str(item), self._submit(partial(_all_blocks, function), item)) for item in items]
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started for this engine ends."""
+        self.client.close()
+        if self._local is not None:
+            self._local.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        self.close()
+
+    def _connected(self) -> Any:
+        """A client of a scheduler that has workers."""
+        try:
+            client = self._distributed.Client(self._address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            problem = f"no Dask scheduler answers at {quoted(self._address)}: {error}."
+            raise ParameterError(problem, argument="cluster") from None
+        try:
+            client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
+        except TimeoutError:
+            client.close()
+            problem = f"the Dask scheduler at {quoted(self._address)} has no workers"
+            raise ParameterError(problem, argument="cluster", advice="Start some: dask worker ADDRESS") from None
+        return client
+
+    def _submit(self, function: Callable[..., Any], item: Any, *common: Any) -> Any:
+        # Dask hands the function the result of a future in place of the future.
+        return self.client.submit(function, item.content if isinstance(item, Held) else item, *common, pure=False)
+
+    def _room(self) -> int:
+        """How many items may be with the workers now."""
+        return max(_ITEMS_PER_THREAD * self._threads(), 2)
+
+    def _threads(self) -> int:
+        try:
+            return sum(self.client.nthreads().values())
+        except (OSError, self._distributed.CancelledError):
+            raise self._lost() from None
+
+    def _some_done(self, futures: list[Any]) -> list[Any]:
+        """Those futures that have ended, once there are any."""
+        lonely = 0.0
+        while True:
+            try:
+                with self.client.as_current():
+                    done = self._distributed.wait(futures, timeout=5.0, return_when="FIRST_COMPLETED").done
+                return list(done)
+            except (TimeoutError, self._distributed.TimeoutError):
+                lonely = 0.0 if self.client.status != "running" or self._threads() else lonely + 5.0
+            except self._distributed.CancelledError:
+                raise self._lost() from None
+            if lonely >= SECONDS_WITHOUT_WORKERS:
+                raise ClusterError(
+                    f"the cluster at {quoted(self.address)} has had no worker for {lonely:.0f} seconds.",
+                    argument="cluster",
+                )
+
+    def _result(self, future: Any, label: str) -> Any:
+        if future.status == "finished":
+            try:
+                return future.result()
+            except (OSError, self._distributed.CancelledError):
+                raise self._lost() from None
+        if future.status != "error":
+            raise self._lost()
+        error = future.exception()
+        if isinstance(error, AldsurvError):
+            return Failure(error)
+        if isinstance(error, self._distributed.KilledWorker):
+            problem = (
+                f"{quoted(label)} killed every worker that took it, last {error.last_worker.address}, perhaps for lack "
+                "of memory"
+            )
+            return Failure(ClusterError(problem, advice="Give the workers more memory, or make the parts smaller."))
+        failed = ClusterError(f"{quoted(label)} failed on the cluster at {quoted(self.address)}: {error!r:.500}")
+        failed.__cause__ = error
+        return Failure(failed)
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            f"the Dask scheduler at {quoted(self.address)} does not answer any more.",
+            argument="cluster",
+            advice="Start the cluster again, then the same command.",
+        )
+
+
+def _same(value: Item) -> Item:
+    return value
+
+
+def _all_blocks(function: Callable[[Item], Iterator[Arrays]], item: Item) -> list[Arrays]:
+    return list(function(item))
+
+
+def _local_workers(cluster: str) -> int | None:
+    """Processes of this machine that are asked for, 0 for as many as cores; None if it is an address."""
+    kind, _, count = cluster.partition(":")
+    if kind != _LOCAL:
+        return None
+    if count and not (count.isdecimal() and int(count) > 0):
+        raise ParameterError(
+            f"cluster must be the address of a Dask scheduler, 'local' or 'local:' and a number of processes, but is "
+            f"{quoted(cluster)}.",
+            argument="cluster",
+        )
+    return int(count or 0)
+
+
+def _distributed() -> ModuleType:
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise MissingDependencyError(
+            "a cluster needs distributed, which is not installed",
+            advice="Install it with: pip install 'aldsurv[cluster]'.",
+        ) from None

@@ -1,0 +1,123 @@
+"""Functions over items, in this process and on a cluster: in order, and what happens when workers die."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aldsurv.errors import ClusterError, DataError, ParameterError
+from aldsurv.models.parted import engine as engines
+from aldsurv.models.parted import scratch_blocks
+from aldsurv.models.parted.engine import DaskEngine, Failure, LocalEngine, current_engine, open_engine
+
+
+def square(number):
+    return number * number, os.getpid()
+
+
+def killing_its_worker(marks, number):
+    """The first time that it is called for 3, it kills the process that it is in."""
+    mark = Path(marks) / "killed"
+    if number == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def always_killing(number):
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def refusing(number):
+    if number == 2:
+        raise DataError("time must not be negative", file="part-2.parquet", column="months")
+    if number == 4:
+        raise ZeroDivisionError("no such number")
+    return number
+
+
+def numbers_up_to(number):
+    for start in range(number):
+        yield {"numbers": np.arange(start, number), "square": np.array(number**2.0)}
+
+
+def sums_of_held(blocks):
+    return [(int(block["numbers"].sum()), float(block["square"])) for block in blocks]
+
+
+def test_the_order_is_that_of_the_items_wherever_they_are_computed(cluster):
+    with DaskEngine(cluster.scheduler_address) as engine:
+        assert current_engine() is engine
+        on_workers = list(engine.map(square, range(50)))
+        held = list(engine.map(sums_of_held, engine.hold(numbers_up_to, range(4))))
+    assert [value for value, _ in on_workers] == [number**2 for number in range(50)]
+    assert {process for _, process in on_workers} == {worker.pid for worker in cluster.workers.values()}
+    local = current_engine()
+    assert isinstance(local, LocalEngine)
+    assert [value for value, _ in local.map(square, range(50))] == [value for value, _ in on_workers]
+    assert held == [[], [(0, 1.0)], [(1, 4.0), (1, 4.0)], [(3, 9.0), (3, 9.0), (2, 9.0)]]
+    assert list(local.map(sums_of_held, local.hold(numbers_up_to, range(4)))) == held
+
+
+def test_what_is_too_much_for_memory_is_held_in_files(monkeypatch, tmp_path):
+    monkeypatch.setattr(scratch_blocks, "_MOST_BYTES", 100)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    engine = LocalEngine()
+    held = engine.hold(numbers_up_to, range(6))
+    assert len(list(tmp_path.glob("aldsurv-*/*"))) > 3
+    assert list(engine.map(sums_of_held, held)) == [sums_of_held(list(numbers_up_to(number))) for number in range(6)]
+    del held
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no such signal")
+def test_a_killed_worker_is_replaced_and_a_part_that_kills_each_is_named(cluster, tmp_path):
+    with DaskEngine(cluster.scheduler_address) as engine:
+        assert list(engine.map(partial(killing_its_worker, str(tmp_path)), range(6))) == [0, 1, 4, 9, 16, 25]
+        outcomes = dict(engine.completed(always_killing, range(5)))
+        assert (tmp_path / "killed").exists()
+    assert [outcomes[number] for number in (0, 1, 2, 4)] == [0, 1, 2, 4]
+    assert isinstance(outcomes[3].error, ClusterError)
+    assert str(outcomes[3].error).startswith("'3' killed every worker that took it, last tcp://127.0.0.1:")
+
+
+def test_errors_are_those_of_the_function(cluster):
+    for engine in (LocalEngine(), DaskEngine(cluster.scheduler_address)):
+        with engine:
+            outcomes = dict(engine.completed(refusing, range(5)))
+            assert isinstance(outcomes[2], Failure)
+            assert isinstance(outcomes[4], Failure)
+            with pytest.raises(DataError, match=r"'part-2\.parquet': time must not be negative") as caught:
+                list(engine.map(refusing, range(5)))
+            assert caught.value.column == "months"
+    assert str(outcomes[4].error).startswith("'4' failed on the cluster at 'tcp://127.0.0.1:")
+    assert "ZeroDivisionError" in str(outcomes[4].error)
+
+
+def test_addresses_that_are_refused(monkeypatch):
+    monkeypatch.setattr(engines, "SECONDS_TO_CONNECT", 0.5)
+    with pytest.raises(ParameterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'") as caught:
+        open_engine("tcp://127.0.0.1:9")
+    assert caught.value.argument == "cluster"
+    with pytest.raises(ParameterError, match="a number of processes, but is 'local:many'"):
+        open_engine("local:many")
+
+
+def test_a_scheduler_that_goes_away():
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+        engine = DaskEngine(cluster.scheduler_address)
+        results = engine.map(square, range(10_000))
+        next(results)
+    brief = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+    with engine, brief, pytest.raises(ClusterError, match=r"scheduler at 'inproc://.*' does not answer any more"):
+        list(results)
