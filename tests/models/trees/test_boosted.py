@@ -198,7 +198,7 @@ def test_threads_do_not_change_a_large_table(monkeypatch):
     from aldsurv.models.trees import boosting_settings
 
     # As if five hundred rows were many: members see parts of the rows, in single precision.
-    large = boosting_settings._LARGE._replace(train_rows=400, watched_rows=80, constant_rows=50)
+    large = {**boosting_settings._LARGE, "train_rows": 400, "watched_rows": 80, "constant_rows": 50}
     monkeypatch.setattr(boosting_settings, "LARGE_ROWS", 500)
     monkeypatch.setattr(boosting_settings, "_LARGE", large)
     x, y = drawn(800, 7)

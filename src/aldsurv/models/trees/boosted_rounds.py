@@ -168,7 +168,7 @@ class _State:
 
     def __init__(self, train: Part, start: FloatArray, settings: BoostingSettings, each: MapBlocks) -> None:
         self._train, self._boosted, self._each = train, train.rows.boosted, each
-        self._precision, self._renewed = np.float32 if settings.single else np.float64, settings.single
+        self._precision = np.float32 if settings.single else np.float64
         self._even = bool((train.weight == 1).all())
         self.start = self._first = start
         planes = np.repeat(start[: self._boosted, None], len(train.weight), axis=1)
@@ -201,8 +201,6 @@ class _State:
     def slopes_and_information(self, margins: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         planes = self._planes(margins, self._precision)
         slopes, information = self._train.rows.slopes_and_information(planes, self.start[self._boosted :], self._each)
-        if self._renewed:
-            self._factor = self._share_of_information(slopes, information)
         factors = self.units, self._factor * self.units**2
         for rows, factor in zip((slopes, information), factors, strict=True):
             rows *= factor[:, None].astype(rows.dtype)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
-__all__ = ["LARGE_ROWS", "BoostingSettings"]
+__all__ = ["LARGE_ROWS", "BoostingSettings", "rows_of_members"]
 
 # From so many rows on a table is large: rounds spend their time on rows that teach them little new.
 LARGE_ROWS = 50_000
@@ -44,34 +44,22 @@ class BoostingSettings:
     single: bool = False
 
     @classmethod
-    def for_rows(
-        cls, rows: int, *, learning_rate: float | str, max_depth: int | str, **others: Any
-    ) -> BoostingSettings:
-        """Settings for a table with so many rows, from parameters of `BoostedALD` of which some may be ``"auto"``."""
-        chosen = _LARGE if rows >= LARGE_ROWS else _SMALL
-        return cls(
-            learning_rate=chosen.learning_rate if isinstance(learning_rate, str) else learning_rate,
-            max_depth=chosen.max_depth if isinstance(max_depth, str) else max_depth,
-            refresh=chosen.refresh,
-            train_rows=chosen.train_rows,
-            watched_rows=chosen.watched_rows,
-            constant_rows=chosen.constant_rows,
-            single=chosen.single,
-            **others,
-        )
+    def for_rows(cls, rows: int, **parameters: Any) -> BoostingSettings:
+        """Settings for a table with so many rows, from the parameters of `BoostedALD`."""
+        return cls(**parameters, **(_LARGE if rows >= LARGE_ROWS else {}))
 
 
-class _BySize(NamedTuple):
-    """What depends on the number of rows."""
+# What a member grows on at most, so that a table of many millions of rows takes no longer than one of a million.
+_TRAIN_ROWS = 200_000
+_LARGE: dict[str, Any] = {
+    "refresh": 10,
+    "train_rows": _TRAIN_ROWS,
+    "watched_rows": 20_000,
+    "constant_rows": 10_000,
+    "single": True,
+}
 
-    learning_rate: float
-    max_depth: int
-    refresh: int = 5
-    train_rows: int | None = None
-    watched_rows: int | None = None
-    constant_rows: int | None = None
-    single: bool = False
 
-
-_SMALL = _BySize(0.1, 2)
-_LARGE = _BySize(0.2, 4, 10, 200_000, 10_000, 4_000, True)
+def rows_of_members(members: int, validation: float) -> int:
+    """How many rows of a very large table all members together look at."""
+    return int(members * _TRAIN_ROWS / (1 - validation))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from aldsurv.data.cause_checks import require_known_causes
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.models.parted.engine import current_engine
 from aldsurv.models.rows.member_rows import Rows
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
 from aldsurv.models.trees.boosted_rounds import Grown, Part, Watched, best_constant, grow
@@ -111,6 +113,20 @@ def alternatives(
     return [MemberOutputs(part, data.causes, mixture, cure) for mixture in mixtures]
 
 
+@final
+@dataclass(frozen=True)
+class _MemberTask:
+    """What one member grows on: it may be sent to a worker of a cluster."""
+
+    number: int
+    seed: int
+    train: Sample
+    held_out: Sample | None
+
+    def __str__(self) -> str:
+        return f"member {self.number + 1}"
+
+
 def grow_members(
     outputs: MemberOutputs,
     rows: MemberRows,
@@ -122,7 +138,8 @@ def grow_members(
 ) -> GrownMembers:
     """Boost every member.
 
-    Members are grown at the same time, each by its own thread: so a member does not depend on how many there are.
+    Members are grown at the same time, each by its own thread or, inside a ``with`` block of a cluster's engine, by its
+    own worker. None depends on the others, so that it makes no difference how many threads or workers there are.
 
     Parameters
     ----------
@@ -137,30 +154,47 @@ def grow_members(
     settings
         Those of the rounds.
     threads
-        How many compute.
+        How many compute in this process.
     """
+    starts = [best_constant(part) for part in _parts(outputs, rows.start(), unit)]
+    engine, together = current_engine(), min(threads, len(seeds))
+    each = 1 if engine.address is not None else threads // together
+    grow_one = partial(_grow_member, outputs=outputs, unit=unit, starts=starts, settings=settings, threads=each)
 
-    def parts(sample: Sample) -> list[Part]:
-        return [Part(sample.x, loss, sample.weight) for loss in outputs.likelihoods(sample.data, unit)]
+    def task(k: int) -> _MemberTask:
+        return _MemberTask(k, seeds[k], rows.train(k), rows.held_out(k))
 
-    starts = [best_constant(part) for part in parts(rows.start())]
-    together = min(threads, len(seeds))
-
-    def member(k: int) -> list[Grown]:
-        train, held_out = rows.train(k), rows.held_out(k)
-        sample = train if held_out is None else held_out
-        most = settings.constant_rows
-        step = 1 if most is None else -(-len(sample.weight) // most)
-        watched, some = parts(sample), parts(sample.every(step))
-        judges = [Watched(*both, step, held_out is not None) for both in zip(watched, some, strict=True)]
-        return [
-            grow(part, judge, start, settings, seed=seeds[k], threads=threads // together)
-            for part, judge, start in zip(parts(train), judges, starts, strict=True)
-        ]
-
-    if together == 1:
-        members = [member(k) for k in range(len(seeds))]
+    numbers = range(len(seeds))
+    if engine.address is not None:
+        members = list(engine.map(grow_one, [task(k) for k in numbers]))
+    elif together == 1:
+        members = [grow_one(task(k)) for k in numbers]
     else:
         with ThreadPoolExecutor(together, thread_name_prefix="member") as pool:
-            members = list(pool.map(member, range(len(seeds))))
+            members = list(pool.map(lambda k: grow_one(task(k)), numbers))
     return GrownMembers.joined(outputs, members)
+
+
+def _grow_member(
+    task: _MemberTask,
+    *,
+    outputs: MemberOutputs,
+    unit: float,
+    starts: Sequence[FloatArray],
+    settings: BoostingSettings,
+    threads: int,
+) -> list[Grown]:
+    """What is boosted together, of one member."""
+    sample = task.train if task.held_out is None else task.held_out
+    most = settings.constant_rows
+    step = 1 if most is None else -(-len(sample.weight) // most)
+    watched, some = _parts(outputs, sample, unit), _parts(outputs, sample.every(step), unit)
+    judges = [Watched(*both, step, task.held_out is not None) for both in zip(watched, some, strict=True)]
+    return [
+        grow(part, judge, start, settings, seed=task.seed, threads=threads)
+        for part, judge, start in zip(_parts(outputs, task.train, unit), judges, starts, strict=True)
+    ]
+
+
+def _parts(outputs: MemberOutputs, sample: Sample, unit: float) -> list[Part]:
+    return [Part(sample.x, loss, sample.weight) for loss in outputs.likelihoods(sample.data, unit)]
