@@ -63,7 +63,7 @@ class RowLosses(ABC):
     def slopes_and_information(
         self, planes: FloatArray, constants: FloatArray, each: MapBlocks
     ) -> tuple[FloatArray, FloatArray]:
-        """Slopes of each row's loss, and how much it is expected to tell, of every boosted output (boosted, n).
+        """Slopes of each row's loss, and its expected information, of every boosted output (boosted, n).
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ _SQRT2 = math.sqrt(2.0)
 _LARGEST_LOG = 80.0
 # So far left of every θ that nothing lies before it, and finite: 0 times it is 0.
 _FAR_LEFT = -1e30
-# No row is taken to tell less: a step is a slope divided by such a number.
+# No row has less information: a step is a slope divided by such a number.
 _LEAST = 1e-12
 # Bytes of one output of the rows that are computed at once: what these need stays in the processor's cache, and a call
 # of numpy costs little beside the work.
@@ -102,7 +102,7 @@ class TiedMixture:
     def slopes_and_information(
         self, planes: FloatArray, constants: FloatArray, each: MapBlocks
     ) -> tuple[FloatArray, FloatArray]:
-        """Slopes of each row's loss, and how much it is expected to tell, of every boosted output (boosted, n).
+        """Slopes of each row's loss, and its expected information, of every boosted output (boosted, n).
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class _AtRows:
         self.weight = SHARED_OUT / shapes.components + (1 - SHARED_OUT) * self.share
 
     def pieces(self, kind: RowsOfAKind, block: slice) -> tuple[_Pieces, tuple[FloatArray, ...]]:
-        """Of a block of rows, and what they tell of θ and of log σ of each component."""
+        """Of a block of rows, and their information on θ and on log σ of each component."""
         time = kind.time[block]
         if kind.kind == "event":
             return self.event(time), self.full_information()
@@ -227,7 +227,7 @@ class _AtRows:
         return _Pieces(np.negative(u), factor, by_z, u - 1)
 
     def censored(self, time: FloatArray) -> tuple[_Pieces, tuple[FloatArray, ...]]:
-        """Of rows without an event by these times, and what they tell of θ and of log σ of each component."""
+        """Of rows without an event by these times, and their information on θ and on log σ of each component."""
         shapes = self.shapes
         z = self._after(time)
         above = (z >= 0).astype(z.dtype)
@@ -272,7 +272,7 @@ class _AtRows:
         return _Pieces(exponent, total, by_z, by_log_sigma)
 
     def full_information(self) -> tuple[FloatArray, ...]:
-        """What rows tell of θ and of log σ of each component if their events are seen whenever they come."""
+        """Information of rows on θ and on log σ of each component if their events are seen whenever they come."""
         return 2 * self.precision**2, np.ones(1, self.precision.dtype)
 
     def value(self, pieces: _Pieces, cut: _Pieces | None) -> FloatArray:

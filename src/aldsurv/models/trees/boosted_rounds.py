@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 
 # In units of the scale of each output: a factor of 150 where the output is a logarithm.
 _FARTHEST = 5.0
-# Steps of the search for constants: anew, from where they were, and at the start.
+# Steps of the search for constants: again, from where they were, and at the start.
 _REFRESH_STEPS, _START_STEPS = 10, 200
 # As many rows are added in favour of the first constants, so that a few held-out rows cannot move them far.
 _PULL = 5.0

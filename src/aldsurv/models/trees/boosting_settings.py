@@ -21,7 +21,7 @@ class BoostingSettings:
     learning_rate, max_depth, min_child_weight, l2, subsample, colsample, max_rounds, patience
         As of `BoostedALD`.
     refresh
-        Rounds after which constants are fitted anew.
+        Rounds after which constants are fitted again.
     train_rows, watched_rows, constant_rows
         Most rows that a member grows on, that decide when it stops, and by which start and constants are found; None:
         all.
