@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     beside.add_argument("--models", default="", help="titles, separated by semicolons; all if not given")
     beside.add_argument("--seconds", type=float, default=600.0, help="by the clock after which a fit is given up")
     beside.add_argument("--gigabytes", type=float, default=12.0, help="of memory beyond which a fit is given up")
-    beside.add_argument("--again", action="store_true", help="measure what is stored, too")
+    beside.add_argument("--again", action="store_true", help="forget first what is stored")
     given = parser.parse_args(arguments)
     if given.command == "peers":
         return _peers(given)

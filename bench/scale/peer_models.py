@@ -15,7 +15,7 @@ from aldsurv.distributions import LogNormal, ProportionalHazards, SurvivalDistri
 from bench.scale.drawn_rows import Columns
 from bench.scale.parquet import EVENT, TIME
 
-__all__ = ["OURS", "PEERS", "Predict", "Prepared", "THREADS"]
+__all__ = ["OURS", "PEERS", "THREADS", "Predict", "Prepared"]
 
 FloatArray = NDArray[np.float64]
 # From the columns of new rows to their distribution.
@@ -144,8 +144,7 @@ def _dask() -> Iterator[Any]:
 
 
 def _import_xgboost() -> None:
-    import dask.dataframe
-    import xgboost.dask
+    pass
 
 
 def _xgboost_on_dask(folder: Path, client: Any) -> Predict:

@@ -17,7 +17,7 @@ from bench.pages.results import RESULTS, ResultsError, read_section, store_secti
 from bench.scale.drawn_rows import LAWS
 from bench.scale.parquet import write_parquet
 from bench.scale.peer_models import OURS, PEERS, THREADS
-from bench.scale.process_tree import GivenUp, measured
+from bench.scale.process_tree import GivenUpError, measured
 
 __all__ = ["FILE", "SECTION", "SIZES", "run"]
 
@@ -50,16 +50,19 @@ def run(
     seconds, gigabytes
         What a fit may take.
     again
-        Whether to measure what is stored, too.
+        Whether to forget first what is stored of these sizes and models.
     """
     values = _stored()
     values |= {"columns": COLUMNS, "law": LAW, "threads": THREADS, "seconds": seconds, "GB": gigabytes}
     fits: dict[str, dict[str, Any]] = values.setdefault("fits", {})
+    if again:
+        for title in models:
+            fits[title] = {size: fit for size, fit in fits.get(title, {}).items() if int(size) not in sizes}
     limits = {"seconds": seconds, "megabytes": 1024 * gigabytes}
     for rows in sizes:
         size = f"{rows}"
-        todo = [title for title in models if again or not _is_done(fits.get(title, {}).get(size))]
-        todo = [title for title in todo if not _given_up_before(fits.get(title, {}), rows)]
+        todo = [title for title in models if not _is_done(fits.get(title, {}).get(size), limits)]
+        todo = [title for title in todo if not _given_up_before(fits.get(title, {}), rows, limits)]
         if not todo:
             continue
         table = folder / size
@@ -83,24 +86,28 @@ def _measured(title: str, table: Path, limits: dict[str, float]) -> dict[str, An
     variables = {"PYTHONPATH": f"{ROOT / 'src'}", "OMP_NUM_THREADS": str(THREADS)}
     try:
         return measured(command, **limits, environment=variables, folder=ROOT)
-    except GivenUp as reason:
-        return {"given up": str(reason)}
+    except GivenUpError as reason:
+        return {"given up": str(reason), **limits}
 
 
 def _better(first: dict[str, Any] | None, second: dict[str, Any]) -> dict[str, Any]:
-    """Of two measurements of one fit the one that took less of the processor."""
-    if first is None or "given up" in second or "given up" in first:
+    """Of two measurements of one fit the one that took less of the processor; one that was given up does not count."""
+    if first is None or "given up" in first:
         return second
+    if "given up" in second:
+        return first
     return min(first, second, key=lambda each: float(each["processor"]))
 
 
-def _is_done(fit: dict[str, Any] | None) -> bool:
-    """Whether there is nothing to measure; what failed is tried again."""
-    return fit is not None and not fit.get("given up", "").startswith("failed")
+def _is_done(fit: dict[str, Any] | None, limits: dict[str, float]) -> bool:
+    """Whether there is nothing to measure; what failed, or was given up under smaller limits, is tried again."""
+    if fit is None or "given up" not in fit:
+        return fit is not None
+    return all(fit.get(name, 0.0) >= limit for name, limit in limits.items()) and "failed" not in fit["given up"]
 
 
-def _given_up_before(fits: dict[str, Any], rows: int) -> bool:
-    return any("given up" in fit and _is_done(fit) and int(size) < rows for size, fit in fits.items())
+def _given_up_before(fits: dict[str, Any], rows: int, limits: dict[str, float]) -> bool:
+    return any("given up" in fit and _is_done(fit, limits) and int(size) < rows for size, fit in fits.items())
 
 
 def _stored() -> dict[str, Any]:

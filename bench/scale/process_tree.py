@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["GivenUp", "measured", "processor_seconds", "tree_memory"]
+__all__ = ["GivenUpError", "measured", "processor_seconds", "tree_memory"]
 
-_INTERVAL = 0.1
+_INTERVAL = 0.25
 
 
-class GivenUp(RuntimeError):
+class GivenUpError(RuntimeError):
     """A process that took more than it may, or failed; the text says which."""
 
 
@@ -26,13 +26,15 @@ def processor_seconds() -> float:
     import psutil
 
     here = psutil.Process()
-    total = sum(here.cpu_times()[:4])
-    for child in here.children(recursive=True):
-        try:
-            total += sum(child.cpu_times()[:4])
-        except psutil.Error:
-            continue
-    return float(total)
+    return sum(map(_seconds_of, [here, *here.children(recursive=True)]))
+
+
+def _seconds_of(process: Any) -> float:
+    import psutil
+
+    with suppress(psutil.Error):
+        return float(sum(process.cpu_times()[:4]))
+    return 0.0
 
 
 def tree_memory(pid: int) -> float:
@@ -84,12 +86,12 @@ def measured(
             time.sleep(_INTERVAL)
         if reason:
             _end(process)
-            raise GivenUp(reason)
+            raise GivenUpError(reason)
         out.seek(0)
         err.seek(0)
         lines, errors = out.read().splitlines(), err.read().strip().splitlines()
     if process.returncode or not lines:
-        raise GivenUp(f"failed: {errors[-1][:200] if errors else f'exit code {process.returncode}'}")
+        raise GivenUpError(f"failed: {errors[-1][:200] if errors else f'exit code {process.returncode}'}")
     found: dict[str, Any] = json.loads(lines[-1])
     return {**found, "peak MB": max(peak, float(found.get("own peak MB", 0.0)))}
 
@@ -98,13 +100,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process and all that it started, each by its number."""
     import psutil
 
-    try:
-        family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
-    except psutil.Error:
-        family = []
+    family: list[Any] = []
+    with suppress(psutil.Error):
+        root = psutil.Process(process.pid)
+        family = [*root.children(recursive=True), root]
     for each in family:
-        try:
+        # It may have ended since.
+        with suppress(psutil.Error):
             each.kill()
-        except psutil.Error:
-            print(f"process {each.pid} had ended", file=sys.stderr)
     process.wait()
