@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # As many training rows as have about 56,000 events, all at different times.
 TRAINING, COLUMNS, EPOCHS = 85_000, 5, 3
 MANY, FEWER = 1_000_000, 200_000
-MOST_MB, ROUNDS = 4096, 1
+MOST_MB, ROUNDS = 4096, 3
 TIMES, LEVELS = [0.25, 0.5, 1.0], [0.1, 0.25, 0.5]
 LIFELINES = "lifelines Cox"
 ROWS = {"Cox": MANY, LIFELINES: MANY, "DeepSurv": MANY, "DeepHit": FEWER, "stack": FEWER}

@@ -25,7 +25,7 @@ _COLOURS = {
     "ALDSurvival": "#D55E00",
     "BoostedALD": "#CC79A7",
     "CoxRegression": "#E69F00",
-    "WeibullAFT": "#B8860B",
+    "WeibullAFT": "#6A3D9A",
     "lifelines Cox": "#0072B2",
     "scikit-survival Cox": "#56B4E9",
     "XGBoost aft": "#009E73",
@@ -61,6 +61,7 @@ def values() -> dict[str, str]:
 def draw_growth(measured: Mapping[str, Any]) -> Figure:
     """Seconds of processors, memory and held-out log-likelihood by the number of rows."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
 
     figure = Figure(figsize=(11.0, 4.6), layout="constrained")
     panels = figure.subplots(1, 3)
@@ -76,11 +77,18 @@ def draw_growth(measured: Mapping[str, Any]) -> Figure:
         ax.set(xscale="log", yscale="log", xlabel="training rows")
         ax.set_title(title, fontsize=10, loc="left")
         ax.grid(visible=True, color="#e6e6e6", linewidth=0.7)
-        ax.tick_params(labelsize=8)
+        ax.tick_params(which="both", labelsize=8)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _between_powers(value)))
         ax.spines[["top", "right"]].set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
     return figure
+
+
+def _between_powers(value: float) -> str:
+    """Labels of 2 and 5 times a power of ten."""
+    return f"{value:,.10g}" if f"{value:e}"[0] in "25" else ""
 
 
 def digest_text(measured: Mapping[str, Any]) -> str:
