@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from aldsurv.reports.benchmark.ledger_section import ledger_squares, square_mark
 from bench.neutral.picture import digest_text, draw_ranks
 from bench.neutral.report import STUDY
 from bench.pages import scale
+from bench.pages.landing import THEMES, draw_standing, image_file
 from bench.pages.neutral import model_titles
 from bench.pages.paper_results import PAPER_FILE, benchmark_results
 from bench.pages.results import read_section
@@ -41,10 +43,16 @@ def write_pictures() -> list[Path]:
     """Draw the pictures that show something else than the results files; which these were."""
     rows, ranking = ledger(benchmark_results(PAPER_FILE)), read_section(STUDY, "ranking")
     growth = read_section(scale.FILE, "peers")
+    titles = model_titles(ranking["isbs"]["models"])
+    standing = [
+        _drawn(image_file("standing", theme), ranks_digest(ranking), partial(draw_standing, theme, ranking, titles))
+        for theme in THEMES
+    ]
     return [
         *_drawn(LEDGER, digest(rows), lambda: whole_figure(ledger_squares(rows))),
-        *_drawn(NEUTRAL, ranks_digest(ranking), lambda: draw_ranks(ranking, model_titles(ranking["isbs"]["models"]))),
+        *_drawn(NEUTRAL, ranks_digest(ranking), lambda: draw_ranks(ranking, titles)),
         *_drawn(SCALE, growth_digest(growth), lambda: scale.draw_growth(growth)),
+        *(path for paths in standing for path in paths),
     ]
 
 
