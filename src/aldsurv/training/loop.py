@@ -211,7 +211,7 @@ class Training:
         start, epoch = time.perf_counter(), self._now.epoch
         self._between_epochs = False
         rate = self._settings.rate(epoch)
-        train_loss = self._pass_over_training_rows(epoch, rate)
+        train_loss = self._pass_over_training_rows(epoch)
         self._require_finite(train_loss, epoch, "training loss")
         # The last step may have spoiled weights that no loss has seen yet.
         largest = _as_float64(self._work.network.largest_weights())
@@ -233,7 +233,7 @@ class Training:
             now.seconds[-1],
         )
 
-    def _pass_over_training_rows(self, epoch: int, rate: float) -> NDArray[np.float64]:
+    def _pass_over_training_rows(self, epoch: int) -> NDArray[np.float64]:
         work, objective = self._work, self._objective
         network, source = work.network, work.train
         clip, dropout = float(self._settings.clip_norm), network.architecture.dropout
@@ -256,7 +256,7 @@ class Training:
                 if clip > 0:
                     network.clip_gradients(clip)
                 network.block.round_gradients()
-                work.optimizer.step(rate)
+                work.optimizer.step(self._settings.rate(epoch, number / len(counts)))
                 total += losses * counts[number]
         return work.spread(_as_float64(total / rows.to(total)))
 

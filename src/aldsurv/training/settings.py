@@ -12,11 +12,13 @@ from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all
 __all__ = ["OPTIMIZERS", "SCHEDULES", "TRAINING_CONSTRAINTS", "TrainingSettings"]
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
-SCHEDULES = ("constant", "cosine", "linear", "exponential", "step")
+SCHEDULES = ("constant", "cosine", "linear", "exponential", "step", "one_cycle")
 # What is left of the learning rate at the last epoch of an exponential schedule.
 _EXPONENTIAL_END = 0.01
 # Shares of the epochs after which a step schedule divides the rate by 10.
 _STEPS = (0.7, 0.9)
+# Share of all steps over which the rate of one cycle rises.
+_RISE = 0.1
 # Larger data get larger batches, so that an epoch has about as many updates.
 _AUTO_BATCH, _AUTO_LARGEST, _AUTO_UPDATES = 128, 4096, 200
 # By rows held out of METABRIC, WHAS, GBSG, BreastMSK and parts of SUPPORT of 700 to 5,700 rows: docs/accuracy.md.
@@ -49,7 +51,8 @@ class TrainingSettings:
         Its highest value.
     schedule
         How the rate goes down over `max_epochs`: ``"constant"``, ``"cosine"`` or ``"linear"`` to 0,
-        ``"exponential"`` to a hundredth, ``"step"`` by a factor of 10 after 70 % and again after 90 % of the epochs.
+        ``"exponential"`` to a hundredth, ``"step"`` by a factor of 10 after 70 % and again after 90 % of the epochs;
+        ``"one_cycle"`` rises over the first tenth of all steps and then falls to 0 as a cosine, anew in each step.
     warmup
         Epochs over which the rate first rises.
     batch_size
@@ -77,8 +80,12 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         check_all(vars(self), TRAINING_CONSTRAINTS)
 
-    def rate(self, epoch: int) -> float:
-        """Learning rate of an epoch, counted from 0."""
+    def rate(self, epoch: int, share: float = 0.0) -> float:
+        """Learning rate of an epoch, counted from 0, of which a share of the steps is done."""
+        if self.schedule == "one_cycle":
+            done = (epoch + share) / self.max_epochs
+            rising, falling = done / _RISE, 0.5 * (1 + math.cos(math.pi * (done - _RISE) / (1 - _RISE)))
+            return float(self.learning_rate * min(rising, falling))
         if epoch < self.warmup:
             return self.learning_rate * (epoch + 1) / (self.warmup + 1)
         done = (epoch - self.warmup) / max(self.max_epochs - self.warmup, 1)
