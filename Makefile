@@ -19,7 +19,7 @@ PAPER_PLAN := --models ald,cqrnn,lognormal,deepsurv,deephit,cox,weibull_aft --de
 .PHONY: help setup demo browser test suite portable newest coverage lint style types bench batch results docs wheel docker clean
 
 help:
-	@echo "make demo      set up, predict for people held out, compare models: tables, pictures and a page in $(DEMO)/"
+	@echo "make demo      set up, predict for held-out people, compare models: tables, pictures and a page in $(DEMO)/"
 	@echo "make test      set up, lint, type-check and run the tests"
 	@echo "make suite     set up and run the tests only"
 	@echo "make portable  what trains and computes once more, as on other processors: says what fails under which"
@@ -119,6 +119,6 @@ docker:
 	$(PYTHON) tests/serving/dockerfile_steps.py
 
 clean:
-	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) $(RESULTS) site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(WHEEL_VENV) .venv-newest $(DEMO) $(RESULTS) .docs_cache site build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf tests/export/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

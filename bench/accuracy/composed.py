@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from aldsurv import SurvivalData
 from aldsurv.distributions import Mixture, ProportionalHazards, Step, SurvivalDistribution
 from aldsurv.models.adapters import XGBoostAFT
-from aldsurv.models.linear.aft import location_and_scale, rows_with_information
+from aldsurv.models.linear.aft import location_and_scale
 from aldsurv.models.linear.aft_likelihood import StandardNormal
+from aldsurv.models.linear.problems.log_time_problem import rows_with_information
 from aldsurv.nonparametric import kaplan_meier
 
 if TYPE_CHECKING:

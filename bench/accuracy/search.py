@@ -23,7 +23,7 @@ from bench.journal import complete_journal
 
 SEEDS = range(6)
 NAMES = ("metabric", "whas", "gbsg", "breastmsk", "support", "support@700", "support@1400", "support@2800")
-# The default at the time: one component, heads of their own, 15 epochs of patience.
+# The default at the time: one component, separate heads, 15 epochs of patience.
 _EARLIER: dict[str, Any] = {
     "components": 1, "bins": 0, "head_hidden": (32,), "learning_rate": 0.003, "patience": 15, "weight_decay": 0.1,
 }  # fmt: skip

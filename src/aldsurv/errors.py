@@ -211,7 +211,7 @@ class CompetingCausesWarning(AldsurvWarning):
 
 
 class CureWarning(AldsurvWarning):
-    """A model with a share that never has the event was fitted to rows whose follow-up may be too short to tell it."""
+    """A model with a share that never has the event was fitted to rows whose follow-up may be too short for it."""
 
 
 class EventValueWarning(AldsurvWarning):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import LeftTruncated, Mixture, ProportionalHazards, Step, SurvivalDistribution, Weibull
 from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.distributions.wrappers.recalibrated import recalibrated
-from aldsurv.errors import ParameterError
+from aldsurv.errors import ImpossibleRowsWarning, ParameterError
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 
 ROWS = 7
@@ -222,3 +223,68 @@ def test_memory_is_that_of_the_answer():
 def test_what_is_refused(arguments, options, match):
     with pytest.raises(ParameterError, match=match):
         ProportionalHazards(*arguments, **options)
+
+
+# ---- never a table
+
+MANY = 20_000
+
+
+def shared_curves(rows: int, times: int, members: int = 1, *, strata: int = 1) -> ProportionalHazards:
+    """Many rows and many times, whose table would not fit into the memory of a test."""
+    rng = np.random.default_rng(rows + times)
+    grids = [np.cumsum(rng.gamma(2.0, 1.0 / times, times)) for _ in range(strata)]
+    heights = [np.log(rng.gamma(0.5, 2.0 / times, (times, members)).cumsum(axis=0)) for _ in range(strata)]
+    risk, codes = 2 * rng.normal(size=(rows, members)), rng.integers(0, strata, rows)
+    sizes = [times] * strata
+    return ProportionalHazards(np.concatenate(grids), np.concatenate(heights), risk, sizes=sizes, strata=codes)
+
+
+@pytest.mark.parametrize(("members", "strata"), [(1, 1), (2, 3)])
+def test_restricted_means_of_many_rows_are_those_of_each(members, strata):
+    """Interpolated between log risks, against sums over the grid of one row after the other."""
+    many, horizons = shared_curves(600, 50, members, strata=strata), np.array([0.0, 0.3, 1.0, 50.0])
+    found = many.restricted_mean(horizons)
+    for row in range(0, 600, 7):
+        # A single row is not interpolated.
+        assert_allclose(found[row], many[row].restricted_mean(horizons)[0], rtol=1e-11)
+        grid = many.to_step().times[0] if strata == 1 else many[row].to_step().times[0]
+        edges = np.concatenate([[0.0], grid[grid < 1.0], [1.0]])
+        area = np.diff(edges) @ many[row].survival(edges[:-1])[0]
+        assert found[row, 2] == pytest.approx(area, rel=1e-11)
+    assert_allclose(many.approximate_restricted_mean(0.3), found[:, 1], rtol=1e-13)
+    weibull = Weibull(np.full(600, 2.0), 1.5)
+    both = Mixture([many, weibull], [0.25, 0.75]).restricted_mean(horizons)
+    assert_allclose(both, 0.25 * found + 0.75 * weibull.restricted_mean(horizons), rtol=1e-12)
+
+
+def test_extreme_risks_are_interpolated_as_exactly():
+    """Where all risk comes at once or never: errors are a share of the horizon, whatever the height of the hazard."""
+    risk = np.concatenate([np.linspace(low, low + 1, 200, endpoint=False) for low in (-700.0, -40.0, 3.0, 30.0, 700.0)])
+    d = ProportionalHazards([1.0, 2.0, 4.0], np.log([1e-12, 0.5, 9.0]), risk)
+    factor = np.exp(risk)
+    with np.errstate(under="ignore"):
+        area = 1.0 + np.exp(-1e-12 * factor) + 2 * np.exp(-0.5 * factor) + 3 * np.exp(-9.0 * factor)
+    assert_allclose(d.restricted_mean(7.0), area, rtol=1e-14, atol=7e-15)
+
+
+def test_no_table_is_made():
+    """A byte for each pair of a row and a time would be 400 MB."""
+    d = shared_curves(MANY, MANY, 2)
+    data = SurvivalData.right(np.random.default_rng(0).gamma(2.0, 0.5, MANY), np.arange(MANY) % 2 == 0)
+    chosen = ["ibs", "harrell_c", "log_likelihood", "bounded_log_likelihood", "mae"]
+    for task in (
+        lambda: d.survival([0.5, 1.0, 2.0]),
+        lambda: d.quantile([0.1, 0.5, 0.9]),
+        lambda: (d.median(), d.mean()),
+        lambda: d.restricted_mean([0.5, 1.0]),
+        lambda: d.approximate_restricted_mean(1.0),
+        lambda: metrics.evaluate(d, data, train=data, metrics=chosen),
+    ):
+        tracemalloc.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImpossibleRowsWarning)
+            task()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 40e6

@@ -1,4 +1,4 @@
-"""Whether follow-up is long enough to tell a share without event."""
+"""Whether follow-up is long enough to estimate a share without event."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_short_follow_up(drawn(0.4, 30.0), "Model", stacklevel=2)
-    with pytest.warns(CureWarning, match="too short for Model to tell a share without event: the last event is at"):
+    with pytest.warns(CureWarning, match="too short for Model to estimate a share without event: the last event is at"):
         warn_of_short_follow_up(drawn(0.0, 1.0), "Model", stacklevel=2)
     with pytest.warns(CureWarning, match="survival has no level tail"):
         warn_of_short_follow_up(SurvivalData.right([1, 2, 3], [1, 0, 1]), "Model", stacklevel=2)

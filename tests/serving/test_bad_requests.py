@@ -136,7 +136,7 @@ def test_other_paths_and_methods(client):
     assert client.get("/nothing").status_code == 404
     assert client.predict({"rows": [ROW]}, model="other").json()["error"].startswith("there is no such model")
     refused = client.request("DELETE", "/models")
-    assert (refused.status_code, refused.headers["allow"]) == (405, "HEAD, GET")
+    assert (refused.status_code, set(refused.headers["allow"].split(", "))) == (405, {"GET", "HEAD"})
 
 
 def test_fuzzed_bodies_give_2xx_or_4xx_only(client):

@@ -61,7 +61,7 @@ class CellOutcome:
 class Store:
     """The results of one plan in a folder.
 
-    Every call opens the file anew: a process may be killed at any time, and several may write.
+    Every call opens the file again: a process may be killed at any time, and several may write.
 
     Parameters
     ----------

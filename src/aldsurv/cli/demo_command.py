@@ -58,7 +58,7 @@ class _Person:
 @final
 @dataclass(frozen=True)
 class _DemoResults:
-    """What the demo has done: rows, training, metrics on the people held out, five of them, and files."""
+    """What the demo has done: rows, training, metrics on the held-out people, five of them, and files."""
 
     train: SurvivalData
     test: SurvivalData
@@ -103,7 +103,7 @@ class _DemoResults:
             f"  held out       {self.test.summary()}",
             f"  fitted in {self.seconds:.1f} s ({self.epochs} epochs)",
             "",
-            f"On the people held out ({self.test.n_events} events of {len(self.test)})",
+            f"On the held-out people ({self.test.n_events} events of {len(self.test)})",
             *(f"  {line}" for line in metric_table(metric_lines, None)),
             "",
             "Five of them, in months",
@@ -139,7 +139,7 @@ class _DemoResults:
 @json_option("Print the numbers as JSON only.")
 @force_option()
 def demo(out: Path, as_json: bool, force: bool) -> None:
-    """Fit ALDSurvival to a real table and predict for people held out.
+    """Fit ALDSurvival to a real table and predict for held-out people.
 
     2232 women with breast cancer (Rotterdam tumour bank and German Breast
     Cancer Study Group), with the time to recurrence or death. A fifth of

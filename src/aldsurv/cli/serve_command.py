@@ -81,7 +81,7 @@ def serve(
 
     POST rows to /models/NAME/predict, as JSON or CSV, or any number of
     them to /models/NAME/batch; GET /openapi.json says what rows must have,
-    /metrics is for Prometheus and /healthz for whoever starts it again.
+    /metrics is for Prometheus and /healthz for the process that restarts it.
     A model has the name of its file unless NAME is given.
 
     Standard output gets the address, standard error the log: a line of

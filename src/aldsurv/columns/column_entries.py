@@ -81,7 +81,7 @@ def _kinds_of_types(items: list[Any]) -> dict[type, str]:
 
 
 def _kind(item: object) -> str:
-    """What an entry is; the same for all entries of its type, but for NaN, which counts as a number here."""
+    """What an entry is; the same for all entries of its type, except for NaN, which counts as a number here."""
     if isinstance(item, str):
         return "text"
     if isinstance(item, (datetime.timedelta, np.timedelta64)):  # numpy counts the latter among the integers

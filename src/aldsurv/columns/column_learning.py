@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,17 @@ from aldsurv.columns.column_plans import ColumnPlan, LeftOut, Levels, Number, as
 from aldsurv.data.frame_columns import FloatArray, is_numeric_text
 from aldsurv.errors import DataError
 
-__all__ = ["LearnedColumn", "learn_column", "looks_like_identifier"]
+__all__ = [
+    "LearnedColumn",
+    "learn_column",
+    "looks_like_identifier",
+    "mean_and_deviation",
+    "middle_and_knots",
+    "named_like_identifier",
+    "plan_of_levels",
+    "plan_of_one_value",
+    "require_no_numbers_as_text",
+]
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 # With fewer rows, values that all differ are no sign of an identifier.
@@ -70,20 +80,32 @@ def learn_column(
         return LearnedColumn(LeftOut(name, "no values"))
     low, high = float(present.min()), float(present.max())
     if low == high:
-        # One value or none, as in a box that was ticked or left blank: only the gaps carry information.
-        return LearnedColumn(Levels(name, (low,), gaps=True, other=False) if has_gaps else LeftOut(name, "constant"))
+        return LearnedColumn(plan_of_one_value(name, low, has_gaps=has_gaps))
     identifier = looks_like_identifier(present, name, low, high)
     if not exact:
         present = as_single(present, low, high)
-    with np.errstate(over="ignore"):
-        median = min(max(float(np.median(present)), low), high)
+    median, knots = middle_and_knots(present, low, high, bins)
     # 0/1 columns are scaled like all others: the weights of a network start at one size for all columns, so that
     # every column should vary as much.
-    knots = _knots(present, bins) if bins else ()
     mean, deviation = (0.0, 1.0)
     if scale:
-        mean, deviation = _mean_and_deviation(present, float(present.min()), float(present.max()))
+        mean, deviation = mean_and_deviation(present, float(present.min()), float(present.max()))
     return LearnedColumn(Number(name, mean, deviation, median, low, high, has_gaps, knots), identifier)
+
+
+def plan_of_one_value(name: str, value: float, *, has_gaps: bool) -> ColumnPlan:
+    """The plan of a column of numbers that are all the same, as of a box that was ticked or left blank.
+
+    Only the gaps carry information, if there are any.
+    """
+    return Levels(name, (value,), gaps=True, other=False) if has_gaps else LeftOut(name, "constant")
+
+
+def middle_and_knots(present: FloatArray, low: float, high: float, bins: int) -> tuple[float, tuple[float, ...]]:
+    """The median of values between two ends, and the quantiles that divide them into pieces."""
+    with np.errstate(over="ignore"):
+        median = min(max(float(np.median(present)), low), high)
+    return median, _knots(present, bins) if bins else ()
 
 
 def _knots(values: FloatArray, bins: int) -> tuple[float, ...]:
@@ -109,21 +131,52 @@ def _learn_levels(
         if level is not None:
             counts[level] = counts.get(level, 0) + count
     gaps = None in levels
+    if counts and not (listed or categorical):
+        require_no_numbers_as_text(counts, column, lambda level: int(np.argmax(inverse == levels.index(level))))
+    return plan_of_levels(name, counts, has_gaps=gaps, listed=listed, max_levels=max_levels)
+
+
+def plan_of_levels(
+    name: str,
+    counts: Mapping[Level, int],
+    *,
+    has_gaps: bool,
+    listed: bool,
+    max_levels: int,
+    as_text: Mapping[Level, int] | None = None,
+) -> ColumnPlan:
+    """The plan of a column of categories by the number of rows of each level.
+
+    Parameters
+    ----------
+    name
+        The column.
+    counts
+        How many rows have each level.
+    has_gaps
+        Whether some rows have none.
+    listed
+        Whether the user called it categorical: then it is used however rare its levels are.
+    max_levels
+        How many levels are told apart.
+    as_text
+        The levels of fewer rows by which to judge whether the column holds identifiers or notes; None: those of all.
+    """
+    judged = counts if as_text is None else as_text
+    counts = counts or judged
     if not counts:
         return LeftOut(name, "no values")
-    if not (listed or categorical):
-        _require_no_numbers_as_text(levels, inverse, column)
-    if len(counts) == 1 and not gaps:
+    if len(counts) == 1 and not has_gaps:
         return LeftOut(name, "constant")
-    if not listed and len(counts) >= _IDENTIFIER_ROWS and max(counts.values()) == 1 and str in map(type, counts):
+    if not listed and len(judged) >= _IDENTIFIER_ROWS and max(judged.values()) == 1 and str in map(type, judged):
         return LeftOut(name, "identifier")
-    if not listed and _is_nearly_unique(counts):
+    if not listed and _is_nearly_unique(judged):
         return LeftOut(name, "nearly unique")
     kept = sorted(counts, key=level_order)
     if len(kept) > max_levels:
         # The sort is stable: of equally frequent levels the first in order stay.
         kept = sorted(sorted(kept, key=lambda level: -counts[level])[:max_levels], key=level_order)
-    return Levels(name, tuple(kept), gaps=gaps, other=len(kept) < len(counts))
+    return Levels(name, tuple(kept), gaps=has_gaps, other=len(kept) < len(counts))
 
 
 def _is_nearly_unique(counts: Mapping[Level, int]) -> bool:
@@ -138,7 +191,7 @@ def _is_nearly_unique(counts: Mapping[Level, int]) -> bool:
     return 2 * once > len(counts) and 4 * once > sum(counts.values())
 
 
-def _mean_and_deviation(values: FloatArray, low: float, high: float) -> tuple[float, float]:
+def mean_and_deviation(values: FloatArray, low: float, high: float) -> tuple[float, float]:
     """Mean and standard deviation, overwriting the values; in units of half the range nothing over- or underflows."""
     middle = low / 2 + high / 2
     half = max(high / 2 - low / 2, _SMALLEST)
@@ -154,29 +207,35 @@ def looks_like_identifier(values: FloatArray, name: str, low: float, high: float
     """Whether numbers without gaps count the rows, or all differ in a column that is named like an identifier."""
     if values.size < _IDENTIFIER_ROWS or not (values[:_IDENTIFIER_ROWS] % 1 == 0).all():
         return False
-    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
-    named = bool(words & _IDENTIFIER_WORDS) or name.strip().lower() in _IDENTIFIER_NAMES
+    named = named_like_identifier(name)
     if not named and high - low != values.size - 1:
         return False
     ordered = np.sort(values)
     return bool((ordered[1:] > ordered[:-1]).all() if named else (np.diff(ordered) == 1).all())
 
 
-def _require_no_numbers_as_text(levels: list[Level | None], inverse: NDArray[np.intp], column: ColumnKey) -> None:
-    present = [level for level in levels if level is not None]
-    numeric = [level for level in present if not isinstance(level, str) or is_numeric_text(level)]
-    if 2 * len(numeric) <= len(present):
+def named_like_identifier(name: str) -> bool:
+    """Whether a column has a name as those of identifiers have."""
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    return bool(words & _IDENTIFIER_WORDS) or name.strip().lower() in _IDENTIFIER_NAMES
+
+
+def require_no_numbers_as_text(
+    levels: Collection[Level], column: ColumnKey, row_of: Callable[[Level], int | None]
+) -> None:
+    """Raise `DataError` if most levels of a column of text are numbers: it is one of numbers with some text in it."""
+    numeric = [level for level in levels if not isinstance(level, str) or is_numeric_text(level)]
+    if 2 * len(numeric) <= len(levels):
         return
-    text = [level for level in present if isinstance(level, str)]
+    text = [level for level in levels if isinstance(level, str)]
     words = [level for level in text if not is_numeric_text(level)]
     shown = (words or text)[0]
-    row = int(np.argmax(inverse == levels.index(shown)))
     mixture = "numbers mixed with text" if words else "numbers as text"
     repair = "Put a gap (NaN) in place of such text" if words else "Convert the column to float"
     raise DataError(
         f"the column holds {mixture}, first {quoted_value(shown)}",
         argument="categorical",
         column=column,
-        row=row,
+        row=row_of(shown),
         advice=f"{repair}, or list the column in categorical if its numbers are codes.",
     )

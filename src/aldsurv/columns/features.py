@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from aldsurv.checks import Number, WholeNumber, check, is_whole_number, listed
 from aldsurv.columns.column_learning import LearnedColumn, learn_column
 from aldsurv.columns.column_plans import MOST_BINS, ColumnPlan, LeftOut, UnseenValues
+from aldsurv.columns.column_summary import ColumnSummary
 from aldsurv.columns.covariates import Covariates, read_covariates
 from aldsurv.columns.plan_reading import plan_from_dict, require_bool, require_keys, require_number
 from aldsurv.errors import (
@@ -126,6 +127,53 @@ class Features:
         _warn_of_learned(learned, table, owner)
         plans = tuple(column.plan for column in learned)
         return cls(plans, table.names is not None, None if clip is None else float(clip))
+
+    @classmethod
+    def of_summaries(
+        cls,
+        summaries: Mapping[str, ColumnSummary],
+        sample: Mapping[str, NDArray[Any]],
+        *,
+        categorical: Sequence[str | int] | None = None,
+        scale: bool = True,
+        clip: float | None = None,
+        max_levels: int = 50,
+        bins: int = 0,
+        exact: bool = False,
+        owner: str = "this model",
+    ) -> Features:
+        """What `learn` would learn of a table of which only summaries of the columns, by name, and a sample are known.
+
+        Parameters
+        ----------
+        summaries
+            Of all rows; numbers of columns in `categorical` are summarised as levels.
+        sample
+            The columns of some of the rows, for quantiles.
+        categorical, scale, clip, max_levels, bins, exact, owner
+            As in `learn`.
+        """
+        check("clip", clip, Number(0, above=True), none=True)
+        check("max_levels", max_levels, WholeNumber(1))
+        check("bins", bins, WholeNumber(0, MOST_BINS, meaning="0: none"))
+        table = read_covariates(sample)
+        positions = _positions(categorical, table)
+        learned = [
+            summary.plan(
+                table.read(j),
+                name,
+                name,
+                listed=j in positions,
+                categorical=table.is_categorical(j),
+                scale=scale,
+                max_levels=max_levels,
+                bins=bins,
+                exact=exact,
+            )
+            for j, (name, summary) in enumerate(summaries.items())
+        ]
+        _warn_of_learned(learned, table, owner)
+        return cls(tuple(column.plan for column in learned), True, None if clip is None else float(clip))
 
     def transform(self, X: object, *, owner: str = "this model") -> NDArray[np.float32]:
         """Numbers of shape (n, width), a row of them for each row of X and independent of the other rows."""

@@ -220,7 +220,7 @@ def value_numbers(column: NDArray[Any]) -> IntArray:
 
 
 def _identity(value: object) -> object:
-    """What tells a value from others: gaps are alike, whatever they are written as."""
+    """What distinguishes a value from others: gaps are alike, whatever they are written as."""
     if isinstance(value, float) and value != value:
         return None
     try:

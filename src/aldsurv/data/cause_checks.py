@@ -40,7 +40,7 @@ def require_known_causes(data: SurvivalData) -> None:
 
 
 def require_rows_without_event(data: SurvivalData) -> None:
-    """Raise a `DataError` if every row had the event: nothing tells of a share that never has it."""
+    """Raise a `DataError` if every row had the event: there is no information on a share that never has it."""
     if not bool((data.right_censored & (data.weights > 0)).any()):
         raise DataError(
             "cure=True needs rows that were still without an event when they were last seen, but there are none",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from numbers import Number, Real
 from typing import Any, TypeAlias
 
@@ -26,6 +26,8 @@ __all__ = [
     "event_column",
     "event_values_column",
     "fold_text",
+    "values_of_causes",
+    "values_of_event",
 ]
 
 # Names of the causes 1, 2, …, or names by value.
@@ -63,21 +65,41 @@ def event_column(column: Column, event_value: object = None) -> BoolArray:
     present = np.array([not is_missing(item) for item in items], np.bool_)
     require_rows(present, column, rule, {"": raw}, advice)
     try:
-        distinct = list(dict.fromkeys(items))
+        dict.fromkeys(items)
     except TypeError:
         row = next(row for row, item in enumerate(items) if not isinstance(item, Hashable))
         raise column.error(
             f"must hold plain values, but holds {quoted(items[row])}", row=row, advice="Give one value per row."
         ) from None
-    if event_value is None and all(value in (0, 1) for value in distinct):
-        return np.array([bool(item) for item in items], np.bool_)
-    counts = Counter(items)
-    alike = _lookalikes(distinct, event_value) if event_value is not None else _words_for_yes(distinct, column.name)
+    events = values_of_event(Counter(items), column, event_value, stacklevel=7)
+    return np.array([item in events for item in items], np.bool_)
+
+
+def values_of_event(
+    counts: Mapping[Any, int], column: Column, event_value: object = None, *, stacklevel: int = 3
+) -> set[Any]:
+    """Which of the values of a column mean that the event was observed, by `event_column`'s rules.
+
+    Parameters
+    ----------
+    counts
+        How many rows have each value, without gaps.
+    column
+        For messages: its values are not read.
+    event_value
+        As in `event_column`.
+    stacklevel
+        Of warnings, from the function that gives them.
+    """
+    if event_value is None and all(value in (0, 1) for value in counts):
+        return {value for value in counts if value == 1}
+    alike = _lookalikes(counts, event_value) if event_value is not None else _words_for_yes(list(counts), column.name)
+    occurs = event_value is not None and event_value in counts
     others = {value: n for value, n in counts.items() if value in alike and value != event_value}
     if others:
-        _warn_of_match(others, event_value, column, occurs=event_value in counts)
-    if alike or (event_value is not None and event_value in counts):
-        return np.array([item in alike or item == event_value for item in items], np.bool_)
+        _warn_of_match(others, event_value, column, occurs=occurs, stacklevel=stacklevel)
+    if alike or occurs:
+        return {*alike, event_value} if occurs else set(alike)
     raise _event_error(counts, column, event_value)
 
 
@@ -99,7 +121,9 @@ def _lookalikes(distinct: Iterable[Any], event_value: object) -> set[str]:
     return {value for value in distinct if isinstance(value, str) and fold_text(value) == event}
 
 
-def _warn_of_match(counts: Mapping[Any, int], event_value: object, column: Column, *, occurs: bool = False) -> None:
+def _warn_of_match(
+    counts: Mapping[Any, int], event_value: object, column: Column, *, occurs: bool = False, stacklevel: int = 6
+) -> None:
     """Say which values count as the event although they were not named as they are written."""
     subject = column.argument if column.name is None else f"column {quoted(column.name)}"
     what = "the event, for no value was named"
@@ -107,7 +131,7 @@ def _warn_of_match(counts: Mapping[Any, int], event_value: object, column: Colum
         itself = ", too" if occurs else ", which does not occur itself"
         what = f"{quoted(event_value)}{itself}: only capital letters and spaces differ"
     message = f"{subject}: {_counted(counts)} count{'s' * (len(counts) == 1)} as {what}."
-    warnings.warn(message, EventValueWarning, stacklevel=6)
+    warnings.warn(message, EventValueWarning, stacklevel=stacklevel)
 
 
 def _counted(counts: Mapping[Any, int]) -> str:
@@ -119,23 +143,23 @@ def _counted(counts: Mapping[Any, int]) -> str:
     return ", ".join(f"{quoted(value)} ({count} row{'s' * (count != 1)})" for value, count in shown) + more
 
 
-def _warn_of_lookalikes(items: list[Any], event_value: object, column: Column) -> None:
+def _warn_of_lookalikes(rows: Mapping[Any, int], event_value: object, column: Column) -> None:
     """Say which values differ from the event by capital letters and spaces only, and count as censored."""
     if not isinstance(event_value, str):
         return
-    others = _lookalikes(set(items), event_value) - {event_value}
-    alike = Counter(item for item in items if item in others)
+    others = _lookalikes(rows, event_value) - {event_value}
+    alike = Counter({item: count for item, count in rows.items() if item in others})
     if alike:
         counts = ", ".join(
             f"{quoted(value)} in {count} row{'s' * (count != 1)}" for value, count in alike.most_common(5)
         )
         subject = column.argument if column.name is None else f"column {quoted(column.name)}"
         warnings.warn(
-            f"{subject} holds {counts} beside {quoted(event_value)} in {items.count(event_value)}: only values written "
+            f"{subject} holds {counts} beside {quoted(event_value)} in {rows.get(event_value, 0)}: only values written "
             f"as {quoted(event_value)} are events, the others count as censored. Write them in one way if they mean "
             "the same.",
             EventValueWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -216,6 +240,31 @@ def event_values_column(column: Column, event_values: EventValues) -> tuple[IntA
         The cause that each value stands for. Without a value named ``"censored"`` all other values are censored; with
         one they are errors. The value None stands for gaps, which are errors otherwise.
     """
+    values = column_values(column)
+    number, causes = values_of_causes(Counter(values), column, event_values, row_of=values.index)
+    return np.array([number[value] for value in values], np.int64), causes
+
+
+def values_of_causes(
+    counts: Mapping[Any, int],
+    column: Column,
+    event_values: EventValues,
+    *,
+    row_of: Callable[[Any], int | None] = lambda value: None,
+) -> tuple[dict[Any, int], tuple[str, ...]]:
+    """The number of the cause that each value of a column stands for, 0 for censored, and the names of the causes.
+
+    Parameters
+    ----------
+    counts
+        How many rows have each value, as `column_values` has them.
+    column
+        For messages: its values are not read.
+    event_values
+        As in `event_values_column`.
+    row_of
+        The first row with a value, for messages.
+    """
     if not isinstance(event_values, Mapping) or not all(isinstance(name, str) for name in event_values.values()):
         raise ParameterError(
             f"event_values must be a dict from values to names of causes, but is {quoted(event_values, 60)}.",
@@ -226,39 +275,40 @@ def event_values_column(column: Column, event_values: EventValues) -> tuple[IntA
     if not causes or len(set(causes.values())) < len(causes):
         problem = f"event_values must name different causes, but has {listed(causes.values()) or 'none'}."
         raise ParameterError(problem, argument="event_values")
-    values = column_values(column)
-    counts = Counter(values)
-    same = _named_as(counts, event_values, column)
-    values = [same.get(value, value) for value in values]
-    distinct = list(dict.fromkeys(values))
+    meant = _named_as(counts, event_values, column)
+    named_counts: dict[Any, int] = {}
+    for value, count in counts.items():
+        named_counts[meant.get(value, value)] = named_counts.get(meant.get(value, value), 0) + count
     shown = _counted(dict(sorted(((value, n) for value, n in counts.items() if value is not None), key=_sort_key)))
-    if None in distinct and None not in event_values:
+    if None in counts and None not in event_values:
         raise DataError(
-            f"{column.argument} must be known in every row, but {values.count(None)} of {len(values)} values are not",
+            f"{column.argument} must be known in every row, but {counts[None]} of {sum(counts.values())} values are "
+            "not",
             argument="event_values",
             column=column.name,
-            row=values.index(None),
+            row=row_of(None),
             advice='If gaps mean that no event was observed, add {None: "censored"} to event_values.',
         )
-    unknown = [value for value in distinct if value not in event_values]
+    unknown = [value for value in named_counts if value not in event_values]
     if censored and unknown:
         named = ", ".join(f"{quoted(value)} ({name})" for value, name in event_values.items())
         raise DataError(
             f"event_values does not name {listed(unknown, 5)}, which {column.argument} holds, but only {named}",
             argument="event_values",
             column=column.name,
-            row=values.index(unknown[0]),
+            row=row_of(unknown[0]),
             advice='Name it, by a cause or as "censored".',
         )
-    if not any(value in causes for value in distinct):
+    if not any(value in causes for value in named_counts):
         problem = f"event_values names {listed(causes)}, and none of them occurs in {column.argument}"
         raise DataError(
             f"{problem}, which holds {shown}", argument="event_values", column=column.name, advice="Name some of these."
         )
     for value in causes:
-        _warn_of_lookalikes([item for item in values if item not in event_values or item == value], value, column)
+        others = {item: n for item, n in named_counts.items() if item not in event_values or item == value}
+        _warn_of_lookalikes(others, value, column)
     number = {value: k for k, value in enumerate(causes, start=1)}
-    return np.array([number.get(value, 0) for value in values], np.int64), tuple(causes.values())
+    return {value: number.get(meant.get(value, value), 0) for value in counts}, tuple(causes.values())
 
 
 def column_values(column: Column) -> list[Any]:
@@ -282,7 +332,7 @@ def _named_as(counts: Mapping[Any, int], event_values: EventValues, column: Colu
         if alike and len(_lookalikes(event_values, named)) == 1:
             meant |= dict.fromkeys(alike, named)
             others = {value: n for value, n in counts.items() if value in alike}
-            _warn_of_match(others, named, column, occurs=named in counts)
+            _warn_of_match(others, named, column, occurs=named in counts, stacklevel=7)
     return meant
 
 

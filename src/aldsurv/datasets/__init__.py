@@ -12,6 +12,7 @@ from aldsurv.datasets.loading import describe, load, load_split, names
 
 if TYPE_CHECKING:
     from aldsurv.datasets.download import fetch
+    from aldsurv.tables.parts.opening import open_table
     from aldsurv.tables.table_reading import read_blocks, read_table
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "load",
     "load_split",
     "names",
+    "open_table",
     "read_blocks",
     "read_table",
 ]
@@ -30,6 +32,7 @@ __all__ = [
 # What downloads and reads files is loaded on first use: the synthetic datasets need none of it.
 _HOMES = {
     "fetch": "aldsurv.datasets.download",
+    "open_table": "aldsurv.tables.parts.opening",
     "read_blocks": "aldsurv.tables.table_reading",
     "read_table": "aldsurv.tables.table_reading",
 }

@@ -48,7 +48,7 @@ class PartFile:
         return os.fstat(self.file.fileno()).st_size
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Begin again."""
         self.file.truncate(0)
         self.version = None
 

@@ -76,7 +76,7 @@ class ResumingDownload:
                 tries += 1
             else:
                 if not self._is_whole(part):
-                    # The part that was there before may be of another version: then, once, all of it anew.
+                    # The part that was there before may be of another version: then, once, all of it again.
                     part.clear()
                     if not begun:
                         raise RefusedError(

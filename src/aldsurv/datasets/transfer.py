@@ -124,7 +124,7 @@ def _answer(status: int, headers: Message) -> _Answer:
     if status == 206:
         match = re.fullmatch(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", (headers.get("Content-Range") or "").strip())
         if match is None:
-            # Could be any place: -1 is none, and the part begins anew.
+            # Could be any place: -1 is none, and the part begins again.
             return _Answer(-1, None)
         return _Answer(int(match[1]), int(match[2]) + 1 if match[3] == "*" else int(match[3]))
     # The server takes no ranges, or its file is another by now.

@@ -1,4 +1,4 @@
-"""pandas frames of results; pandas is imported when somebody asks for one."""
+"""pandas frames of results; pandas is imported when a frame is asked for."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class SurvivalDistribution(Formulas):
         ----------
         values
             Times ``(n, m)``, one row per subject, or ``(m,)`` for one. Quantiles that cross are sorted; the field
-            ``crossed`` of the result tells in which rows.
+            ``crossed`` of the result shows in which rows.
         levels
             Their probabilities ``(m,)``, strictly increasing and between 0 and 1, at least two.
 

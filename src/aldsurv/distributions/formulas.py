@@ -150,7 +150,10 @@ class Formulas(Rows):
         return _NUMERIC_COST
 
     def _block_cost(self) -> int:
-        """The same for means, modes and restricted means, which a family may know without quadrature."""
+        """The same for means, modes and restricted means, which a family may know without quadrature.
+
+        0: its formulas take all rows at once, and divide them themselves.
+        """
         return self._quadrature_cost()
 
     def _crps_cost(self) -> int:

@@ -37,7 +37,7 @@ class Rows(ABC):
     @property
     @abstractmethod
     def _column(self) -> Array:
-        """Some array of this distribution with one row per individual: tells n, backend, precision, device."""
+        """Some array of this distribution with one row per individual: it gives n, backend, precision, device."""
 
     @abstractmethod
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
@@ -121,7 +121,7 @@ class Rows(ABC):
         """Give ``formula`` two-dimensional arguments and its answer the documented shape.
 
         On numpy the rows go through in blocks, so that what is needed in between stays in the cache and
-        memory holds little more than the answer.
+        memory holds little more than the answer; with a cost of 0 the formula sees to that itself.
         """
         arrays = [self._as_array(value, name) for name, value in arguments.items()]
         scalar = all(array.ndim == 0 for array in arrays)
@@ -129,7 +129,7 @@ class Rows(ABC):
         width = max((array.shape[1] for array in arrays), default=1)
         n = len(self)
         with np.errstate(all="ignore"):
-            step = max(1, _BLOCK_VALUES // max(1, width * cost))
+            step = max(1, _BLOCK_VALUES // max(1, width * cost)) if cost else n
             if n <= step or not is_numpy(namespace(self._column)):
                 answer = formula(self, *arrays) + namespace(self._column).zeros_like(self._column[:, :1])
             else:

@@ -112,7 +112,7 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
 def descriptor_of(path: str | os.PathLike[str]) -> int | None:
     """The number of the open file that a path such as ``/dev/stdout`` stands for; None for other paths.
 
-    What is behind it may be a file that a shell appends to: it is not to be opened anew, nor to be replaced.
+    What is behind it may be a file that a shell appends to: it is not to be opened again, nor to be replaced.
     """
     if os.name != "posix":  # pragma: no cover
         return None

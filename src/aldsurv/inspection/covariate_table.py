@@ -26,7 +26,7 @@ class CovariateTable:
     keys
         What the columns are called: names, or positions from 0 on.
     columns
-        Their values (n,), one array a column.
+        Their values (n,), one array per column.
     whole
         The array they came from, if they came from one: a model gets an array again, not columns with names.
     titles

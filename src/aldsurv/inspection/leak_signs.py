@@ -137,7 +137,7 @@ def _distance(codes: NDArray[np.intp], target: BoolArray, n_levels: int) -> floa
 
 
 def _chance_of_copy(target: BoolArray, n_levels: int, n_columns: int) -> float:
-    """Logarithm of a bound on the probability that some column tells events from others by chance."""
+    """Logarithm of a bound on the probability that some column separates events from others by chance."""
     n, events = target.size, int(target.sum())
     likelihood = events * math.log(events / n) + (n - events) * math.log(1 - events / n)
     return likelihood + n_levels * math.log(2) + math.log(n_columns)

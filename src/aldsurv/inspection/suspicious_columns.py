@@ -154,7 +154,7 @@ def _notes(table: Covariates, start: int, block: FloatArray, ordered: NDArray[np
 
 
 def _without_repetition(signs: list[Sign]) -> tuple[Sign, ...]:
-    """Without what follows from another sign: of gaps that tell the event, that their levels do."""
+    """Without what follows from another sign: of gaps that give the event, that their levels do."""
     kinds = {sign.kind for sign in signs}
     implied = {"event"} if "gaps" in kinds else set()
     implied |= {"order"} if kinds & {"time", "event"} else set()

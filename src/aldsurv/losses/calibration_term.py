@@ -32,7 +32,7 @@ def calibration_penalties(lower: Tensor, upper: Tensor, weight: Tensor | None) -
     weight
         Weight of each row (members, rows), or None when all count the same.
     """
-    # All of a bin's rows along the last axis: the sum of a member is the same whoever is beside it.
+    # All of a bin's rows along the last axis: the sum of a member does not depend on the others.
     before = [weighted_mean(_share_before(k / _BINS, lower, upper), weight) for k in range(1, _BINS)]
     edges = torch.stack([torch.zeros_like(before[0]), *before, torch.ones_like(before[0])])
     penalty: Tensor = 100 * ((edges[1:] - edges[:-1] - 1 / _BINS) ** 2).sum(0)

@@ -125,8 +125,8 @@ def cox_losses(
 
     In a mini-batch the risk sets are those of the batch. What is minimised is then the mean loss of random samples of
     that size: the best log risks are the same under proportional hazards, as in a nested case-control study, but a
-    small risk set tells less of them, about ``1 - 1/b`` of the whole for an event with b at risk, and an event
-    whose risk set has shrunk to itself tells nothing. So larger batches are better as long as they leave enough steps;
+    small risk set carries less information, about ``1 - 1/b`` of the whole for an event with b at risk, and an event
+    whose risk set has shrunk to itself none. So larger batches are better as long as they leave enough steps;
     dividing by the events keeps the steps of any batch alike.
 
     Parameters

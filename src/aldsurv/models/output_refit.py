@@ -1,4 +1,4 @@
-"""The last layer of a fitted model, learned anew from other rows."""
+"""The last layer of a fitted model, learned again from other rows."""
 
 from __future__ import annotations
 

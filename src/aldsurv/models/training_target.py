@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import AldsurvWarning, CompetingCausesWarning, DataError, ParameterError
 from aldsurv.quoting import quoted, shortened
 
-__all__ = ["first_event", "read_target", "with_joined_episodes"]
+__all__ = ["first_event", "read_target", "warn_of_causes", "with_joined_episodes"]
 
 
 def with_joined_episodes(
@@ -70,10 +71,16 @@ def first_event(data: SurvivalData, owner: str, *, stacklevel: int) -> SurvivalD
     """
     if data.cause is None or data.causes is None:
         return data
-    counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:]
-    seen = [name for name, count in zip(data.causes, counts, strict=True) if count]
+    counts = np.bincount(data.cause, minlength=len(data.causes) + 1)[1:].tolist()
+    warn_of_causes(dict(zip(data.causes, counts, strict=True)), owner, stacklevel=stacklevel + 1)
+    return data.without_causes()
+
+
+def warn_of_causes(counts: Mapping[str, int], owner: str, *, stacklevel: int) -> None:
+    """Warn that a model does not tell causes apart, if there are events of several; `counts` by cause."""
+    seen = [name for name, count in counts.items() if count]
     if len(seen) > 1:
-        listed = ", ".join(f"{quoted(name)} ({n})" for name, n in zip(data.causes, counts, strict=True) if n)
+        listed = ", ".join(f"{quoted(name)} ({n})" for name, n in counts.items() if n)
         warnings.warn(
             f"{owner} does not tell causes apart: it learns the time to the first event of any "
             f"of {shortened(listed, 300)}. For one of them, the others as censored, give "
@@ -82,7 +89,6 @@ def first_event(data: SurvivalData, owner: str, *, stacklevel: int) -> SurvivalD
             CompetingCausesWarning,
             stacklevel=stacklevel,
         )
-    return data.without_causes()
 
 
 def _with_groups(data: SurvivalData, groups: object) -> SurvivalData:

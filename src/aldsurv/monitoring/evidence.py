@@ -3,7 +3,7 @@
 Given the past, the events of a calibrated model are a counting process whose compensator is the predicted cumulative
 hazard. If all hazards were multiplied by r, the likelihood ratio would be ``r^N exp(-(r - 1)Λ)``. Under the model it is
 a martingale with mean 1, and so is its mean over any r that were chosen before. A non-negative martingale that begins
-at 1 ever reaches 1/α with a probability of at most α (Ville's inequality), however often somebody looks.
+at 1 ever reaches 1/α with a probability of at most α (Ville's inequality), however often it is looked at.
 
 A change may begin in any period. Evidence is therefore the weighted mean of what begins in period 1, 2, …, with weights
 ``1/(k(k + 1))`` that were fixed before; what has not begun yet counts 1. The weights sum to 1, so this is a martingale,

@@ -1,4 +1,4 @@
-"""Whether follow-up was long enough to tell a share without event: the level tail of the Kaplan-Meier estimate."""
+"""Whether follow-up was long enough to estimate a share without event: the level tail of the Kaplan-Meier estimate."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def warn_of_short_follow_up(data: SurvivalData, owner: str, *, stacklevel: int) 
     if not result.sufficient:
         tail = result.last_time - result.last_event
         warnings.warn(
-            f"follow-up may be too short for {owner} to tell a share without event: the last event is at "
+            f"follow-up may be too short for {owner} to estimate a share without event: the last event is at "
             f"{plain_number(result.last_event)} and the last row ends at {plain_number(result.last_time)}, "
             f"{_tail_text(tail, result)}. What is beyond follow-up rests on the shape of the distribution.",
             CureWarning,

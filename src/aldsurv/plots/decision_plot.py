@@ -32,7 +32,7 @@ def plot_decision_curve(
     """Draw net benefit, or the interventions avoided, over the thresholds.
 
     A prediction is worth using at thresholds at which its line is above both those of treating all and treating none.
-    Thresholds are shown up to the last at which anybody is treated.
+    Thresholds are shown up to the last at which anyone is treated.
 
     Parameters
     ----------
@@ -95,6 +95,6 @@ def plot_decision_curve(
 
 
 def _last_threshold(curve: DecisionCurve) -> float:
-    """The last threshold at which anybody is treated, and for which there is an estimate."""
+    """The last threshold at which anyone is treated, and for which there is an estimate."""
     treating = curve.thresholds[(curve.treated > 0) & np.isfinite(curve.model.value)]
     return float(treating[-1] if treating.size else curve.thresholds[-1])

@@ -135,7 +135,7 @@ class _Passage:
         await self._send(message)
 
     async def refuse(self, problem: ProblemError) -> None:
-        """Answer with a problem; if an answer has begun it stays cut, which its reader sees."""
+        """Answer with a problem; an answer that was started is cut short, which its reader detects."""
         if self._started:
             raise ConnectionResetError("the answer was cut")
         body = problem_body(problem)

@@ -1,4 +1,4 @@
-"""The server of a service: one process that finishes what it has begun before it stops."""
+"""The server of a service: one process that finishes running requests before it stops."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import DataError, MissingDependencyError
 
-__all__ = ["ColumnBuilder", "import_arrow", "open_arrow_file"]
+__all__ = ["ColumnBuilder", "import_arrow", "kind_of_type", "open_arrow_file", "piece_values"]
 
 # Segments grow up to a size that allocators get from the system and give back to it.
 _FIRST_SEGMENT, _LARGEST_SEGMENT = 1 << 14, 1 << 22
@@ -31,6 +31,28 @@ def import_arrow(module: str) -> Any:
 def open_arrow_file(path: Path) -> Any:
     """A file for Arrow to read, whose name may be of any bytes: Arrow itself takes UTF-8 only."""
     return import_arrow("pyarrow").OSFile(os.fsencode(path), "rb")
+
+
+def piece_values(piece: Any, name: str) -> NDArray[Any]:
+    """An array of Arrow as numpy has it, of the column `name`: what `ColumnBuilder` makes of one piece."""
+    builder = ColumnBuilder(piece.type, name)
+    builder.add(piece)
+    return builder.finish()
+
+
+def kind_of_type(kind: Any) -> str:
+    """What a type of Arrow holds: "numbers" (bools among them), "text", "dates", "nothing", or the type's name."""
+    types = import_arrow("pyarrow.types")
+    if types.is_dictionary(kind):
+        return kind_of_type(kind.value_type)
+    if _is_text(kind):
+        return "text"
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if any(test(kind) for test in numbers):
+        return "numbers"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "dates"
+    return "nothing" if types.is_null(kind) else str(kind)
 
 
 @final

@@ -83,7 +83,7 @@ def check_archive(path: Path) -> None:
 
 
 def scan_sheet(path: Path, title: str) -> SheetContent:
-    """Look through the cells of a sheet for what openpyxl does not tell when it reads row by row."""
+    """Look through the cells of a sheet for what openpyxl does not report when it reads row by row."""
     has_formulas = has_values = False
     merged: dict[str, MergedCells] = {}
     with zipfile.ZipFile(path) as archive:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
-from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file
+from aldsurv.tables.arrow_columns import ColumnBuilder, import_arrow, open_arrow_file, piece_values
 from aldsurv.tables.gap_markers import GapMarkers
 from aldsurv.tables.table_file import ArrowBatch, TableFile
 
@@ -49,6 +49,11 @@ class ParquetFile(TableFile):
         """The name of the format."""
         return "Parquet"
 
+    @property
+    def types(self) -> dict[str, Any]:
+        """The type of Arrow of each column."""
+        return dict(zip(self._schema.names, self._schema.types, strict=True))
+
     def columns(self, names: Sequence[str], *, as_text: Collection[str]) -> Iterator[tuple[str, ColumnBuilder]]:
         """Whole columns in the types of the file, each read when it is asked for."""
         for name in names:
@@ -85,7 +90,7 @@ class ParquetFile(TableFile):
     def _batches(self, names: Sequence[str], rows: int) -> Iterator[ArrowBatch]:
         arrow, position = import_arrow("pyarrow"), 0
         try:
-            # Without any column there would be no telling how many rows a batch has.
+            # Without any column the number of rows of a batch would be unknown.
             for batch in self._file.iter_batches(batch_size=rows, columns=list(names) or self.names[:1]):
                 # Arrow takes a name for the beginning of a path, too: "a" also asks for "a.b".
                 arrays = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
@@ -96,9 +101,7 @@ class ParquetFile(TableFile):
             raise self._damage(error) from None
 
     def _values(self, piece: Any, name: str, *, number: bool) -> NDArray[Any]:
-        builder = ColumnBuilder(piece.type, name)
-        builder.add(piece)
-        return self.missing.without(builder.finish())
+        return self.missing.without(piece_values(piece, name))
 
     def _damage(self, error: Exception) -> DataError:
         if isinstance(error, MemoryError):

@@ -19,7 +19,7 @@ from aldsurv.quoting import quoted
 from aldsurv.tables.arrow_columns import ColumnBuilder
 from aldsurv.tables.gap_markers import GapMarkers
 
-__all__ = ["ArrowBatch", "TableBlock", "TableFile", "is_row_name"]
+__all__ = ["ArrowBatch", "TableBlock", "TableFile", "is_row_name", "repeated_name_error"]
 
 _ROWS = 1 << 16
 # Of R, and of pandas.
@@ -29,6 +29,18 @@ _ROW_NAMES = re.compile(r"\s*|__index_level_\d+__")
 def is_row_name(name: str) -> bool:
     """Whether a column of this name numbers the rows: it has no name, or the one that pandas gives to an index."""
     return _ROW_NAMES.fullmatch(name) is not None
+
+
+def repeated_name_error(
+    name: str, names: Sequence[str], label: str, advice: str, argument: str | None = None
+) -> DataError:
+    """An error about a name that several columns of the table `label` have."""
+    places = [str(position + 1) for position, other in enumerate(names) if other == name]
+    return DataError(
+        f"{label!r} has the column {quoted(name)} more than once (columns {' and '.join(places)})",
+        argument=argument,
+        advice=advice,
+    )
 
 
 class TableBlock(NamedTuple):
@@ -150,16 +162,7 @@ class TableFile(ABC):
         with self.located():
             require_column(name, self.names, argument)
         if self.names.count(name) > 1:
-            raise self.repeated_name_error(name, "Rename one of them.")
-
-    def repeated_name_error(self, name: str, advice: str, argument: str | None = None) -> DataError:
-        """An error about a name that several columns have."""
-        places = [str(position + 1) for position, other in enumerate(self.names) if other == name]
-        return DataError(
-            f"{str(self.path)!r} has the column {quoted(name)} more than once (columns {' and '.join(places)})",
-            argument=argument,
-            advice=advice,
-        )
+            raise repeated_name_error(name, self.names, str(self.path), "Rename one of them.")
 
     def no_rows_error(self) -> DataError:
         """An error about a table that is empty."""

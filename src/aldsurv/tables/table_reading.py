@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from numpy.typing import NDArray
 
 from aldsurv.data.event_columns import EventValues, column_values
-from aldsurv.data.frame_columns import Column, require_column
+from aldsurv.data.frame_columns import Column
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import ColumnWarning, DataError, MissingValueWarning, ParameterError, UnknownNameError
-from aldsurv.quoting import quoted
+from aldsurv.errors import MissingValueWarning
 from aldsurv.tables.arrow_columns import import_arrow
+from aldsurv.tables.column_uses import ColumnUses, check_roles, require_list_of_text
 from aldsurv.tables.excel_archive import is_excel
 from aldsurv.tables.excel_file import ExcelFile
 from aldsurv.tables.gap_markers import GapMarkers
 from aldsurv.tables.parquet_file import ParquetFile
-from aldsurv.tables.table import Table, TableColumn
-from aldsurv.tables.table_file import TableFile, is_row_name
+from aldsurv.tables.table import Table
+from aldsurv.tables.table_file import TableFile
 from aldsurv.tables.table_format import check_format, file_kind, text_format
 from aldsurv.tables.text_file import TextFile
 
 __all__ = ["read_blocks", "read_table"]
 
-_PAIRS = (["time", "event"], ["lower", "upper"], ["event", "id", "start", "stop"], ["event", "start", "end"])
 # Roles of columns that say of whom a row is: read as they stand.
 _LABELS = ("group", "id")
-_NUMBER = re.compile(r"\s*[+-]?[0-9]*[.,]?[0-9]+\s*")
 
 
 def read_table(
@@ -113,10 +109,10 @@ def read_table(
     given |= {"group": group, "id": id, "start": start, "stop": stop, "end": end}
     roles = {role: name for role, name in given.items() if name is not None}
     for argument, names in (("drop", drop), ("categorical", categorical)):
-        _require_list_of_text(argument, names)
-    _check_roles(roles, event_value if event_values is None else event_values, drop)
+        require_list_of_text(argument, names)
+    check_roles(roles, event_value if event_values is None else event_values, drop, owner="read_table")
     file = _open_table(path, missing, delimiter, decimal, encoding, sheet)
-    uses = _ColumnUses.of(file, roles, drop, categorical)
+    uses = ColumnUses.of(file.names, str(file.path), roles, drop, categorical)
     return _read_whole(file, uses, event_value, event_values, unit=unit, date_format=date_format)
 
 
@@ -153,7 +149,7 @@ def _open_table(
     encoding: str | None,
     sheet: str | int | None,
 ) -> TableFile:
-    _require_list_of_text("missing", missing)
+    require_list_of_text("missing", missing)
     check_format(delimiter, decimal, encoding)
     markers, source = GapMarkers(missing), Path(path)
     kind = file_kind(source)
@@ -165,109 +161,9 @@ def _open_table(
     return TextFile(text_format(source, delimiter=delimiter, decimal=decimal, encoding=encoding), markers)
 
 
-@final
-@dataclass(frozen=True)
-class _ColumnUses:
-    """What becomes of each column.
-
-    Attributes
-    ----------
-    roles
-        Columns of the outcome by the argument that names them.
-    categorical
-        Columns whose values are codes.
-    columns
-        Every column of the file and its use.
-    """
-
-    roles: dict[str, str]
-    categorical: tuple[str, ...]
-    columns: tuple[TableColumn, ...]
-
-    @classmethod
-    def of(cls, file: TableFile, roles: dict[str, str], drop: Sequence[str], categorical: Sequence[str]) -> _ColumnUses:
-        """The uses of the columns of a file, by what the user named."""
-        arguments = [
-            *roles.items(),
-            *(("drop", name) for name in drop),
-            *(("categorical", name) for name in categorical),
-        ]
-        for argument, name in arguments:
-            _require_name(file, name, argument)
-        named = {*roles.values(), *categorical}
-        role_of = {name: role for role, name in roles.items()}
-        columns = []
-        for position, name in enumerate(file.names):
-            left_out = name in drop
-            if not left_out and name not in named and is_row_name(name):
-                left_out = True
-                if position and not name.strip():
-                    message = f"{str(file.path)!r}: column {position + 1} has no name and is left out."
-                    warnings.warn(message, ColumnWarning, stacklevel=3)
-            columns.append(TableColumn(name, "left out" if left_out else role_of.get(name, "feature")))
-        uses = cls(roles, tuple(categorical), tuple(columns))
-        names = uses.names
-        if len(set(names)) < len(names):
-            repeated = next(name for position, name in enumerate(names) if name in names[:position])
-            raise file.repeated_name_error(repeated, "Rename one of them, or leave both out by drop.", "drop")
-        if not names:
-            problem = f"{str(file.path)!r} has no columns but those that are left out"
-            raise DataError(problem, argument="drop", advice="Drop fewer.")
-        return uses
-
-    @property
-    def names(self) -> list[str]:
-        """The columns to read."""
-        return [column.name for column in self.columns if column.use != "left out"]
-
-
-def _require_list_of_text(argument: str, names: Collection[object]) -> None:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise ParameterError(f"{argument} must be a list of text, but is {quoted(names)}.", argument=argument)
-
-
-def _require_name(file: TableFile, name: str, argument: str) -> None:
-    try:
-        with file.located():
-            require_column(name, file.names, argument)
-    except UnknownNameError as error:
-        # Names that are numbers are mostly values.
-        if not all(_NUMBER.fullmatch(name) for name in file.names):
-            raise
-        raise UnknownNameError(
-            error.problem,
-            argument=argument,
-            file=error.file,
-            suggestion=error.suggestion,
-            advice=f"{error.advice} Has the file no header?",
-        ) from None
-
-
-def _check_roles(roles: dict[str, str], event_value: object, drop: Sequence[str]) -> None:
-    pair = [role for role in roles if role not in ("entry", "weight", "group")]
-    if pair not in _PAIRS and (pair or roles or event_value is not None):
-        raise ParameterError(
-            "read_table needs the columns time and event, lower and upper, start, end and event, or id, start, stop "
-            f"and event, but got {' and '.join(pair) or 'none of them'}",
-            argument=pair[0] if pair else "time",
-            advice="Name one pair, such as time='months', event='status'.",
-        )
-    role_of: dict[str, str] = {}
-    for role, name in roles.items():
-        if not isinstance(name, str):
-            raise ParameterError(f"{role} must be the name of a column, but is {quoted(name)}.", argument=role)
-        if name in drop:
-            problem = f"column {quoted(name)} cannot be both {role} and dropped"
-            raise ParameterError(problem, argument="drop", advice="Take it out of drop.")
-        if name in role_of:
-            problem = f"{role_of[name]} and {role} must be different columns, but both are {quoted(name)}."
-            raise ParameterError(problem, argument=role)
-        role_of[name] = role
-
-
 def _read_whole(
     file: TableFile,
-    uses: _ColumnUses,
+    uses: ColumnUses,
     event_value: object,
     event_values: EventValues | None,
     *,

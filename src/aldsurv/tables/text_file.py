@@ -104,7 +104,7 @@ class TextFile(TableFile):
             text.detach()
 
     def line_of(self, row: int) -> int | None:
-        """Line in which a row begins; None if the file is too damaged to tell."""
+        """Line in which a row begins; None if the file is too damaged to know."""
         return self._format.line_of(row)
 
     def _builders(self, names: Sequence[str], as_text: Collection[str]) -> dict[str, ColumnBuilder]:

@@ -72,11 +72,34 @@ class RowSource(TrainingRows):
     ) -> Iterator[Batch]:
         """The batches of an epoch, as `TrainingRows` says."""
         order = shuffled(self.rows, seeds, epoch)
-        generators = [generator_for(seed, Purpose.DROPOUT, epoch) for seed in seeds]
+        dropped = [generator_for(seed, Purpose.DROPOUT, epoch) for seed in seeds]
+        drawn = [generator_for(seed, Purpose.LEVEL, epoch) for seed in seeds] if levels else None
+        return self.ordered_batches(order, dropped, drawn, size, units, dropout)
+
+    def ordered_batches(
+        self,
+        order: NDArray[np.int64],
+        dropped: Sequence[np.random.Generator],
+        drawn: Sequence[np.random.Generator] | None,
+        size: int,
+        units: int,
+        dropout: float,
+    ) -> Iterator[Batch]:
+        """Batches of the rows in `order` (members, rows), in which -1 is no row.
+
+        Parameters
+        ----------
+        order
+            Row numbers of each member.
+        dropped, drawn
+            Of each member what draws its dropout, and its levels if it gets some.
+        size, units, dropout
+            As for `batches`.
+        """
         per_row = max(int(np.prod(self.x.shape[1:])), units, 1)
         whole = max(1, _CHUNK // (size * per_row)) * size
         n = order.shape[1]
-        drawn = self._drawn_levels(seeds, epoch, n) if levels else None
+        all_levels = None if drawn is None else self._drawn_levels(drawn, n)
         full = n - n % size
         starts = [(start, min(start + whole, full)) for start in range(0, full, whole)]
         if full < n:
@@ -84,8 +107,8 @@ class RowSource(TrainingRows):
         for start, stop in starts:
             rows = min(size, stop - start)
             chosen = order[:, start:stop].reshape(len(order), -1, rows).swapaxes(0, 1)
-            keep = self._keep_factors(generators, chosen.shape, units, dropout) if dropout > 0 else None
-            level = None if drawn is None else drawn[:, start:stop].view(len(order), -1, rows)
+            keep = self._keep_factors(dropped, chosen.shape, units, dropout) if dropout > 0 else None
+            level = None if all_levels is None else all_levels[:, start:stop].view(len(order), -1, rows)
             yield from self._chunk(chosen, keep, level)
 
     def _chunk(self, chosen: NDArray[np.int64], keep: Tensor | None, level: Tensor | None) -> Iterator[Batch]:
@@ -133,9 +156,9 @@ class RowSource(TrainingRows):
         picked = values.index_select(0, index).view(*shape, *values.shape[1:])
         return picked.to(self.dtype) if picked.is_floating_point() else picked
 
-    def _drawn_levels(self, seeds: Sequence[int], epoch: int, n: int) -> Tensor:
-        """A random number for each row (members, n) of the epoch."""
-        drawn = np.stack([generator_for(seed, Purpose.LEVEL, epoch).random(n, np.float32) for seed in seeds])
+    def _drawn_levels(self, generators: Sequence[np.random.Generator], n: int) -> Tensor:
+        """A random number for each row (members, n)."""
+        drawn = np.stack([generator.random(n, np.float32) for generator in generators])
         return torch.from_numpy(drawn).to(self.x.device, self.dtype)
 
     def _keep_factors(

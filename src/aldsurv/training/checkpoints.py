@@ -51,7 +51,7 @@ def read_checkpoint(path: Path, fingerprint: str, tensors: Mapping[str, Tensor])
     if document.get("kind") != _KIND or document.get("fingerprint") != fingerprint or others != set(tensors):
         raise DataError(
             f"{path} is no checkpoint of this run: data, settings or random_state differ. "
-            "Remove the file to start anew, or name another one."
+            "Remove the file to start again, or name another one."
         )
     for name, tensor in tensors.items():
         with torch.no_grad():

@@ -102,7 +102,7 @@ class Training:
     callbacks
         Called with an `EpochReport` after each epoch; True ends the training.
     progress
-        Whether to show a bar; ``"auto"``: when somebody watches.
+        Whether to show a bar; ``"auto"``: in a terminal.
     checkpoint
         File from which an interrupted run goes on, and which is removed at the end.
     fingerprint

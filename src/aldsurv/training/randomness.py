@@ -25,6 +25,7 @@ class Purpose(enum.IntEnum):
     VALIDATION = 4
     LEVEL = 5
     SCORES = 6
+    BUCKETS = 7
 
 
 def generator_for(seed: int, purpose: Purpose, epoch: int = 0) -> np.random.Generator:

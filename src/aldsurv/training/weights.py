@@ -130,7 +130,7 @@ class WeightBlock:
             gradient.mul_(column)
 
     def round_gradients(self) -> None:
-        """Round gradients in float64 to as many digits as half precision has, far more than a batch of rows tells.
+        """Round gradients in float64 to as many digits as half precision has, far more than a batch of rows determines.
 
         What another processor, or another order of the same sums, has in the last digits goes no further: steps by the
         size of the gradient would multiply it in every epoch until two runs have nothing in common but the seed.

@@ -172,12 +172,12 @@ def _journal(optuna: Any, path: Path) -> Any:
     try:
         journal = optuna.storages.JournalStorage(JournalFileBackend(str(path)))
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{str(path)!r} is damaged ({error})", advice="Remove it to search anew.") from None
+        raise DataError(f"{str(path)!r} is damaged ({error})", advice="Remove it to search again.") from None
     if any(not study.study_name.startswith(_KIND) for study in journal.get_all_studies()):
         raise DataError(
             f"{str(path)!r} is the record of a search by an earlier version, whose trials were not compared with the "
             "default row by row",
-            advice="Remove it to search anew, or name another file.",
+            advice="Remove it to search again, or name another file.",
         )
     return journal
 

@@ -72,7 +72,7 @@ def test_causes_and_a_cure_share_add_up_to_one():
 def test_short_follow_up_is_warned_of():
     x, y, _ = drawn(200)
     early = SurvivalData.right(np.minimum(y.time, 1.0), y.event & (y.time <= 1.0))
-    with pytest.warns(CureWarning, match="follow-up may be too short for ALDSurvival to tell a share without event"):
+    with pytest.warns(CureWarning, match="may be too short for ALDSurvival to estimate a share without event"):
         ALDSurvival(cure=True, **QUICK).fit(x, early)
 
 

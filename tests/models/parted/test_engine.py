@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from aldsurv.errors import ClusterError, DataError, ParameterError
 from aldsurv.models.parted import engine as engines
+from aldsurv.models.parted import scratch_blocks
 from aldsurv.models.parted.engine import DaskEngine, Failure, LocalEngine, current_engine, open_engine
 
 
@@ -41,22 +44,39 @@ def refusing(number):
     return number
 
 
-def squares_of_held(pair):
-    return pair[0]
+def numbers_up_to(number):
+    for start in range(number):
+        yield {"numbers": np.arange(start, number), "square": np.array(number**2.0)}
+
+
+def sums_of_held(blocks):
+    return [(int(block["numbers"].sum()), float(block["square"])) for block in blocks]
 
 
 def test_the_order_is_that_of_the_items_wherever_they_are_computed(cluster):
     with DaskEngine(cluster.scheduler_address) as engine:
         assert current_engine() is engine
         on_workers = list(engine.map(square, range(50)))
-        held = engine.hold(square, range(5))
-        assert list(engine.map(squares_of_held, held)) == [0, 1, 4, 9, 16]
+        held = list(engine.map(sums_of_held, engine.hold(numbers_up_to, range(4))))
     assert [value for value, _ in on_workers] == [number**2 for number in range(50)]
     assert {process for _, process in on_workers} == {worker.pid for worker in cluster.workers.values()}
     local = current_engine()
     assert isinstance(local, LocalEngine)
     assert [value for value, _ in local.map(square, range(50))] == [value for value, _ in on_workers]
-    assert list(local.map(squares_of_held, local.hold(square, range(5)))) == [0, 1, 4, 9, 16]
+    assert held == [[], [(0, 1.0)], [(1, 4.0), (1, 4.0)], [(3, 9.0), (3, 9.0), (2, 9.0)]]
+    assert list(local.map(sums_of_held, local.hold(numbers_up_to, range(4)))) == held
+
+
+def test_what_is_too_much_for_memory_is_held_in_files(monkeypatch, tmp_path):
+    monkeypatch.setattr(scratch_blocks, "_MOST_BYTES", 100)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    engine = LocalEngine()
+    held = engine.hold(numbers_up_to, range(6))
+    assert len(list(tmp_path.glob("aldsurv-*/*"))) > 3
+    assert list(engine.map(sums_of_held, held)) == [sums_of_held(list(numbers_up_to(number))) for number in range(6)]
+    del held
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no such signal")
@@ -92,11 +112,12 @@ def test_addresses_that_are_refused(monkeypatch):
         open_engine("local:many")
 
 
-def test_a_scheduler_that_goes_away(monkeypatch):
-    distributed = pytest.importorskip("distributed")
+def test_a_scheduler_that_goes_away():
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         engine = DaskEngine(cluster.scheduler_address)
         results = engine.map(square, range(10_000))
         next(results)
-    with engine, pytest.raises(ClusterError, match=r"scheduler at 'inproc://.*' does not answer any more"):
+    brief = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+    with engine, brief, pytest.raises(ClusterError, match=r"scheduler at 'inproc://.*' does not answer any more"):
         list(results)

@@ -262,7 +262,7 @@ def test_causes_and_a_cure_share_add_up_to_one(small):
 
 def test_follow_up_that_is_too_short_is_named(small):
     x, y = small
-    with pytest.warns(CureWarning, match="follow-up may be too short for BoostedALD to tell a share without event"):
+    with pytest.warns(CureWarning, match="follow-up may be too short for BoostedALD to estimate a share without event"):
         BoostedALD(cure=True, **{**QUICK, "max_rounds": 2}).fit(x, y)
 
 

@@ -72,7 +72,7 @@ class OutcomeGuess(NamedTuple):
 
 
 def guess_outcome(table: Table, given: OutcomeColumns) -> OutcomeGuess:
-    """Fill in what was not given, as far as names and values of the columns of a table without outcome tell.
+    """Fill in what was not given, as far as names and values of the columns of a table without outcome show it.
 
     Parameters
     ----------

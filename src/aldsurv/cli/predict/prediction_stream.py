@@ -200,7 +200,7 @@ def _keep_memory() -> None:
     """Let the allocator keep freed memory for the next block.
 
     GNU's keeps as much as the largest array that was freed (up to 32 MB). Without that every block gets its memory from
-    the system anew, which takes as long as the arithmetic. Elsewhere this does nothing.
+    the system again, which takes as long as the arithmetic. Elsewhere this does nothing.
     """
     np.empty(_KEPT_BYTES, np.uint8)
 

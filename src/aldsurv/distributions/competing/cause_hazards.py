@@ -34,7 +34,7 @@ class CauseHazards(CompetingDistribution):
     """Each cause has a hazard of its own, and the first event is that of the earliest: ``dF_k = h_k·S dt``.
 
     The hazard of cause k is given by a distribution with that hazard: that of the time to an event of the cause, were
-    the others censoring that tells nothing. Survival is exact; incidences are integrals of polynomials through
+    the others noninformative censoring. Survival is exact; incidences are integrals of polynomials through
     the densities, on panels that are halved until they agree with it to about 1e-9, and add up with it to one.
 
     Parameters

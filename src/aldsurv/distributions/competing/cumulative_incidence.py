@@ -93,7 +93,7 @@ class CumulativeIncidence(CompetingDistribution):
             raise ParameterError("times must be a vector of finite numbers above 0, strictly increasing.")
         if table.ndim != 3 or not table.shape[0] or table.shape[2] != grid.size:
             raise ParameterError(
-                f"incidence must have shape (causes, n, {grid.size}), one column a time, but has {np.shape(incidence)}."
+                f"incidence must have shape (causes, n, {grid.size}), one column per time, not {np.shape(incidence)}."
             )
         names = checked_causes(causes, len(table))
         good = (np.diff(table, axis=2, prepend=0.0) >= -_ROUNDING).all() and (table.sum(0) <= 1 + _ROUNDING).all()

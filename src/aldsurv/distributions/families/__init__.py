@@ -1,1 +1,1 @@
-"""Families of distributions, one a file."""
+"""Families of distributions, one per file."""

@@ -294,7 +294,7 @@ class MixedAsymmetricLaplace(SurvivalDistribution):
         log_survival = self._log_survival(start)
         gone = log_survival == -math.inf
         reference = xp.where(gone, xp.zeros_like(log_survival), log_survival)[:, None, :]
-        # Who is still event-free at the start mixes anew: components that live longer weigh more.
+        # Who is still event-free at the start is mixed again: components that live longer weigh more.
         each = self._each(lambda d, t: d._log_survival(t), start)
         share = self.weights[..., None] * xp.exp(each - reference)
         residual = self._each(residual_anywhere, start, stop)

@@ -27,7 +27,7 @@ class QuantileKnots(SurvivalDistribution):
 
     Below the first quantile the probability is spread evenly down to zero (where that quantile is not positive: as
     thinly as between the first two). Beyond the last quantile the tail is exponential and continues the
-    density of the last stretch, so that mean and variance exist. Quantiles that cross are sorted; ``crossed`` tells
+    density of the last stretch, so that mean and variance exist. Quantiles that cross are sorted; ``crossed`` shows
     which rows had some.
 
     Parameters
@@ -269,6 +269,10 @@ class QuantileKnots(SurvivalDistribution):
 
     def _kinks(self) -> Array:
         return self.values + 0 * self.tail_scale
+
+    def _block_cost(self) -> int:
+        # Sums over the grid of each row, no quadrature.
+        return int(max(self.values.shape[1], self.cdf_values.shape[1]))
 
     def _scaled(self, factor: Array) -> QuantileKnots:
         return self.from_checked(

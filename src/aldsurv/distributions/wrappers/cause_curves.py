@@ -75,6 +75,11 @@ class SummedHazards(HazardCurves):
     def _curve_after(self, count: Array) -> Array:
         return namespace(self.times).exp(self._log_after(count))
 
+    def _hazard_shares(self) -> Array | None:
+        # Survivals of several causes are multiplied.
+        one = self.log_risk.shape[1] == 1 and not self.level_maps
+        return namespace(self.times).ones_like(self.log_risk) if one else None
+
     def _cdf(self, t: Array) -> Array:
         if self.level_maps:
             return super()._cdf(t)
@@ -143,6 +148,9 @@ class SummedIncidences(HazardCurves):
     def incidences_after(self, count: Array) -> Array:
         """Incidence (n, q, causes) after so many times (1 or n, q) of the grid."""
         return -self.share[:, None, :] * namespace(self.times).expm1(self._log_survivals(count))
+
+    def _hazard_shares(self) -> Array | None:
+        return None if self.level_maps else self.share
 
     def _curve_after(self, count: Array) -> Array:
         xp = namespace(self.times)

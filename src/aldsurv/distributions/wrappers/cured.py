@@ -171,6 +171,12 @@ class Cured(SurvivalDistribution):
     def _quadrature_cost(self) -> int:
         return self.base._quadrature_cost()
 
+    def _block_cost(self) -> int:
+        return self.base._block_cost()
+
+    def _crps_cost(self) -> int:
+        return self._quadrature_cost()
+
     def approximate_restricted_mean(self, horizon: float) -> Array:
         """The weighted mean of the whole horizon and of that of those who are not cured."""
         cure = self.cure[:, 0]

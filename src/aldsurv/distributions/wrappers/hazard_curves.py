@@ -13,6 +13,7 @@ from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.step import Step, reached_level
 from aldsurv.distributions.numerics.backend import Array, is_numpy, namespace
 from aldsurv.distributions.numerics.log_space import log1mexp
+from aldsurv.distributions.numerics.risk_areas import areas_by_risk
 from aldsurv.distributions.wrappers.level_map import LevelMap, mapped_survival, same_maps
 from aldsurv.errors import ParameterError
 
@@ -27,14 +28,18 @@ __all__ = ["TABLE_VALUES", "HazardCurves", "log_fall"]
 TABLE_VALUES = 1 << 19
 # Arrays of one value for each time that a quadrature holds for one value of its result.
 _QUADRATURE_ARRAYS = 16
+# Survival at the start of an area below which it is computed row by row.
+_LEAST_AT_START = 0.5
 
 
 class HazardCurves(SurvivalDistribution):
     """Survival that falls at the times of a grid, and is computed when it is asked for; after the last time it is held.
 
     The same distribution as a `Step` of these curves, without the table of rows × times. Survival, cdf, density and
-    quantiles take a search in the grid for each value; means, modes, restricted means and CRPS go through the grid for
-    each row, a few rows at a time. As a `Step` has none, ``density`` is that of the linear interpolation.
+    quantiles take a search in the grid for each value. Restricted means of many rows take the grid once for each unit
+    of log risk (`areas_by_risk`), wherever survival is a sum over hazards; otherwise, as modes and CRPS, they go
+    through the grid for each row, a few rows at a time. As a `Step` has none, ``density`` is that of the linear
+    interpolation.
 
     Attributes
     ----------
@@ -245,12 +250,8 @@ class HazardCurves(SurvivalDistribution):
         """A formula of `Step`, for as many rows at once as a small table holds, stratum by stratum."""
         if not is_numpy(namespace(self.times)) or not len(self):
             return formula(self.to_step(), *arguments)
-        strata = self._present()
-        groups = (
-            [np.flatnonzero(self.stratum[:, 0] == k) for k in strata] if len(strata) > 1 else [np.arange(len(self))]
-        )
         answer: Array = None
-        for stratum, rows in zip(strata, groups, strict=True):
+        for stratum, rows in self._rows_by_stratum():
             step = max(1, TABLE_VALUES // int(self.size[stratum]))
             for start in range(0, rows.size, step):
                 some = rows[start : start + step]
@@ -261,10 +262,46 @@ class HazardCurves(SurvivalDistribution):
                 answer[some] = found
         return answer
 
+    def _rows_by_stratum(self) -> list[tuple[int, Array]]:
+        """Each stratum that has rows, and their numbers."""
+        strata = self._present()
+        if len(strata) == 1:
+            return [(strata[0], np.arange(len(self)))]
+        return [(stratum, np.flatnonzero(self.stratum[:, 0] == stratum)) for stratum in strata]
+
+    def _hazard_shares(self) -> Array | None:
+        """What part of the survival (n, c) is that of each hazard alone; None where it is no sum of these."""
+        return None
+
     def _residual(self, start: Array, stop: Array) -> Array:
+        areas = self._areas_by_risk(start, stop)
+        if areas is not None:
+            return areas
         if len(self) > 1 and bool((start == start[:1, :]).all()) and bool((stop == stop[:1, :]).all()):
             return self._by_table(_shared_residual, start[:1, :], stop[:1, :])
         return self._by_table(Step._residual, start, stop)
+
+    def _areas_by_risk(self, start: Array, stop: Array) -> Array | None:
+        """``_residual`` between times that all rows share; None where it has to go through the grid of each row.
+
+        That is where survival is no sum over hazards, or where so little of it is left at the start that the areas,
+        exact to rounding of the whole, would lose digits when they are divided by it.
+        """
+        shares = self._hazard_shares() if is_numpy(namespace(self.times)) else None
+        if shares is None or not all(bool((each == each[:1, :]).all()) for each in (start, stop)):
+            return None
+        start, stop = np.broadcast_arrays(start[:1, :], stop[:1, :])
+        at_start = self._survival(start)
+        if not np.isfinite(stop).all() or (at_start < _LEAST_AT_START).any():
+            return None
+        answer = np.clip(1 - shares.sum(axis=1, keepdims=True), 0.0, 1.0) * (stop - start)
+        for stratum, rows in self._rows_by_stratum():
+            place = slice(int(self.first[stratum]), int(self.first[stratum] + self.size[stratum]))
+            widths = _widths_between(start, stop, self.times[place, None])
+            for k in range(shares.shape[1]):
+                heights = np.append(-math.inf, self.log_cumulative[place, k])
+                answer[rows] += shares[rows, k : k + 1] * areas_by_risk(heights, widths, self.log_risk[rows, k])
+        return answer / at_start
 
     def _endless(self) -> Array:
         """Whether some never have the event: the mean is then infinite."""
@@ -303,8 +340,8 @@ class HazardCurves(SurvivalDistribution):
         return max(super()._quadrature_cost(), _QUADRATURE_ARRAYS * int(self.times.shape[0]))
 
     def _block_cost(self) -> int:
-        # Nothing here is a quadrature, and tables are made of few rows.
-        return super()._quadrature_cost()
+        # All rows at once: what is shared between them is computed once, and tables are made of few rows.
+        return 0
 
     def _scaled(self, factor: Array) -> SurvivalDistribution:
         if factor.shape[0] > 1:
@@ -328,17 +365,21 @@ def log_fall(before: Array, after: Array) -> Array:
 def _shared_residual(step: Step, start: Array, stop: Array) -> Array:
     """``∫ S(t)/S(start) dt`` between times (1, q) that are the same for all rows: a product of two matrices."""
     xp = namespace(step.values)
-    grid = step.times[0, :, None]
-    far = xp.full_like(grid[:1, :], math.inf)
-    # How much of each stretch, from minus infinity by the grid to infinity, lies between the two times.
-    low, high = xp.concat([-far, grid], axis=0), xp.concat([grid, far], axis=0)
-    widths = xp.clip(xp.minimum(stop, high) - xp.maximum(start, low), 0.0, None)
+    widths = _widths_between(start, stop, step.times[0, :, None])
     last = step.values[:, -1:]
     beyond = xp.where(last > 0, last * widths[-1:, :], xp.zeros_like(last))
     area = widths[:1, :] + step.values[:, :-1] @ widths[1:-1, :] + beyond
     at_start = step._survival(start)
     some = at_start > 0
     return xp.where(some, area / xp.where(some, at_start, xp.ones_like(at_start)), xp.zeros_like(area))
+
+
+def _widths_between(start: Array, stop: Array, grid: Array) -> Array:
+    """How much of each stretch (m + 1, q), from minus infinity by the grid (m, 1) to infinity, lies between times."""
+    xp = namespace(grid)
+    far = xp.full_like(grid[:1, :], math.inf)
+    low, high = xp.concat([-far, grid], axis=0), xp.concat([grid, far], axis=0)
+    return xp.clip(xp.minimum(stop, high) - xp.maximum(start, low), 0.0, None)
 
 
 def _first_true(holds: Callable[[Array], Array], size: Array) -> Array:

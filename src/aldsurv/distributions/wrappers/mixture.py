@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -148,11 +149,18 @@ class Mixture(SurvivalDistribution):
         xp = namespace(self.weights)
         return xp.concat([*(part._places() for part in self.components), self._kinks()], axis=-1)
 
+    def restricted_mean(self, horizon: Any) -> Array:
+        """Expected event-free time within ``horizon``: the weighted sum of those of the components."""
+        return self._weighted([part.restricted_mean(horizon) for part in self.components])
+
     def approximate_restricted_mean(self, horizon: float) -> Array:
         """The weighted sum of those of the components."""
-        parts = [part.approximate_restricted_mean(horizon) for part in self.components]
-        xp = namespace(self.weights)
-        return xp.sum(xp.stack(parts, axis=-1) * self.weights, axis=-1)
+        return self._weighted([part.approximate_restricted_mean(horizon) for part in self.components])
+
+    def _weighted(self, parts: Sequence[Array]) -> Array:
+        """The weighted sum of one value or several values of each component."""
+        weights = [self.weights[:, k] if part.ndim == 1 else self.weights[:, k : k + 1] for k, part in enumerate(parts)]
+        return reduce(operator.add, [weight * part for weight, part in zip(weights, parts, strict=True)])
 
     def _residual(self, start: Array, stop: Array) -> Array:
         xp = namespace(self.weights)
@@ -162,7 +170,7 @@ class Mixture(SurvivalDistribution):
         total: Array = 0.0
         whole: Array = 0.0
         for k, part in enumerate(self.components):
-            # Who is still event-free at the start mixes anew: components that live longer weigh more.
+            # Who is still event-free at the start is mixed again: components that live longer weigh more.
             weight = self.weights[:, k : k + 1]
             share = weight * xp.exp(part._log_survival(start) - reference)
             residual = residual_anywhere(part, start, stop)

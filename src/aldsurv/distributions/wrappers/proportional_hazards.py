@@ -56,6 +56,10 @@ class ProportionalHazards(HazardCurves):
     def _curve_after(self, count: Array) -> Array:
         return _mean(namespace(self.times).exp(self._log_survivals(count)))
 
+    def _hazard_shares(self) -> Array | None:
+        xp, members = namespace(self.times), self.log_risk.shape[1]
+        return None if self.level_maps else xp.full_like(self.log_risk, 1 / members)
+
     def _cdf(self, t: Array) -> Array:
         if self.level_maps:
             return super()._cdf(t)

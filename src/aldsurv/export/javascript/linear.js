@@ -23,7 +23,7 @@ export class Design {
     });
   }
 
-  /** How many numbers a row becomes. */
+  /** How many inputs each row has. */
   get width() {
     return this.used.filter((use) => use).length;
   }

@@ -1,7 +1,7 @@
-"""What a row is expected to tell of the ALD's parameters: the Fisher information, in closed form.
+"""The expected information of a row on the ALD's parameters: the Fisher information, in closed form.
 
-With ``p = κ²/(1+κ²) = F(θ)`` and ``q = 1 - p``, an event that would be seen whenever it came tells ``2/σ²`` of θ, 1 of
-log σ and ``1 + 4pq`` of log κ. A row that is followed until c tells less: with F and S at c and ``v = (c-θ)/left``,
+With ``p = κ²/(1+κ²) = F(θ)`` and ``q = 1 - p``, an event that is observed whenever it comes has ``2/σ²`` for θ, 1 for
+log σ and ``1 + 4pq`` for log κ. A row that is followed until c has less: with F and S at c and ``v = (c-θ)/left``,
 
     ========  ==========  ====================
     of        c ≥ θ       c < θ
@@ -22,7 +22,7 @@ import numpy as np
 
 __all__ = ["ald_information"]
 
-# No row is taken to tell less: a step is a slope divided by such a number.
+# No row is taken to have less: a step is a slope divided by such a number.
 _LEAST = 1e-12
 
 

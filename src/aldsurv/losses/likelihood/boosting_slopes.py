@@ -35,7 +35,7 @@ class RowLosses(ABC):
     boosted
         How many of them, the first ones, depend on covariates; the others are constants.
     full_information
-        Whether `information` supposes that something is known which rows do not tell, such as the component that a row
+        Whether `information` supposes that something is known which rows do not show, such as the component that a row
         comes from; then it is too large.
     """
 
@@ -49,7 +49,7 @@ class RowLosses(ABC):
 
     @abstractmethod
     def information(self, raw: FloatArray) -> FloatArray:
-        """How much each row is expected to tell of each boosted output (n, boosted), the others being known."""
+        """The expected information of each row on each boosted output (n, boosted), the others being known."""
 
     @abstractmethod
     def losses(self, raw: FloatArray) -> FloatArray:
@@ -81,7 +81,7 @@ class DistributionRows(RowLosses):
         kinds, since = row_kinds(data)
         self._closed = (kinds == EXACT) | (kinds == RIGHT)
         self._event = kinds == EXACT
-        # Where an event is not exactly known, something near it: what the row tells is reckoned there.
+        # Where an event is not exactly known, something near it: the information of the row is computed there.
         known = np.where(np.isfinite(data.upper), data.upper, data.lower)
         time, entry = np.where(self._closed, data.lower, known), data.entry
         offset = np.where(self._event, np.log(unit), 0.0)
@@ -167,7 +167,7 @@ class AldRows(DistributionRows):
         return self._support.family.from_checked(**ald_columns(raw, self._exp_theta))
 
     def information(self, raw: FloatArray) -> FloatArray:
-        """As of `RowLosses`; what delayed entry takes from it is not reckoned."""
+        """As of `RowLosses`; what delayed entry takes from it is left out."""
         with np.errstate(all="ignore"):
             theta = np.exp(raw[:, 0]) if self._exp_theta else raw[:, 0]
             seen = self._event | ~self._closed
@@ -222,7 +222,7 @@ class MixtureRows(DistributionRows):
         return MixedAsymmetricLaplace.from_checked(**self._layout.columns(raw, self._least), support=self._support.name)
 
     def information(self, raw: FloatArray) -> FloatArray:
-        """That of the row if the component were known that it comes from, which is more than it tells without."""
+        """That of the row if the component were known that it comes from, which is more than without."""
         layout = self._layout
         with np.errstate(all="ignore"):
             columns = {name: np.asarray(column) for name, column in layout.columns(raw, self._least).items()}

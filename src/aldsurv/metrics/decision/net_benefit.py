@@ -162,7 +162,7 @@ def decision_curve(
 ) -> DecisionCurve:
     """Net benefit over thresholds of the predicted probability of an event by `time`, with confidence limits.
 
-    Whoever treats from a threshold p on holds one true positive to be worth ``(1 - p)/p`` false positives. The net
+    Treating from a threshold p on values one true positive at ``(1 - p)/p`` false positives. The net
     benefit ``P·F - P·(1 - F)·p/(1 - p)`` counts both on the scale of true positives, with P the share of rows at or
     above p and F their probability of the event by `time`: Kaplan-Meier's among them (Vickers et al. 2008), that of a
     cause Aalen-Johansen's. Censoring need be independent only among rows on the same side of the threshold.

@@ -18,8 +18,9 @@ from aldsurv.distributions.families.weibull import Weibull
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.models.adapters.adapter import PeerSurvival, library_options
 from aldsurv.models.fitted_state import FittedState
-from aldsurv.models.linear.aft import location_and_scale, rows_with_information
+from aldsurv.models.linear.aft import location_and_scale
 from aldsurv.models.linear.aft_likelihood import SmallestExtreme, Standard, StandardNormal
+from aldsurv.models.linear.problems.log_time_problem import rows_with_information
 from aldsurv.models.rows.member_rows import member_seeds, split_for_members
 from aldsurv.nonparametric.breslow import BaselineHazard, baseline_hazard
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -16,7 +17,6 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.families.log_normal import LogNormal
 from aldsurv.distributions.families.weibull import Weibull
-from aldsurv.distributions.time_zero import with_log_times
 from aldsurv.distributions.wrappers.cured import Cured
 from aldsurv.errors import DataError
 from aldsurv.models.file_entries import require
@@ -25,15 +25,27 @@ from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.cure.cure_fit import fit_with_cure
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.formulas import LOG_NORMAL_FORMULA, WEIBULL_FORMULA, log_time_formula
-from aldsurv.models.linear.linear_fit import LinearProblem, solve
-from aldsurv.models.linear.linear_survival import States, UserUnit, number_of_events, spreads
-from aldsurv.models.linear.newton import Evaluation, NoMaximumError, maximise
+from aldsurv.models.linear.linear_fit import solve
+from aldsurv.models.linear.linear_survival import States, UserUnit, spreads
+from aldsurv.models.linear.newton import maximise
+from aldsurv.models.linear.problems.log_time_problem import (
+    LEAST_SHARE,
+    LogTimeProblem,
+    guarded,
+    rows_with_information,
+    start_without_columns,
+)
+from aldsurv.models.linear.problems.parted_log_time import PartedLogTimeProblem
+from aldsurv.models.linear.problems.parted_rows import HeldRows, encoded_rows, is_robust
 from aldsurv.models.linear.pulled_refit import refit_location
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
 from aldsurv.models.linear.sandwich import clusters_of
+from aldsurv.models.parted.engine import current_engine
+from aldsurv.models.parted.table_summary import OutcomeSummary
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.structure import ModelStructure
 from aldsurv.nonparametric.plateau import warn_of_short_follow_up
+from aldsurv.tables.parts.parted_table import PartedTable
 
 __all__ = [
     "AcceleratedFailureTime",
@@ -44,19 +56,14 @@ __all__ = [
     "least_spread",
     "location_and_scale",
     "log_time_unit",
-    "rows_with_information",
     "rows_with_location",
 ]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Below it the spread of log time counts as 0: the likelihood is unbounded where columns explain the times exactly.
-_LEAST_LOG_SIGMA = -14.0
 # Of a file.
 _LARGEST_LOG_SIGMA = 50.0
-# With a ridge the spread of log time stays above about this share of what it is without columns.
-_LEAST_SHARE = 1e-3
 # Beyond e^300 squares would overflow.
 _LARGEST_LOG = 300.0
 # Before the names of coefficients of the cure.
@@ -77,8 +84,8 @@ class AcceleratedFailureTime(RidgeSurvival):
         is a maximum, also ``½·ridge·(s/1000σ)²``, s the standard deviation of log time: negligible unless σ is tiny.
     cure
         Whether a share of the rows never has the event (a mixture cure model): ``logit P(never) = γ0 + γ·x``, and the
-        failure time is that of the others. Without a long level tail of the Kaplan-Meier estimate nothing tells such a
-        share from late events; a `CureWarning` says so.
+        failure time is that of the others. Without a long level tail of the Kaplan-Meier estimate nothing separates
+        such a share from late events; a `CureWarning` says so.
     robust, categorical, point, unit
         As in `RidgeSurvival`.
 
@@ -180,8 +187,29 @@ class AcceleratedFailureTime(RidgeSurvival):
                     clusters=clusters,
                 ),
             )
-        problem = _LogTimeProblem(x[numbers], design.names, spread, rows, self._standard(), self.LAST_PARAMETER[0])
-        return (solve(problem, self.ridge, clusters),)
+        problem = LogTimeProblem(
+            x[numbers], design.names, spread, rows, self._standard(), self.LAST_PARAMETER[0], clusters
+        )
+        return (solve(problem, self.ridge),)
+
+    def _estimate_parts(self, design: Design, table: PartedTable, outcome: OutcomeSummary) -> States:
+        owner, engine = type(self).__name__, current_engine()
+        if self.cure:
+            raise DataError(
+                f"{owner} with a cure cannot be fitted to a table in parts",
+                argument="cure",
+                advice="Read the table into memory by read_table, or give cure=False.",
+            )
+        problem = PartedLogTimeProblem(
+            HeldRows(engine, engine.hold(partial(encoded_rows, design, owner), table.parts)),
+            design.names,
+            self._standard(),
+            last=self.LAST_PARAMETER[0],
+            smallest=outcome.smallest_time,
+            events=outcome.known,
+            robust=is_robust(self.robust, table, outcome),
+        )
+        return (solve(problem, self.ridge),)
 
     @property
     def last_layer_obstacle_(self) -> str | None:
@@ -197,7 +225,7 @@ class AcceleratedFailureTime(RidgeSurvival):
         return (self._changed_fit(*found),)
 
     def _plateau(self, rows: SurvivalData) -> float:
-        """The share without event at the end of follow-up, with a warning if that is too early to tell."""
+        """The share without event at the end of follow-up, with a warning if that is too early to estimate it."""
         require_rows_without_event(rows)
         return warn_of_short_follow_up(rows, type(self).__name__, stacklevel=6).plateau
 
@@ -208,44 +236,6 @@ class AcceleratedFailureTime(RidgeSurvival):
     def _kind(self) -> str:
         cured = ", some never" if self.cure else ""
         return f"accelerated failure time{cured}, AIC {self.aic_:.2f}"
-
-
-@final
-class _LogTimeProblem(LinearProblem):
-    """The likelihood of some columns, with an intercept before and log σ after them."""
-
-    before: int = 1
-    after: int = 1
-
-    def __init__(
-        self, x: FloatArray, names: list[str], spread: FloatArray, rows: SurvivalData, standard: Standard, last: str
-    ) -> None:
-        super().__init__(x, names, spread, number_of_events(rows))
-        self._rows, self._standard, self._last = rows, standard, last
-        self._start = _start(rows, 1)
-
-    def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], Evaluation]:
-        with_ones = np.column_stack([np.ones(len(columns)), columns])
-        least = _LEAST_SHARE * float(np.exp(self._start[-1]))
-        return _guarded(LogTimeLikelihood(with_ones, self._rows, self._standard), ridge * least**2)
-
-    def scores(self, columns: FloatArray, point: FloatArray) -> FloatArray:
-        with_ones = np.column_stack([np.ones(len(columns)), columns])
-        return LogTimeLikelihood(with_ones, self._rows, self._standard).scores(point)
-
-    def start(self, columns: int) -> FloatArray:
-        return np.concatenate([self._start[:1], np.zeros(columns), self._start[-1:]])
-
-    def gram(self) -> tuple[FloatArray, FloatArray]:
-        columns = np.column_stack([np.ones(len(self.x)), self.x])
-        weights = self._rows.weights
-        return columns.T @ (weights[:, None] * columns), weights.sum() * np.append(1.0, self.spread**2)
-
-    def longest(self, columns: int) -> FloatArray:
-        return np.append(np.full(1 + columns, np.inf), 1.0)
-
-    def parameters(self, names: list[str]) -> list[str]:
-        return ["intercept", *names, self._last]
 
 
 @final
@@ -315,17 +305,6 @@ class LogNormalAFT(AcceleratedFailureTime):
         return StandardNormal()
 
 
-def rows_with_information(data: SurvivalData) -> tuple[SurvivalData, IntArray]:
-    """Rows that hold information on a positive time, with positive times, and their numbers."""
-    # An event at or before 0 is one at 0.
-    early = data.left_censored & (data.upper <= 0)
-    if early.any():
-        lower = np.where(early, data.upper, data.lower)
-        data = SurvivalData.interval(lower, data.upper, entry=data.entry, weight=data.weight, group=data.group)
-    rows = np.flatnonzero((data.weights > 0) & ~(data.right_censored & (data.lower <= 0)))
-    return (with_log_times(data[rows]) if rows.size else data[rows]), rows
-
-
 def informative_rows(data: SurvivalData, owner: str) -> tuple[SurvivalData, IntArray]:
     """What `rows_with_information` gives; an error if they are too few for a location and a scale."""
     rows, numbers = rows_with_information(data)
@@ -372,10 +351,10 @@ def _unit_with_cure(unit: UserUnit, design: Design) -> UserUnit:
 
 def location_and_scale(data: SurvivalData, standard: Standard) -> tuple[float, float]:
     """μ and σ without columns, of rows from `rows_with_information`; σ is kept off 0."""
-    start = _start(data, 1)
+    start = start_without_columns(data)
     likelihood = LogTimeLikelihood(np.ones((len(data), 1)), data, standard)
     (mu, log_sigma), _ = maximise(
-        _guarded(likelihood, least_spread(data) ** 2),
+        guarded(likelihood, least_spread(data) ** 2),
         start,
         names=["location", "scale"],
         longest=np.array([np.inf, 1.0]),
@@ -385,34 +364,4 @@ def location_and_scale(data: SurvivalData, standard: Standard) -> tuple[float, f
 
 def least_spread(data: SurvivalData) -> float:
     """What a penalty keeps the spread of log time above, about, for rows from `rows_with_information`."""
-    return _LEAST_SHARE * float(np.exp(_start(data, 1)[-1]))
-
-
-def _start(data: SurvivalData, columns: int) -> FloatArray:
-    """No effect of any column; mean and spread of the logarithms of the times or their bounds."""
-    low, high = data.lower, data.upper
-    log_times = np.log(np.where(np.isfinite(low) & (low > 0), low, high))
-    middle = float(np.average(log_times, weights=data.weights))
-    spread = float(np.sqrt(np.average((log_times - middle) ** 2, weights=data.weights)))
-    start = np.zeros(columns + 1)
-    start[0], start[-1] = middle, np.log(max(spread, 0.1))
-    return start
-
-
-def _guarded(evaluate: Callable[[FloatArray], Evaluation], cost: float) -> Callable[[FloatArray], Evaluation]:
-    """The function less ``½·cost/σ²``; without a cost, an error where σ goes to 0."""
-
-    def guarded(point: FloatArray) -> Evaluation:
-        if point[-1] < _LEAST_LOG_SIGMA:
-            raise NoMaximumError(
-                "the likelihood grows without end as the spread of log time goes to 0: all times are the same, or the "
-                "columns explain them exactly. Check the time column, or leave columns out.",
-                collapsed=True,
-            )
-        value, gradient, information = evaluate(point)
-        barrier = cost * float(np.exp(-2 * point[-1]))
-        gradient[-1] += barrier
-        information[-1, -1] += 2 * barrier
-        return Evaluation(value - barrier / 2, gradient, information)
-
-    return guarded
+    return LEAST_SHARE * float(np.exp(start_without_columns(data)[-1]))

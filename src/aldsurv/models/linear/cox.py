@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.errors import DataError
 from aldsurv.models.linear.cox_baseline import CoxBaseline, require_right_censored
 from aldsurv.models.linear.design import Design
-from aldsurv.models.linear.linear_fit import LinearProblem, solve
+from aldsurv.models.linear.linear_fit import InMemoryProblem, solve
 from aldsurv.models.linear.linear_survival import States, number_of_events, spreads
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.partial_likelihood import PartialLikelihood
+from aldsurv.models.linear.problems.parted_partial import PartedCoxProblem
+from aldsurv.models.linear.problems.parted_rows import HeldRows, is_robust
+from aldsurv.models.linear.problems.risk_slots import risk_slots, slotted_rows
 from aldsurv.models.linear.proportional_hazards_survival import HazardRegression
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE
 from aldsurv.models.linear.sandwich import clusters_of
+from aldsurv.models.parted.engine import current_engine
+from aldsurv.models.parted.table_summary import OutcomeSummary
 from aldsurv.models.search_space import SearchSpace
+from aldsurv.tables.parts.parted_table import PartedTable
 
 __all__ = ["CoxRegression"]
 
@@ -78,17 +86,42 @@ class CoxRegression(HazardRegression):
 
     def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> States:
         require_right_censored(data, type(self).__name__)
-        clusters = clusters_of(data, self.robust)
-        fit = solve(_CoxProblem(x, design.names, data, self.ties, codes), self.ridge, clusters)
+        problem = _CoxProblem(x, design.names, data, self.ties, codes, clusters_of(data, self.robust))
+        fit = solve(problem, self.ridge)
         return fit, CoxBaseline.estimate(x, fit.standardised, data, self.ties, codes)
+
+    def _estimate_parts(self, design: Design, table: PartedTable, outcome: OutcomeSummary) -> States:
+        owner, engine = type(self).__name__, current_engine()
+        if is_robust(self.robust, table, outcome):
+            raise DataError(
+                f"robust standard errors of {owner} cannot be computed from a table in parts",
+                argument="robust",
+                advice="Give robust=False for those of the model, or read the table into memory by read_table.",
+            )
+        slots = risk_slots(table, design, owner, engine)
+        rows = HeldRows(engine, engine.hold(partial(slotted_rows, design, owner, slots), table.parts))
+        problem = PartedCoxProblem(rows, design.names, slots, ties=self.ties, events=outcome.known, n_rows=outcome.rows)
+        fit = solve(problem, self.ridge)
+        average = problem.moments.mean
+        hazard = problem.log_cumulative_hazard(fit.standardised) + average @ fit.standardised
+        baseline = slots.baseline(hazard, stratified=bool(design.columns))
+        return fit, CoxBaseline(baseline=baseline, average=average)
 
 
 @final
-class _CoxProblem(LinearProblem):
+class _CoxProblem(InMemoryProblem):
     """The partial likelihood of some columns."""
 
-    def __init__(self, x: FloatArray, names: list[str], data: SurvivalData, ties: str, strata: IntArray | None) -> None:
-        super().__init__(x, names, spreads(x, data.weights), number_of_events(data))
+    def __init__(
+        self,
+        x: FloatArray,
+        names: list[str],
+        data: SurvivalData,
+        ties: str,
+        strata: IntArray | None,
+        clusters: NDArray[np.intp] | None,
+    ) -> None:
+        super().__init__(x, names, spreads(x, data.weights), number_of_events(data), clusters)
         self._data, self._ties, self._strata = data, ties, strata
 
     def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], Evaluation]:

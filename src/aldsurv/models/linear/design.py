@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +14,10 @@ from aldsurv.columns.column_plans import Levels, Number
 from aldsurv.columns.features import Features
 from aldsurv.errors import ParameterError
 from aldsurv.models.file_entries import require
-from aldsurv.models.rows.strata import Stratum, has_names, strata_numbers, strata_of
+from aldsurv.models.parted.engine import current_engine
+from aldsurv.models.parted.table_summary import TableSummary
+from aldsurv.models.rows.strata import Stratum, has_names, ordered_strata, strata_numbers, strata_of
+from aldsurv.tables.parts.parted_table import PartedTable, TablePart
 
 __all__ = ["Design"]
 
@@ -52,6 +56,23 @@ class Design:
             # As levels, strata may hold values of any kind.
             categorical = [*(categorical or ()), *columns]
         return cls(Features.learn(X, categorical=categorical, exact=True, owner=owner), columns, tuple(levels))
+
+    @classmethod
+    def learn_parts(
+        cls, table: PartedTable, summary: TableSummary, codes: Sequence[str], *, strata: Any, owner: str
+    ) -> Design:
+        """Learn from a table in parts and the summary of its rows; `codes` are its columns of categories."""
+        columns = _strata_columns(strata)
+        levels: set[Stratum] = set()
+        if columns:
+            levels.update(*current_engine().map(partial(_strata_of_part, columns), table.parts))
+        features = summary.features(categorical=codes, exact=True, owner=owner)
+        return cls(features, columns, tuple(ordered_strata(levels)))
+
+    @staticmethod
+    def categorical(categorical: Sequence[str | int] | None, strata: Any) -> Sequence[str | int]:
+        """What a user gave as categorical, and the strata: as levels, they may hold values of any kind."""
+        return [*(categorical or ()), *_strata_columns(strata)]
 
     @property
     def _positions(self) -> set[int]:
@@ -144,6 +165,10 @@ class Design:
         distinct = tuple(tuple(stratum) for stratum in strata)
         require(len(set(distinct)) == len(distinct), "its strata must differ")
         return cls(features, tuple(columns), distinct)
+
+
+def _strata_of_part(columns: tuple[str | int, ...], part: TablePart) -> set[Stratum]:
+    return {stratum for block in part.blocks() for stratum in strata_of(block.x, columns)[0]}
 
 
 def _strata_columns(strata: Any) -> tuple[str | int, ...]:

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from aldsurv.models.linear.sandwich import sandwich
 from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted
 
-__all__ = ["LinearFit", "LinearProblem", "Penalty", "solve"]
+__all__ = ["InMemoryProblem", "LinearFit", "LinearProblem", "Penalty", "solve"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -86,30 +86,43 @@ class LinearProblem(ABC):
 
     Parameters
     ----------
-    x
-        Columns (n, d) of the rows that count.
     names
-        Of the columns.
+        Of the columns (d,).
     spread
         Standard deviation of each column (d,).
-    events
-        How many rows have an event.
+    rows, events
+        How many rows count, and how many of them have an event.
     """
 
     # Parameters before the slopes (an intercept) and after them (the logarithm of a scale).
     before: int = 0
     after: int = 0
 
-    def __init__(self, x: FloatArray, names: list[str], spread: FloatArray, events: int) -> None:
-        self.x, self.names, self.spread, self.events = x, names, spread, events
+    def __init__(self, names: list[str], spread: FloatArray, *, rows: int, events: int) -> None:
+        self.names, self.spread, self.rows, self.events = names, spread, rows, events
 
     @abstractmethod
-    def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Function:
-        """The log-likelihood with these columns (n, k); `ridge` is what they are penalised by."""
+    def select(self, kept: IntArray) -> Any:
+        """Some of the columns, as `likelihood` and `robust` take them."""
 
     @abstractmethod
-    def scores(self, columns: FloatArray, point: FloatArray) -> FloatArray:
-        """What each row adds to the gradient with these columns (n, k) at the parameters, with its weight."""
+    def likelihood(self, columns: Any, ridge: float = 0.0) -> Function:
+        """The log-likelihood with these columns; `ridge` is what they are penalised by."""
+
+    @abstractmethod
+    def robust(self, columns: Any, point: FloatArray, covariance: FloatArray) -> FloatArray | None:
+        """The robust covariance with these columns at the parameters, None if it is not asked for."""
+
+    @abstractmethod
+    def too_many(self, every: IntArray) -> bool:
+        """Whether these columns outnumber the events even after combinations of others were left out."""
+
+    @abstractmethod
+    def reduced(self, every: IntArray) -> tuple[Any, int, FloatArray | None]:
+        """Combinations of these scaled columns, at most as many as rows, and the directions (k, r) of which they are.
+
+        The directions are None if the columns are no more than the rows, and the combinations these columns.
+        """
 
     @abstractmethod
     def start(self, columns: int) -> FloatArray:
@@ -128,7 +141,57 @@ class LinearProblem(ABC):
         return names
 
 
-def solve(problem: LinearProblem, ridge: float, clusters: IntArray | None = None) -> LinearFit:
+class InMemoryProblem(LinearProblem):
+    """One whose rows are in memory.
+
+    Parameters
+    ----------
+    x
+        Columns (n, d) of the rows that count.
+    clusters
+        Number of each row's cluster (n,) for a robust covariance; None for none.
+    names, spread, events
+        As in `LinearProblem`.
+    """
+
+    def __init__(
+        self, x: FloatArray, names: list[str], spread: FloatArray, events: int, clusters: IntArray | None
+    ) -> None:
+        super().__init__(names, spread, rows=len(x), events=events)
+        self.x, self._clusters = x, clusters
+
+    @abstractmethod
+    def scores(self, columns: FloatArray, point: FloatArray) -> FloatArray:
+        """What each row adds to the gradient with these columns (n, k) at the parameters, with its weight."""
+
+    def select(self, kept: IntArray) -> FloatArray:
+        """As in the base: columns (n, k)."""
+        return self.x[:, kept]
+
+    def robust(self, columns: FloatArray, point: FloatArray, covariance: FloatArray) -> FloatArray | None:
+        """As in the base."""
+        if self._clusters is None:
+            return None
+        return sandwich(covariance, self.scores(columns, point), self._clusters)
+
+    def too_many(self, every: IntArray) -> bool:
+        """As in the base."""
+        rank = rank_of_rows(self.x[:, every])
+        # As many as rows allow: only the order of the columns would decide which of them to leave out.
+        return rank > self.events or rank >= len(self.x) - 1
+
+    def reduced(self, every: IntArray) -> tuple[FloatArray, int, FloatArray | None]:
+        """As in the base."""
+        scaled = self.x[:, every] / self.spread[every]
+        if every.size <= len(scaled):
+            return scaled, every.size, None
+        squares, vectors = np.linalg.eigh(scaled @ scaled.T)
+        some = squares > 1e-12 * squares[-1]
+        root = np.sqrt(squares[some])
+        return vectors[:, some] * root, root.size, scaled.T @ (vectors[:, some] / root)
+
+
+def solve(problem: LinearProblem, ridge: float) -> LinearFit:
     """The maximum, after leaving out columns or adding a penalty where there would be none, with warnings.
 
     Parameters
@@ -137,20 +200,18 @@ def solve(problem: LinearProblem, ridge: float, clusters: IntArray | None = None
         The likelihood.
     ridge
         The penalty that the user gave; 0 for none.
-    clusters
-        Number of each row's cluster (n,) for a robust covariance; None for none.
     """
     d, dropped = len(problem.names), _without_spread(problem)
     if dropped and len(dropped) == d:
         _warn_of_dropped(dropped, none_left=True)
         none = np.zeros(0, np.intp)
-        return _placed(problem, _search(problem, none, np.zeros(0), clusters), none, dropped)
+        return _placed(problem, _search(problem, none, np.zeros(0)), none, dropped)
     every = np.array([k for k, name in enumerate(problem.names) if name not in dropped], np.intp)
-    wide = not ridge and every.size > problem.events and _too_many(problem, every)
-    if wide or (ridge and every.size > len(problem.x)):
+    wide = not ridge and every.size > problem.events and problem.too_many(every)
+    if wide or (ridge and every.size > problem.rows):
         if dropped:
             _warn_of_dropped(dropped)
-        fit = _placed(problem, _with_ridge(problem, every, ridge, clusters), every, dropped)
+        fit = _placed(problem, _with_ridge(problem, every, ridge), every, dropped)
         if fit.penalty is not None:
             _warn_of_many(fit.penalty, problem.events)
         return fit
@@ -162,7 +223,7 @@ def solve(problem: LinearProblem, ridge: float, clusters: IntArray | None = None
         )
     if dropped:
         _warn_of_dropped(dropped, none_left=not kept.size)
-    return _placed(problem, _search(problem, kept, np.full(kept.size, ridge), clusters), kept, dropped)
+    return _placed(problem, _search(problem, kept, np.full(kept.size, ridge)), kept, dropped)
 
 
 class _Maximum(NamedTuple):
@@ -175,9 +236,9 @@ class _Maximum(NamedTuple):
     robust: FloatArray | None = None
 
 
-def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray, clusters: IntArray | None) -> _Maximum:
+def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray) -> _Maximum:
     """Newton's method; columns along which the likelihood has no maximum get a ridge."""
-    columns, size = problem.x[:, kept], kept.size
+    columns, size = problem.select(kept), kept.size
     names = problem.parameters([problem.names[k] for k in kept])
     needed: set[int] = set()
     collapsed = False
@@ -208,7 +269,7 @@ def _search(problem: LinearProblem, kept: IntArray, ridges: FloatArray, clusters
             penalty_ = Penalty("separation", _SEPARATION_RIDGE, named)
             _warn_of_separation(named, collapsed=collapsed)
         covariance = inverse(best.information)
-        robust = None if clusters is None else sandwich(covariance, problem.scores(columns, point), clusters)
+        robust = problem.robust(columns, point, covariance)
         return _Maximum(point, covariance, problem.likelihood(columns)(point).value, penalty_, robust)
     raise DataError("the likelihood has no maximum, not even with a penalty", advice="Look for extreme values.")
 
@@ -221,21 +282,13 @@ def _without_spread(problem: LinearProblem) -> dict[str, str]:
     return {problem.names[k]: "it holds one value only" for k in np.flatnonzero(constant)}
 
 
-def _too_many(problem: LinearProblem, every: IntArray) -> bool:
-    """Whether the columns outnumber the events even after combinations of others were left out."""
-    rank = rank_of_rows(problem.x[:, every])
-    # As many as rows allow: only the order of the columns would decide which of them to leave out.
-    return rank > problem.events or rank >= len(problem.x) - 1
-
-
-def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float, clusters: IntArray | None) -> _Maximum:
+def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float) -> _Maximum:
     """A ridge on all columns, chosen by the data if it is 0, in as many dimensions as there are rows.
 
     With a ridge the slopes are combinations of rows, so that d columns of n < d rows are n combinations of columns.
     """
-    scaled, spread = problem.x[:, every] / problem.spread[every], problem.spread[every]
-    scores, directions = _reduced(scaled)
-    size = scores.shape[1]
+    spread = problem.spread[every]
+    scores, size, directions = problem.reduced(every)
     names = problem.parameters([f"combination {k + 1} of columns" for k in range(size)])
     strength = ridge
     if ridge:
@@ -243,7 +296,7 @@ def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float, clusters:
         likelihood = penalised(problem.likelihood(scores, ridge), penalty)
         point, best = maximise(likelihood, problem.start(size), names=names, longest=problem.longest(size))
     else:
-        strength, point, best = _chosen(problem, scores, every.size, names)
+        strength, point, best = _chosen(problem, scores, size, every.size, names)
     slopes = point[problem.before : problem.before + size]
     parameters = np.concatenate(
         [
@@ -257,8 +310,8 @@ def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float, clusters:
         factor = np.ones(parameters.size)
         factor[problem.before : problem.before + size] = 1 / spread
         covariance = inverse(best.information)
-        if clusters is not None:
-            robust = sandwich(covariance, problem.scores(scores, point), clusters) * factor * factor[:, None]
+        robust = problem.robust(scores, point, covariance)
+        robust = None if robust is None else robust * factor * factor[:, None]
         covariance = covariance * factor * factor[:, None]
     value = problem.likelihood(scores)(point).value
     named = tuple(problem.names[k] for k in every)
@@ -266,25 +319,14 @@ def _with_ridge(problem: LinearProblem, every: IntArray, ridge: float, clusters:
     return _Maximum(parameters, covariance, value, penalty_, robust)
 
 
-def _reduced(scaled: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    """Scores (n, r) of the rows and directions (d, r) of which they are made; None if the columns are fewer."""
-    if scaled.shape[1] <= len(scaled):
-        return scaled, None
-    squares, vectors = np.linalg.eigh(scaled @ scaled.T)
-    some = squares > 1e-12 * squares[-1]
-    root = np.sqrt(squares[some])
-    return vectors[:, some] * root, scaled.T @ (vectors[:, some] / root)
-
-
 def _chosen(
-    problem: LinearProblem, scores: FloatArray, columns: int, names: list[str]
+    problem: LinearProblem, scores: Any, size: int, columns: int, names: list[str]
 ) -> tuple[float, FloatArray, Evaluation]:
     """The ridge under which the data are most likely, by Laplace's approximation, and the maximum with it.
 
     A ridge is a normal prior of the slopes; their integral is that of a Gauss curve around the maximum. With a scale
     σ the prior is that of slopes over σ, else a σ close to 0 and slopes that fit every time would be the likeliest.
     """
-    size = scores.shape[1]
     evaluate, relative = problem.likelihood(scores), problem.after > 0
     slopes = slice(problem.before, problem.before + size)
     start = problem.start(size)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aldsurv.checks import Constraint, is_number
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import ParameterError
+from aldsurv.errors import DataError, ParameterError
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import (
     Arrays,
@@ -27,11 +27,13 @@ from aldsurv.models.fitted_state import FittedState, set_columns, set_fitted_sta
 from aldsurv.models.linear.coefficients import CoefficientTable
 from aldsurv.models.linear.design import Design
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
+from aldsurv.models.parted.table_summary import OutcomeSummary, summarise
 from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.strata import Stratum
 from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
-from aldsurv.models.training_target import with_joined_episodes
+from aldsurv.models.training_target import warn_of_causes, with_joined_episodes
 from aldsurv.plain_numbers import percent, plain_number
+from aldsurv.tables.parts.parted_table import PartedTable, table_in_parts
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -125,6 +127,9 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
         """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
         self.check_parameters()
+        table = table_in_parts(X, y, sample_weight, groups)
+        if table is not None:
+            return self._fit_parts(table)
         X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
         owner = type(self).__name__
         design = Design.learn(X, categorical=self.categorical, strata=self._strata_columns(), owner=owner)
@@ -140,6 +145,25 @@ class LinearSurvival(PointParameterMixin, SurvivalEstimator):
         trained_on = TrainedOn.describe(data, times=times, fingerprint=data_fingerprint(x, data))
         self._adopt(design, states, trained_on, times)
         return self
+
+    def _fit_parts(self, table: PartedTable) -> Self:
+        """Learn from a table in parts, on the engine that is current."""
+        owner = type(self).__name__
+        strata = self._strata_columns()
+        summary, codes = summarise(table, Design.categorical(self.categorical, strata))
+        warn_of_causes(summary.outcomes.causes, owner, stacklevel=4)
+        design = Design.learn_parts(table, summary, codes, strata=strata, owner=owner)
+        states = self._estimate_parts(design, table, summary.outcomes)
+        self._adopt(design, states, summary.trained_on, summary.times)
+        return self
+
+    def _estimate_parts(self, design: Design, table: PartedTable, outcome: OutcomeSummary) -> States:
+        """What is learned from a table in parts."""
+        raise DataError(
+            f"{type(self).__name__} cannot be fitted to a table in parts",
+            argument="X",
+            advice="Read the table into memory by read_table, or fit WeibullAFT, LogNormalAFT or CoxRegression.",
+        )
 
     def _with_outputs_of(self, X: object, data: SurvivalData, *, pull: float, seed: int | None) -> Self:
         design, owner = self.design_, type(self).__name__

@@ -92,7 +92,7 @@ class RiskSlopes:
 
 @final
 class RiskSets:
-    """Who is at risk at each event, as far as the times tell: all of the partial likelihood except the columns.
+    """Who is at risk at each event, as far as the times show: all of the partial likelihood except the columns.
 
     At a time with m tied events of total weight W the sum of the risks R of those at risk, and D of those with the
     event, the partial log-likelihood falls by ``W·log R`` (Breslow), or by ``W/m · Σ log(R - k/m·D)``, k from 0 to m-1

@@ -1,4 +1,4 @@
-"""Coefficients of a fitted linear model learned anew from other rows, pulled towards what they were.
+"""Coefficients of a fitted linear model learned again from other rows, pulled towards what they were.
 
 The linear predictor alone changes: the spread of log time, or the shape of the baseline hazard, stays. A pull of k is a
 normal prior around the old coefficients that weighs about as much as k events.

@@ -36,7 +36,7 @@ FloatArray = NDArray[np.float64]
 # In the order in which they are tried; the first is taken if nothing can be compared.
 _TRIED = ("log", "positive", "real")
 # Pieces of a column, where there are so few rows that the table of all pieces has its place in memory, and so few
-# columns that their pieces do not outnumber what rows can tell of them.
+# columns that their pieces do not outnumber what rows can determine.
 _BINS, _MOST_BINNED, _MOST_BINNED_COLUMNS = 8, 100_000, 250
 
 
@@ -269,7 +269,7 @@ class ALDNetwork(ParametricNetwork):
 _LARGE = ALDNetwork(
     hidden=(32,), residual=True, learning_rate=0.01, patience=10, weight_decay="auto", support="log", components=5
 )
-# Few rows tell little of many weights, and members that err differently more than larger ones: docs/neutral.md.
+# Few rows say little about many weights, and members that err differently more than larger ones: docs/neutral.md.
 _SMALL = replace(
     _LARGE,
     members=20,

@@ -124,6 +124,10 @@ class BinNetwork(NetworkModel):
         ends = BinExtras.of(extras).bin_ends
         return self._of_survival(ends, 1 - incidence_of(raw, len(ends)).sum(axis=1))
 
+    def joins_members(self, extras: Extras) -> bool:
+        """Without causes: outputs of all members are many times what is left of them, the mean curve."""
+        return BinExtras.of(extras).causes is None
+
     def combine(self, parts: list[Any], fitted: FittedNetwork) -> SurvivalDistribution:
         """The mean of the curves; all have the same grid, so it is their mixture in one table."""
         ends = BinExtras.of(fitted.extras).bin_ends * fitted.time_scale

@@ -210,6 +210,11 @@ class NetworkModel(ABC):
         """How to train where one run of the loop is not enough."""
         return None
 
+    @property
+    def parts_obstacle(self) -> str | None:
+        """Why the model cannot be fitted to a table in parts; None if it can."""
+        return "what it knows beside its network is learned from all rows at once"
+
     def for_table(self, X: object) -> NetworkModel:
         """The model with columns that its settings give by number under the names that `X` has for them."""
         return self
@@ -305,7 +310,9 @@ class NetworkModel(ABC):
     def joint_distribution(
         self, blocks: Iterable[FloatArray], constants: FloatArray, fitted: FittedNetwork, rows: int
     ) -> SurvivalDistribution:
-        """What all members predict together, in the user's unit: as `combine`, in fewer steps and less memory.
+        """What all members predict together, in the user's unit: as `combine`, in fewer steps or less memory.
+
+        Here some rows at a time, so that outputs of all members are never there for all rows.
 
         Parameters
         ----------
@@ -319,7 +326,18 @@ class NetworkModel(ABC):
         rows
             How many rows all blocks have together.
         """
-        raise NotImplementedError(f"{type(self).__name__} combines its members one by one.")
+        width = fitted.network.outputs - constants.shape[1]
+        parts = [self._of_block(moving, constants, fitted) for moving in blocks]
+        return SurvivalDistribution.concatenate(
+            parts or [self._of_block(np.empty((len(constants), 0, width)), constants, fitted)]
+        )
+
+    def _of_block(self, moving: FloatArray, constants: FloatArray, fitted: FittedNetwork) -> SurvivalDistribution:
+        """What all members predict for some rows, of a model that needs no more than its outputs for that."""
+        fixed = np.broadcast_to(constants[:, None], (*moving.shape[:2], constants.shape[1]))
+        raw = np.concatenate([moving, fixed], axis=2)
+        members = [fitted.member_distribution(outputs, k, None) for k, outputs in enumerate(raw)]
+        return members[0] if len(members) == 1 else self.combine(members, fitted)
 
     def combine(self, parts: list[SurvivalDistribution], fitted: FittedNetwork) -> SurvivalDistribution:
         """The prediction of several members, whose distributions are in the user's unit."""

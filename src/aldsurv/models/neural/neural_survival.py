@@ -34,6 +34,7 @@ from aldsurv.models.sklearn_mixin import with_inherited_parameters
 from aldsurv.models.structure import ModelStructure
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.plain_numbers import percent, plain_number
+from aldsurv.tables.parts.parted_table import table_in_parts
 from aldsurv.training.history import EpochReport, History
 
 if TYPE_CHECKING:
@@ -213,9 +214,22 @@ class NeuralSurvival(SurvivalEstimator):
     # ---- fitting
 
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
-        """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
-        fit_together([self], [(X, y, sample_weight, groups)])
+        """Learn from covariates and times, as `SurvivalEstimator.fit` says.
+
+        A table in parts, as `aldsurv.datasets.open_table` gives it, is not read as a whole: ``fit(table.x, table.y)``.
+        """
+        table = table_in_parts(X, y, sample_weight, groups)
+        if table is None:
+            fit_together([self], [(X, y, sample_weight, groups)])
+        else:
+            from aldsurv.models.neural.parted.fitting import fit_in_parts
+
+            fit_in_parts(self, table)
         return self
+
+    def read_target_sample(self, y: SurvivalData) -> SurvivalData:
+        """Some rows of a target as `fit` reads all of them, with the warnings that it would give."""
+        return self._read_training_target(y, None)
 
     def prepare(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Prepared:
         """What `fit` trains on: columns as numbers, scaled times, rows of each member."""

@@ -176,6 +176,13 @@ class ParametricNetwork(NetworkModel):
             return super().last_layer_obstacle
         return "its layers have batch normalisation" if self.batch_norm else None
 
+    @property
+    def parts_obstacle(self) -> str | None:
+        """Training in stages, or several models of which one is chosen, would read all rows as often."""
+        if self.strategy is not None or self.levels is not None:
+            return super().parts_obstacle
+        return "several models would be trained, to choose one" if len(self.alternatives()) > 1 else None
+
     def objective(
         self, prepared: Sequence[Prepared], data: SurvivalData, units: FloatArray, device: Device
     ) -> Objective:
@@ -272,7 +279,7 @@ class ParametricSurvival(NeuralSurvival):
     TAKES_CAUSES: ClassVar[bool] = True
 
     def _read_training_target(self, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
-        """The target, with a warning if follow-up is too short to tell a cure share."""
+        """The target, with a warning if follow-up is too short to estimate a cure share."""
         data = super()._read_training_target(y, sample_weight, groups)
         if self.cure:
             require_rows_without_event(data)

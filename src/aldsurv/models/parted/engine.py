@@ -10,23 +10,35 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from aldsurv.errors import AldsurvError, ClusterError, MissingDependencyError, ParameterError
+from aldsurv.models.parted.scratch_blocks import Arrays, Blocks, ScratchBlocks
 from aldsurv.quoting import quoted
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["DaskEngine", "Engine", "Failure", "Held", "LocalEngine", "current_engine", "open_engine"]
+__all__ = [
+    "Arrays",
+    "Blocks",
+    "DaskEngine",
+    "Engine",
+    "Failure",
+    "Held",
+    "LocalEngine",
+    "current_engine",
+    "open_engine",
+]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 SECONDS_TO_CONNECT = 10.0
-# Dask starts killed workers again within seconds: after so long without any, nobody will.
+# Dask starts killed workers again within seconds: after so long without any, none will come.
 SECONDS_WITHOUT_WORKERS = 60.0
 # Items that are with the workers at a time, per thread of theirs: enough that none waits for the next.
 _ITEMS_PER_THREAD = 3
@@ -42,7 +54,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Held(Generic[Result]):
-    """A result that stays where it was computed: an item of later maps, whose functions get the result itself."""
+    """What stays where it was computed: an item of later maps, whose functions get the content itself."""
 
     label: str
     content: Any
@@ -66,8 +78,12 @@ class Engine(ABC):
         """The position of each item and its result or why it has none, as soon as it is ready."""
 
     @abstractmethod
-    def hold(self, function: Callable[[Item], Result], items: Sequence[Item | Held[Item]]) -> list[Held[Result]]:
-        """Results as items of later maps: a cluster holds them on its workers, this process computes them again."""
+    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
+        """The blocks of arrays that a function gives for each item, as items of later maps.
+
+        A cluster holds them in the memory of its workers, where Dask writes to disk what is too much; this process in
+        its memory as far as they are few, and in files without a name for longer than it needs them.
+        """
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item | Held[Item]]) -> Iterator[Result]:
         """The result of each item, in the order of the items; the first error is raised.
@@ -134,18 +150,15 @@ class LocalEngine(Engine):
         """As in the base."""
         for position, item in enumerate(items):
             try:
-                result: Result | Failure = function(item.content() if isinstance(item, Held) else item)
+                result: Result | Failure = function(item.content if isinstance(item, Held) else item)
             except Exception as error:
                 result = Failure(error)
             yield position, result
 
-    def hold(self, function: Callable[[Item], Result], items: Sequence[Item | Held[Item]]) -> list[Held[Result]]:
+    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
         """As in the base."""
-
-        def later(item: Item | Held[Item]) -> Held[Result]:
-            return Held(str(item), lambda: function(item.content() if isinstance(item, Held) else item))
-
-        return [later(item) for item in items]
+        scratch = ScratchBlocks()
+        return [Held(str(item), scratch.store(function(item))) for item in items]
 
 
 @final
@@ -195,9 +208,9 @@ class DaskEngine(Engine):
         finally:
             self.client.cancel(list(places))
 
-    def hold(self, function: Callable[[Item], Result], items: Sequence[Item | Held[Item]]) -> list[Held[Result]]:
+    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
         """As in the base."""
-        return [Held(str(item), self._submit(function, item)) for item in items]
+        return [Held(str(item), self._submit(partial(_all_blocks, function), item)) for item in items]
 
     def close(self) -> None:
         """Leave the cluster; one that was started for this engine ends."""
@@ -232,8 +245,13 @@ class DaskEngine(Engine):
 
     def _room(self) -> int:
         """How many items may be with the workers now."""
-        threads: int = sum(self.client.nthreads().values())
-        return max(_ITEMS_PER_THREAD * threads, 2)
+        return max(_ITEMS_PER_THREAD * self._threads(), 2)
+
+    def _threads(self) -> int:
+        try:
+            return sum(self.client.nthreads().values())
+        except (OSError, self._distributed.CancelledError):
+            raise self._lost() from None
 
     def _some_done(self, futures: list[Any]) -> list[Any]:
         """Those futures that have ended, once there are any."""
@@ -244,7 +262,7 @@ class DaskEngine(Engine):
                     done = self._distributed.wait(futures, timeout=5.0, return_when="FIRST_COMPLETED").done
                 return list(done)
             except (TimeoutError, self._distributed.TimeoutError):
-                lonely = 0.0 if self.client.status != "running" or self.client.nthreads() else lonely + 5.0
+                lonely = 0.0 if self.client.status != "running" or self._threads() else lonely + 5.0
             except self._distributed.CancelledError:
                 raise self._lost() from None
             if lonely >= SECONDS_WITHOUT_WORKERS:
@@ -280,6 +298,10 @@ class DaskEngine(Engine):
             argument="cluster",
             advice="Start the cluster again, then the same command.",
         )
+
+
+def _all_blocks(function: Callable[[Item], Iterator[Arrays]], item: Item) -> list[Arrays]:
+    return list(function(item))
 
 
 def _local_workers(cluster: str) -> int | None:

@@ -22,7 +22,7 @@ _LEAST_FOR_VALIDATION = 10
 @final
 @dataclass(frozen=True)
 class Rows:
-    """Row numbers each member learns from, and those that tell it when to stop."""
+    """Row numbers each member learns from, and those that decide when it stops."""
 
     train: list[NDArray[np.int64]]
     validation: list[NDArray[np.int64]] | None
@@ -54,7 +54,7 @@ def base_seed(random_state: Any) -> int:
 
 
 def member_seeds(random_state: Any, members: int) -> list[int]:
-    """One seed a member; that of member k does not depend on how many there are.
+    """One seed per member; that of member k does not depend on how many there are.
 
     Parameters
     ----------

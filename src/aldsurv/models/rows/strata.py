@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +15,16 @@ from aldsurv.data.frame_columns import require_column, table_names
 from aldsurv.errors import DataError, ParameterError
 from aldsurv.quoting import quoted
 
-__all__ = ["Stratum", "covariates", "has_names", "named_columns", "strata_numbers", "strata_of", "stratum_names"]
+__all__ = [
+    "Stratum",
+    "covariates",
+    "has_names",
+    "named_columns",
+    "ordered_strata",
+    "strata_numbers",
+    "strata_of",
+    "stratum_names",
+]
 
 # The levels of one stratum, one per column; None is a gap.
 Stratum: TypeAlias = tuple[str | int | float | bool | None, ...]
@@ -45,12 +54,17 @@ def strata_of(X: object, columns: Sequence[str | int]) -> tuple[list[Stratum], N
         tuple(levels[code] for (levels, _), code in zip(columns_levels, row, strict=True)) for row in rows.T.tolist()
     ]
     # A column may write the same level, a gap above all, in several ways; their order is that of the levels.
-    distinct = sorted(
-        set(strata),
-        key=lambda stratum: [(level is None, level_order(0 if level is None else level)) for level in stratum],
-    )
+    distinct = ordered_strata(set(strata))
     place = {stratum: k for k, stratum in enumerate(distinct)}
     return distinct, np.array([place[stratum] for stratum in strata], np.int64)[numbers.reshape(-1)]
+
+
+def ordered_strata(strata: Set[Stratum]) -> list[Stratum]:
+    """Strata in the order of their levels, gaps last."""
+    return sorted(
+        strata,
+        key=lambda stratum: [(level is None, level_order(0 if level is None else level)) for level in stratum],
+    )
 
 
 def stratum_names(columns: Sequence[str | int], strata: Sequence[Stratum]) -> tuple[str, ...]:

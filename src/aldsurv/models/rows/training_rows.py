@@ -23,6 +23,7 @@ __all__ = [
     "TrainedOn",
     "data_fingerprint",
     "distinct_times",
+    "installed_versions",
     "require_events",
     "require_same_count",
     "require_same_rows",
@@ -56,6 +57,11 @@ def require_events(data: SurvivalData) -> None:
         )
 
 
+def installed_versions() -> dict[str, str]:
+    """Of Python and of the packages that matter to every model."""
+    return {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()}
+
+
 def distinct_times(data: SurvivalData) -> NDArray[np.float64]:
     """All finite times and bounds, ascending."""
     bounds = np.concatenate([data.lower, data.upper])
@@ -70,7 +76,7 @@ def thinned(times: NDArray[np.float64], most: int = _MOST_TIMES) -> NDArray[np.f
 
 
 def data_fingerprint(x: NDArray[Any], data: SurvivalData) -> str:
-    """SHA-256 of the numbers a model was trained on."""
+    """SHA-256 of the values that a model was trained on."""
     digest = hashlib.sha256(repr((x.shape, str(x.dtype))).encode())
     digest.update(np.ascontiguousarray(x).data)
     for column in (data.lower, data.upper, data.entry, data.weight):
@@ -169,7 +175,6 @@ class TrainedOn:
         packages
             Versions of further packages.
         """
-        versions = {"aldsurv": __version__, "numpy": np.__version__, "python": platform.python_version()}
         return cls(
             rows=len(data),
             events=data.n_events,
@@ -177,7 +182,7 @@ class TrainedOn:
             first_time=float(times[0]),
             last_time=float(times[-1]),
             fingerprint=fingerprint,
-            versions={**versions, **(packages or {})},
+            versions={**installed_versions(), **(packages or {})},
             groups=None if data.group is None else data.n_groups,
             follow_up=end_of_follow_up(data),
             persons=None if data.person is None else data.n_persons,

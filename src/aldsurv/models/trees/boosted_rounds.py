@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 # In units of the scale of each output: a factor of 150 where the output is a logarithm.
 _FARTHEST = 5.0
-# After so many rounds constants are fitted anew, by a few steps from where they were.
+# After so many rounds constants are fitted again, by a few steps from where they were.
 _REFRESH, _REFRESH_STEPS, _START_STEPS = 5, 10, 200
 # As many rows are added in favour of the first constants, so that a few held-out rows cannot move them far.
 _PULL = 5.0

@@ -129,7 +129,7 @@ def _fit_quietly(
     with warnings.catch_warnings(), muted() if quiet else nullcontext():
         warnings.simplefilter("ignore", CompetingCausesWarning)
         if parts:
-            # Whether the stack has skill, all rows held out tell.
+            # Whether the stack has skill is judged on all held-out rows.
             warnings.simplefilter("ignore", NoSkillWarning)
         if quiet:
             # About the same columns; another member has given them.

@@ -68,8 +68,8 @@ def most_likely_weights(log_likelihood: FloatArray, counts: FloatArray, *, prior
     Parameters
     ----------
     log_likelihood
-        Of each row under each component (n, k); -inf where a component holds a row impossible. Rows that all of them
-        do tell nothing.
+        Of each row under each component (n, k); -inf where a component holds a row impossible. Rows that are
+        impossible under all of them have no influence.
     counts
         How often each row counts (n,).
     prior

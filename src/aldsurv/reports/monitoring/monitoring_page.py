@@ -244,7 +244,7 @@ def _method_section(monitoring: Monitoring) -> Section:
             "The rate of false alarms.",
             f"While the model is right and nothing changes, the probability of any alarm, ever, is at most "
             f"{percent(monitoring.alpha)}: {shares[RATIO]} for the number of events, {shares[SLOPE]} for the slope and "
-            f"{shares[DRIFT]} for the covariates. It holds however often somebody looks.",
+            f"{shares[DRIFT]} for the covariates. It holds however often the results are looked at.",
         ),
         (
             "The number of events.",

@@ -27,7 +27,7 @@ def parse_json(text: str, constants: list[str] | None = None) -> Any:
     text
         The text.
     constants
-        Gets names such as NaN, which JSON does not have; whoever reads the rows says where they are. None: refused.
+        Gets names such as NaN, which JSON does not have; the reader of the rows reports where they are. None: refused.
     """
 
     def constant(name: str) -> float:

@@ -14,7 +14,7 @@ function pathOf(points) {
  *
  * lines: [{name, mark, place, times, values, band}], `mark` a class and `place` which dashes it has; marks: [{time,
  * text}] are upright lines, named where the curves are not, at the bottom if they are `falling`; `beyond` is the time after
- * which nobody was observed.
+ * which no one was observed.
  */
 export function drawCurves({ width, last, unit, yLabel, title, description, lines, marks, falling, beyond, id }) {
   const height = Math.round(Math.max(230, Math.min(400, width * 0.55)));

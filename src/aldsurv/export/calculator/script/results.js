@@ -137,7 +137,7 @@ export function survivalSection(model, words, persons, question, width) {
   ]);
   const title = `Probability of being ${words.free}`;
   const spread = lines[0].band ? `The band is the spread between the ${model.members} members of the model, at ${percentText(question.level)}: how far the curve would move with other training rows. It is not the spread of the times of single persons.` : "";
-  const beyond = model.lastTime < last ? ` Shaded: beyond ${words.at(Number(model.lastTime.toPrecision(4)))} nobody was observed in training.` : "";
+  const beyond = model.lastTime < last ? ` Shaded: beyond ${words.at(Number(model.lastTime.toPrecision(4)))} no one was observed in training.` : "";
   return [
     drawCurves({
       id: "survival-chart", width, last, unit: words.unit, yLabel: `probability ${words.without}`, title, description, lines,

@@ -92,7 +92,7 @@ export class Mixture extends Distribution {
     let total = 0;
     let whole = 0;
     for (const { part, weight } of this.counted) {
-      // Who is still event-free at the start mixes anew: components that live longer weigh more.
+      // Who is still event-free at the start is mixed again: components that live longer weigh more.
       const share = weight * Math.exp(part.logSurvival(start) - (gone ? 0 : logSurvival));
       if (share > 0) {
         total += share * residualAnywhere(part, start, stop);

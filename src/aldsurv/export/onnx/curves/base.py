@@ -14,7 +14,7 @@ from aldsurv.export.onnx.graph import Graph, Tensor
 
 __all__ = ["Curve", "Rescaled", "SmoothCurve", "search_quantile"]
 
-# Where a search begins that knows nothing of the time, and how many steps it takes at most.
+# Where a search without a starting value begins, and how many steps it takes at most.
 _FARTHEST, _MOST_STEPS, _NEAR_ENOUGH = 1e300, 120, 1e-15
 
 

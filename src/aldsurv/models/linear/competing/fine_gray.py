@@ -19,7 +19,7 @@ from aldsurv.models.linear.competing.subdistribution_likelihood import Subdistri
 from aldsurv.models.linear.cox_baseline import CoxBaseline
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.formulas import SUBDISTRIBUTION_FORMULA
-from aldsurv.models.linear.linear_fit import LinearProblem, solve
+from aldsurv.models.linear.linear_fit import InMemoryProblem, solve
 from aldsurv.models.linear.linear_survival import States, spreads
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.proportional_hazards_survival import HazardRegression
@@ -46,7 +46,7 @@ class FineGray(CauseRegressions):
 
     Exact and right-censored rows, with weights and groups; delayed entry and strata are not supported.
 
-    Regressions of different causes know nothing of each other, and for some rows their incidences would add up to more
+    Regressions of different causes are fitted independently, and for some rows their incidences would add up to more
     than one. `predict_incidence` then multiplies incidences of such a row by a factor, the same at all times, so that
     at the last event they add up to one: those of all causes, or with `cause` those of the others, which share what
     the cause of interest leaves.
@@ -161,18 +161,26 @@ class SubdistributionRegression(HazardRegression):
 
     def _estimate(self, design: Design, x: FloatArray, data: SurvivalData, codes: IntArray | None) -> States:
         rows = SubdistributionRows(data, self.cause)
-        fit = solve(_SubdistributionProblem(x, design.names, data, rows), self.ridge, clusters_of(data, self.robust))
+        clusters = clusters_of(data, self.robust)
+        fit = solve(_SubdistributionProblem(x, design.names, data, rows, clusters), self.ridge)
         average = data.weights @ x / data.total_weight
         baseline = rows.baseline((x - average) @ fit.standardised)
         return fit, CoxBaseline(baseline=baseline, average=average)
 
 
 @final
-class _SubdistributionProblem(LinearProblem):
+class _SubdistributionProblem(InMemoryProblem):
     """The weighted partial likelihood of some columns."""
 
-    def __init__(self, x: FloatArray, names: list[str], data: SurvivalData, rows: SubdistributionRows) -> None:
-        super().__init__(x, names, spreads(x, data.weights), rows.n_events)
+    def __init__(
+        self,
+        x: FloatArray,
+        names: list[str],
+        data: SurvivalData,
+        rows: SubdistributionRows,
+        clusters: NDArray[np.intp] | None,
+    ) -> None:
+        super().__init__(x, names, spreads(x, data.weights), rows.n_events, clusters)
         self._rows = rows
 
     def likelihood(self, columns: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], Evaluation]:

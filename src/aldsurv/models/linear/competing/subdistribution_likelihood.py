@@ -90,7 +90,7 @@ class SubdistributionRows:
             return Evaluation(float(value), x.T @ (observed - expected), np.asarray(information))
 
     def scores(self, x: FloatArray, beta: FloatArray) -> FloatArray:
-        """What each row adds to the gradient (n, d), by its events and by what it tells about the censoring."""
+        """What each row adds to the gradient (n, d), by its events and by its information on the censoring."""
         x = x[self.number]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             risks = self._risks(x @ beta)

@@ -26,7 +26,7 @@ def follow_path(
     """Bring the fits to the minimum for each alpha in turn, beginning where the one before ended.
 
     Only columns that the sequential strong rule (Tibshirani et al. 2012) does not exclude are looked at; afterwards the
-    derivatives of all columns, for all fits by one product of matrices, tell whether it excluded one wrongly.
+    derivatives of all columns, for all fits by one product of matrices, show whether it excluded one wrongly.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def _take_up_finished(candidate: Candidate) -> bool:
         raise DataError(
             f"{path} is not a checkpoint of this run: data, settings or random_state differ",
             argument="checkpoint",
-            advice="Remove the file to start anew, or name another one.",
+            advice="Remove the file to start again, or name another one.",
         )
     candidate.fitted = trained.fitted_
     return True

@@ -20,7 +20,7 @@ from aldsurv.models.rows.time_units import even_weights
 if TYPE_CHECKING:
     from aldsurv.models.neural.neural_survival import NeuralSurvival
 
-__all__ = ["fit_together"]
+__all__ = ["fit_together", "with_points"]
 
 Estimator = TypeVar("Estimator", bound="NeuralSurvival")
 
@@ -68,7 +68,7 @@ def fit_together(estimators: Sequence[Estimator], data: Sequence[tuple[Any, ...]
         train_candidates([candidate for candidate in candidates if not candidate.is_settled])
     for estimator, plan in zip(estimators, plans, strict=True):
         fitted, task = choose(plan)
-        estimator.adopt(_with_points(fitted, task))
+        estimator.adopt(with_points(fitted, task))
         warn_without_skill(held_out_gain(fitted, task), type(estimator).__name__)
     return list(estimators)
 
@@ -86,7 +86,7 @@ def _loop_key(task: Prepared, number: int) -> str:
     return json.dumps([task.model.to_dict(), kind, alone and number])
 
 
-def _with_points(fitted: FittedNetwork, task: Prepared) -> FittedNetwork:
+def with_points(fitted: FittedNetwork, task: Prepared) -> FittedNetwork:
     """Settle ``point="auto"``; without validation rows it is ``"follow_up"``."""
     if fitted.model.point != "auto" or task.rows.validation is None:
         return fitted

@@ -21,7 +21,7 @@ PointScores = dict[str, dict[str, tuple[float, float]]]
 
 # What is taken unless another summary is better by more than chance explains: as the time, and to rank by.
 _USUAL, _USUAL_RANKING = "median", "follow_up"
-# Fewer events tell nothing.
+# Fewer events are not enough for a choice.
 _LEAST_EVENTS = 10
 # Rows of one member whose order is looked at, and draws of them: more would hardly change a standard error.
 _MOST_RANKED, _DRAWS = 1000, 100

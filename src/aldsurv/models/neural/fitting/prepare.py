@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,12 @@ from aldsurv.quoting import quoted
 from aldsurv.training.history import EpochReport
 from aldsurv.training.randomness import Purpose, generator_for
 
-__all__ = ["Prepared", "RunOptions", "prepare", "prepare_alternative"]
+if TYPE_CHECKING:
+    import torch
+
+    from aldsurv.training.training_rows import TrainingRows
+
+__all__ = ["Prepared", "RowStream", "RunOptions", "prepare", "prepare_alternative", "slowed_if_wide"]
 
 # Inputs from which on the steps that the default recipe takes are shortened.
 _WIDE = 1000
@@ -56,7 +62,7 @@ class RunOptions:
     scores_if_wide
         Whether networks see linear scores in place of the columns, where these outnumber the rows.
     restart
-        Whether training that diverges may start anew with a smaller learning rate.
+        Whether training that diverges may start again with a smaller learning rate.
     """
 
     owner: str
@@ -96,6 +102,19 @@ class RunOptions:
         )
 
 
+class RowStream(ABC):
+    """Rows in a file, of which a fit has only some in memory."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Of all rows, as they are encoded."""
+
+    @abstractmethod
+    def rows(self, device: torch.device, dtype: torch.dtype) -> TrainingRows:
+        """What the training loop reads."""
+
+
 @final
 @dataclass(frozen=True)
 class Prepared:
@@ -123,6 +142,8 @@ class Prepared:
         Times and covariates as the user gave them.
     scores
         What each member's network sees of a wide table; None: the inputs.
+    stream
+        The rows to learn from if they are in a file: those in memory are a sample of them, and validation rows.
     """
 
     model: NetworkModel
@@ -139,6 +160,7 @@ class Prepared:
     observed: SurvivalData
     covariates: Any
     scores: Sequence[MemberScores] | None = None
+    stream: RowStream | None = None
 
     @property
     def inputs(self) -> NDArray[Any]:
@@ -172,9 +194,8 @@ def prepare(
     columns = model.covariates(X)
     features, x = _read_columns(model, options, columns)
     wide = options.scores_if_wide and features is not None and is_wide(features.n_features_in, x.shape[1], len(x))
-    if options.slow_if_wide and features is not None and x.shape[1] > _WIDE and not wide:
-        # A step moves every weight of the first layer, and the sum over all inputs by their number times as much.
-        model = replace(model, learning_rate=float(model.learning_rate) * _WIDE / x.shape[1])
+    if features is not None and not wide:
+        model = slowed_if_wide(model, options, x.shape[1])
     observed = read_target()
     require_same_rows(len(x), observed)
     model = model.for_data(observed)
@@ -205,6 +226,14 @@ def prepare(
         covariates=X,
         scores=scores,
     )
+
+
+def slowed_if_wide(model: NetworkModel, options: RunOptions, width: int) -> NetworkModel:
+    """The model with shorter steps for many inputs, if they are the default recipe's."""
+    if not options.slow_if_wide or width <= _WIDE:
+        return model
+    # A step moves every weight of the first layer, and the sum over all inputs by their number times as much.
+    return replace(model, learning_rate=float(model.learning_rate) * _WIDE / width)
 
 
 def prepare_alternative(first: Prepared, model: NetworkModel, options: RunOptions) -> Prepared:

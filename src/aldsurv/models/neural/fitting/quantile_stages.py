@@ -54,7 +54,7 @@ def _train_other_levels(task: Prepared, first: TrainedNetwork) -> TrainedNetwork
         stages.append({name: np.concatenate([run.weights[name] for run in runs]) for name in first.weights})
         histories.append(History.joined([run.history for run in runs]))
     network, weights = _joined(first.network, stages)
-    # A start anew may have had a smaller learning rate.
+    # Another start may have had a smaller learning rate.
     model = replace(model, learning_rate=first.model.learning_rate)
     return replace(first, model=model, network=network, weights=weights, history=_in_sequence(histories))
 

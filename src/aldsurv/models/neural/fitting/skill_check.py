@@ -33,7 +33,7 @@ _INTERVALS = 10
 _SPREAD = 0.002
 # Rows of one part that are looked at: more would hardly change the answer.
 _MOST_ROWS = 400
-# Fewer events tell nothing.
+# Fewer events are not enough for the check.
 _LEAST_EVENTS = 10
 # Standard deviations by which early and late rows are separated, from which on that is not chance.
 _RANKED = 2.0
@@ -57,7 +57,7 @@ class Gain(NamedTuple):
     mean, error
         By how much the mean log-likelihood per row exceeds Kaplan-Meier's, and the standard error of that.
     ranking
-        How well the model tells early from late events, in standard deviations of what chance would do.
+        How well the model ranks early before late events, in standard deviations of what chance would do.
     """
 
     mean: float
@@ -66,7 +66,7 @@ class Gain(NamedTuple):
 
 
 def sampled_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of the rows held out that are looked at: all, or as many as tell enough."""
+    """Those of the rows held out that are looked at: all, or as many as are enough."""
     if len(rows) <= _MOST_ROWS:
         return rows
     chosen: NDArray[np.int64] = rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).round().astype(np.intp)]
@@ -85,7 +85,7 @@ def gain_over_kaplan_meier(parts: Iterable[HeldPart], *, repeats: float = 1.0) -
     parts
         Of each member, or fold.
     repeats
-        In how many parts a row is, on average: they tell no more than it tells once.
+        In how many parts a row is, on average: they carry no more information than the row once.
 
     Returns
     -------
@@ -129,8 +129,8 @@ def warn_without_skill(gain: Gain | None, owner: str) -> None:
     """Warn by a `NoSkillWarning` unless the rows held out were predicted better than by Kaplan-Meier.
 
     Better is a higher likelihood and a clear order of early and late rows, for the likelihood alone says little: on a
-    few hundred rows of covariates that tell nothing, stopping at the best epoch gains up to two standard errors.
-    Beyond three, the order does not matter: covariates may tell how certain times are, and not which are early.
+    few hundred rows of covariates without information, stopping at the best epoch gains up to two standard errors.
+    Beyond three, the order does not matter: covariates may show how certain times are, and not which are early.
 
     Parameters
     ----------

@@ -39,14 +39,14 @@ __all__ = ["OUTPUT_ARRAYS", "OutputStart", "run_loop", "train"]
 _MOST_PRECISE = 10_000
 # Arrays of the output layer.
 OUTPUT_ARRAYS = ("output.weight", "output.bias")
-# How often training starts anew with a smaller learning rate before it is given up.
+# How often training starts again with a smaller learning rate before it is given up.
 _RESTARTS = 3
 
 
 def train(tasks: Sequence[Prepared]) -> list[FittedNetwork]:
     """Train fits that share a loop, and make each into a whole model.
 
-    One whose loss does not stay finite starts anew with a tenth of the learning rate, unless that was given.
+    One whose loss does not stay finite starts again with a tenth of the learning rate, unless that was given.
     """
     return [_finish(task, trained) for task, trained in zip(tasks, _train_with_restarts(tasks), strict=True)]
 
@@ -72,7 +72,7 @@ def _train_with_restarts(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
 
 
 def _run(tasks: Sequence[Prepared]) -> list[TrainedNetwork]:
-    """Train as the model wants it; of a wide table each member has inputs of its own, and is trained as a fit is."""
+    """Train by the strategy of the model; members of a wide table have inputs of their own, so that each is a task."""
     run = tasks[0].model.strategy or run_loop
     if all(task.scores is None for task in tasks):
         return run(tasks)
@@ -149,7 +149,7 @@ def run_loop(tasks: Sequence[Prepared], start: OutputStart | None = None) -> lis
     Parameters
     ----------
     tasks
-        The prepared fits.
+        The prepared fits; one whose rows are in a file is alone.
     start
         Networks of a single task to begin with; None: new ones.
     """
@@ -184,11 +184,14 @@ def run_loop(tasks: Sequence[Prepared], start: OutputStart | None = None) -> lis
         members = MemberNetwork(network, initial, (), device, dtype, learned, pull=start.pull, towards=towards)
     # In the precision of the training: no batch has to be converted.
     known = _in_precision(x, dtype), tuple(_in_precision(field, dtype) for field in objective.fields), weight
-    fingerprints = [data_fingerprint(task.x, task.data) for task in tasks]
+    fingerprints = [
+        data_fingerprint(task.x, task.data) if task.stream is None else task.stream.fingerprint for task in tasks
+    ]
+    stream = tasks[0].stream
     history = Training(
         members,
         objective,
-        RowSource(*known, training, dtype),
+        RowSource(*known, training, dtype) if stream is None else stream.rows(device, dtype),
         None if validation is None else RowSource(*known, validation, dtype),
         model.training_settings(),
         seeds=seeds,

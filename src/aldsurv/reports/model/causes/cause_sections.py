@@ -48,7 +48,7 @@ def cause_section(evaluated: EvaluatedModel, findings: Sequence[CauseFindings]) 
     lead = Text(
         f"The event is {either_of(names)}, and only the first counts. For each of them the model predicts the "
         "probability that it has come by any time (its incidence); the incidences and the probability of no event add "
-        "up to 1. Sections that do not speak of causes are about the first event of any cause."
+        "up to 1. Sections that do not name causes are about the first event of any cause."
     )
     blocks: list[Block] = [lead, cause_table(evaluated, findings), Gallery(_mean_pictures(evaluated, findings))]
     if any(each.scores for each in findings):

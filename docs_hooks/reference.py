@@ -7,7 +7,7 @@ from typing import Any
 import aldsurv
 from aldsurv.registry import MODELS
 
-_PLACE = "<!-- models: every registered model, put here by docs_models.py -->"
+_PLACE = "<!-- models: every registered model, put here by docs_hooks/reference.py -->"
 _ENTRY = "::: {}\n    options:\n      inherited_members: true"
 
 

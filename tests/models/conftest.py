@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def cluster():
-    """Two worker processes on this machine; a part that kills two of them is given up."""
+    """Two worker processes on this machine, started once; a part that kills two of them is given up."""
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
     with (

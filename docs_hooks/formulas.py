@@ -1,0 +1,55 @@
+"""A hook of mkdocs: formulas between dollars become MathML, in a font that the site brings along.
+
+Nothing runs in the reader's browser and nothing is fetched from another host, so formulas also show from a folder. What
+latex2mathml does not know stays in its output as a backslash or an ampersand, and stops the build.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import ziamath
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from latex2mathml.converter import convert
+
+_FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+# What the converter leaves behind where it does not know a command or an environment.
+_LEFT_BEHIND = re.compile(r'\\|&(?!#?\w+;)|linebreak="newline"')
+_FONT = Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
+_SERVED = Path("assets", "stix-two-math.woff2")
+# Latin, Greek, punctuation, letterlike, arrows, operators, technical, shapes, brackets, mathematical letters.
+_RANGES = (
+    (0x20, 0x17F), (0x2C6, 0x2DC), (0x300, 0x338), (0x370, 0x3FF), (0x2000, 0x206F), (0x20D0, 0x20F0), (0x2100, 0x22FF),
+    (0x2308, 0x23FF), (0x25A0, 0x25FF), (0x27C0, 0x27FF), (0x2980, 0x2AFF), (0x1D400, 0x1D7FF),
+)  # fmt: skip
+
+
+def on_page_content(content: str, page: Any, **_: Any) -> str:
+    """Replace the formulas of a page."""
+    return _FORMULA.sub(lambda match: mathml(html.unescape(match[3]), match[2] == "[", page.file.src_uri), content)
+
+
+def mathml(latex: str, is_block: bool, place: str) -> str:
+    """A formula as MathML; an error names the page that has it."""
+    result = convert(latex.strip(), display="block" if is_block else "inline")
+    if _LEFT_BEHIND.search(result):
+        raise ValueError(f"{place}: latex2mathml cannot read all of the formula {latex!r}")
+    # A block scrolls by itself where the page is narrow, and is then reached by the keyboard.
+    return f'<div class="formula" tabindex="0">{result}</div>' if is_block else result
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Put the part of the font that formulas use into the site."""
+    target = Path(config.site_dir) / _SERVED
+    target.parent.mkdir(parents=True, exist_ok=True)
+    font = TTFont(_FONT)
+    options = subset.Options(flavor="woff2", layout_features=["*"], notdef_outline=True)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=[code for first, last in _RANGES for code in range(first, last + 1)])
+    subsetter.subset(font)
+    font.flavor = "woff2"
+    font.save(target)

@@ -1,0 +1,280 @@
+"""Cox's partial likelihood as sums over the parts of a table: exact, with ties, weights, delayed entry and strata.
+
+The distinct times of events of all parts, in each stratum, number the slots of time. Who is at risk in a slot are the
+rows that leave in it or later, less those that enter in it or later. An evaluation takes two passes over the rows: the
+first sums the risks of those that leave and enter in each slot, from which follow the sums of those at risk, the value
+and the hazards; the second sums each row's expected events and their products with its columns. Slots are taken in
+stretches, so that no more than so many sums are in memory, however many times there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aldsurv.models.linear.linear_fit import LinearProblem
+from aldsurv.models.linear.newton import Evaluation
+from aldsurv.models.linear.problems.parted_rows import HeldRows, Moments, too_wide
+from aldsurv.models.linear.problems.risk_slots import RiskSlots
+from aldsurv.models.parted.engine import Blocks
+
+__all__ = ["PartedCoxProblem"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+# Sums that one message of a worker holds at most: 32 MB.
+_MOST_SUMS = 1 << 22
+# Steps of Efron's rule for tied events that are in memory together.
+_MOST_STEPS = 1 << 20
+
+
+class _Stretch(NamedTuple):
+    """Slots from `low` up to `high`."""
+
+    low: int
+    high: int
+
+    @property
+    def slots(self) -> int:
+        """How many."""
+        return self.high - self.low
+
+
+class _Sums(NamedTuple):
+    """Of the slots of a stretch: risks, and with the columns."""
+
+    at_risk: FloatArray
+    tied: FloatArray
+
+
+@final
+class PartedCoxProblem(LinearProblem):
+    """The partial likelihood of the columns of held rows, which `risk_slots.slotted_rows` has sorted.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    names
+        Of their columns.
+    slots
+        Times of events.
+    ties
+        ``"efron"`` or ``"breslow"``.
+    events, n_rows
+        How many events and rows there are.
+    """
+
+    def __init__(
+        self, rows: HeldRows, names: list[str], slots: RiskSlots, *, ties: str, events: int, n_rows: int
+    ) -> None:
+        self._rows, self._slots, self._ties = rows, slots, ties
+        self.moments = Moments.merged(rows.engine.map(_moments, rows.parts))
+        super().__init__(names, self.moments.spread, rows=n_rows, events=events)
+
+    def select(self, kept: IntArray) -> IntArray:
+        """As in the base: numbers of columns."""
+        return kept
+
+    def likelihood(self, columns: IntArray, ridge: float = 0.0) -> Callable[[FloatArray], Evaluation]:
+        """As in the base."""
+        return partial(self._evaluate, columns)
+
+    def robust(self, columns: IntArray, point: FloatArray, covariance: FloatArray) -> FloatArray | None:
+        """As in the base: never."""
+        return None
+
+    def too_many(self, every: IntArray) -> bool:
+        """As in the base."""
+        return True
+
+    def reduced(self, every: IntArray) -> tuple[IntArray, int, FloatArray | None]:
+        """As in the base."""
+        raise too_wide(every.size, self.events)
+
+    def start(self, columns: int) -> FloatArray:
+        """As in the base."""
+        return np.zeros(columns)
+
+    def gram(self) -> tuple[FloatArray, FloatArray]:
+        """As in the base: the information of the risk sets about the columns."""
+        information = self._evaluate(np.arange(len(self.names)), np.zeros(len(self.names))).information
+        return information, float(self._slots.weight.sum()) * self.spread**2
+
+    def log_cumulative_hazard(self, point: FloatArray) -> FloatArray:
+        """Logarithm of the baseline's cumulative hazard after each slot, where all columns are 0."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            *_, steps = self._risk_passes(np.arange(point.size), point)
+            return np.log(self._slots.cumulative(steps.hazard))
+
+    def _evaluate(self, kept: IntArray, point: FloatArray) -> Evaluation:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            value, gradient, second, steps = self._risk_passes(kept, point)
+            if not np.isfinite(value):
+                return Evaluation(value, gradient, second)
+            hazard = self._slots.cumulative(steps.hazard)
+            information = -second
+            for stretch in self._stretches(kept.size):
+                part = slice(stretch.low, stretch.high)
+                function = partial(_expected, kept, point, stretch, hazard[part], steps.gone[part])
+                first, products = self._rows.sum(function)
+                gradient, information = gradient - first, information + products
+            return Evaluation(value, gradient, information)
+
+    def _risk_passes(self, kept: IntArray, point: FloatArray) -> tuple[float, FloatArray, FloatArray, _Steps]:
+        """The value, the columns of the events, products of means at events, and the hazards' steps."""
+        slots, size = self._slots, kept.size
+        value, gradient, second = 0.0, np.zeros(size), np.zeros((size, size))
+        steps = _Steps(*np.zeros((2, slots.size)))
+        later = np.zeros(1 + size)
+        for stretch in reversed(list(self._stretches(size))):
+            observed, columns, leaving, tied = self._rows.sum(partial(_risks, kept, point, stretch))
+            at_risk = slots.sums_from_the_last(leaving, stretch.low, later)
+            later = at_risk[0].copy()
+            # Those with the event are at risk: what rounding leaves of a difference is no less.
+            at_risk[:, 0] = np.maximum(at_risk[:, 0], tied[:, 0])
+            part = slice(stretch.low, stretch.high)
+            shares = _shares(at_risk[:, 0], tied[:, 0], slots.count[part], slots.weight[part], self._ties)
+            value += float(observed) + shares.value
+            gradient = gradient + columns
+            steps.hazard[part], steps.gone[part] = shares.hazard, shares.gone
+            every, own = at_risk[:, 1:], tied[:, 1:]
+            mixed = (shares.mixed[:, None] * every).T @ own
+            second += every.T @ (shares.every[:, None] * every) - mixed - mixed.T
+            second += own.T @ (shares.tied[:, None] * own)
+        return value, gradient, second, steps
+
+    def _stretches(self, columns: int) -> Iterator[_Stretch]:
+        step = max(1, _MOST_SUMS // (2 * (columns + 1)))
+        for low in range(0, self._slots.size, step):
+            yield _Stretch(low, min(low + step, self._slots.size))
+
+
+class _Steps(NamedTuple):
+    """Of each slot (m,): by what the cumulative hazard rises, and by how much less for those with the event."""
+
+    hazard: FloatArray
+    gone: FloatArray
+
+
+class _Shares(NamedTuple):
+    """Of each slot what Efron's or Breslow's rule makes of its risks R and D, over steps k with ``u = 1/(R - f·D)``.
+
+    Attributes
+    ----------
+    value
+        ``Σ -w·log(R - f·D)`` of all slots.
+    hazard, gone, every, mixed, tied
+        ``Σ w·u``, ``Σ w·f·u``, ``Σ w·u²``, ``Σ w·f·u²`` and ``Σ w·f²·u²`` of each slot.
+    """
+
+    value: float
+    hazard: FloatArray
+    gone: FloatArray
+    every: FloatArray
+    mixed: FloatArray
+    tied: FloatArray
+
+
+def _shares(at_risk: FloatArray, tied: FloatArray, count: FloatArray, weight: FloatArray, ties: str) -> _Shares:
+    if ties == "breslow":
+        u, none = 1 / at_risk, np.zeros_like(at_risk)
+        value = -float(weight @ np.log(at_risk))
+        return _Shares(value, weight * u, none, weight * u**2, none, none)
+    value, sums = 0.0, np.zeros((5, at_risk.size))
+    # At least one slot at a time.
+    cuts = np.flatnonzero(np.diff(np.cumsum(count) // _MOST_STEPS, prepend=-1))
+    for low, high in zip(cuts, [*cuts[1:].tolist(), at_risk.size], strict=True):
+        m = count[low:high].astype(np.intp)
+        slot = np.repeat(np.arange(m.size), m)
+        k = np.arange(slot.size) - np.repeat(np.cumsum(m) - m, m)
+        f = k / m[slot]
+        w = (weight[low:high] / m)[slot]
+        left = at_risk[low:high][slot] - f * tied[low:high][slot]
+        u = 1 / left
+        value -= float(w @ np.log(left))
+        for row, values in zip(sums, (w * u, w * f * u, w * u**2, w * f * u**2, w * f**2 * u**2), strict=True):
+            row[low:high] = np.bincount(slot, values, minlength=m.size)
+    return _Shares(value, *sums)
+
+
+def _moments(blocks: Blocks) -> Moments:
+    return Moments.merged(Moments.of(block["x"], block["weight"]) for block in blocks)
+
+
+class _Chosen(NamedTuple):
+    """Rows of a block that leave in a stretch of slots, and those that enter in it."""
+
+    x: FloatArray
+    risk: FloatArray
+    slot: IntArray
+    event: NDArray[np.bool_]
+    log_risk: FloatArray
+    weight: FloatArray
+
+
+def _leaving(kept: IntArray, point: FloatArray, stretch: _Stretch, blocks: Blocks) -> Iterator[_Chosen]:
+    for block in blocks:
+        first, last = np.searchsorted(block["slot"], [stretch.low, stretch.high])
+        if first < last:
+            rows = slice(first, last)
+            x, weight = block["x"][rows][:, kept], block["weight"][rows]
+            eta = x @ point
+            risk = weight * np.exp(eta)
+            yield _Chosen(x, risk, block["slot"][rows] - stretch.low, block["event"][rows], eta, weight)
+
+
+def _entering(
+    kept: IntArray, point: FloatArray, stretch: _Stretch, blocks: Blocks
+) -> Iterator[tuple[FloatArray, FloatArray, IntArray]]:
+    """Columns, risks and slots of the rows that enter in a stretch."""
+    for block in blocks:
+        if "entered" in block:
+            order = block["by_entry"]
+            first, last = np.searchsorted(block["entered"][order], [stretch.low, stretch.high])
+            rows = order[first:last]
+            x = block["x"][rows][:, kept]
+            yield x, block["weight"][rows] * np.exp(x @ point), block["entered"][rows] - stretch.low
+
+
+def _risks(kept: IntArray, point: FloatArray, stretch: _Stretch, blocks: Blocks) -> list[FloatArray]:
+    """Sums of log risks and columns over events; of each slot the risks (m, 1 + k) of those that leave, of events."""
+    observed, columns = np.zeros(()), np.zeros(kept.size)
+    leaving, tied = np.zeros((2, stretch.slots, 1 + kept.size))
+    for part in _leaving(kept, point, stretch, blocks):
+        risks = np.column_stack([part.risk, part.risk[:, None] * part.x])
+        _add_at(leaving, part.slot, risks)
+        event = part.event
+        _add_at(tied, part.slot[event], risks[event])
+        weight = part.weight[event]
+        observed = observed + weight @ part.log_risk[event]
+        columns = columns + weight @ part.x[event]
+    for x, risk, slot in _entering(kept, point, stretch, blocks):
+        _add_at(leaving, slot, -np.column_stack([risk, risk[:, None] * x]))
+    return [observed, columns, leaving, tied]
+
+
+def _expected(
+    kept: IntArray, point: FloatArray, stretch: _Stretch, hazard: FloatArray, gone: FloatArray, blocks: Blocks
+) -> list[FloatArray]:
+    """Sums of expected events times columns (k,), and times their products (k, k)."""
+    first, products = np.zeros(kept.size), np.zeros((kept.size, kept.size))
+    for part in _leaving(kept, point, stretch, blocks):
+        expected = part.risk * (hazard[part.slot] - part.event * gone[part.slot])
+        first, products = first + expected @ part.x, products + part.x.T @ (expected[:, None] * part.x)
+    for x, risk, slot in _entering(kept, point, stretch, blocks):
+        before = risk * hazard[slot]
+        first, products = first - before @ x, products - x.T @ (before[:, None] * x)
+    return [first, products]
+
+
+def _add_at(sums: FloatArray, slot: IntArray, values: FloatArray) -> None:
+    """Add rows of values to the slots, which ascend."""
+    if slot.size:
+        starts = np.flatnonzero(np.diff(slot, prepend=-1))
+        sums[slot[starts]] += np.add.reduceat(values, starts)

@@ -1,0 +1,1 @@
+"""Networks fitted to tables in parts: rows encoded once into a file, and learned from bucket by bucket."""
