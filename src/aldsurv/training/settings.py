@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from aldsurv.checks import Choice, Constraint, Number, WholeNumber, check_all
@@ -17,6 +17,8 @@ SCHEDULES = ("constant", "cosine", "linear", "exponential", "step", "one_cycle")
 _EXPONENTIAL_END = 0.01
 # Shares of the epochs after which a step schedule divides the rate by 10.
 _STEPS = (0.7, 0.9)
+# Passes over up to so many rows; chosen on drawn tables: docs/results/scale.json.
+_AUTO_EPOCHS, _AUTO_EPOCH_ROWS = 5, 1_000_000
 # Share of all steps over which the rate of one cycle rises.
 _RISE = 0.1
 # Larger data get larger batches, so that an epoch has about as many updates.
@@ -30,7 +32,7 @@ TRAINING_CONSTRAINTS: Mapping[str, Constraint] = {
     "learning_rate": Number(0, above=True),
     "weight_decay": Number(0, or_one_of=("auto",)),
     "clip_norm": Number(0, meaning="0: no limit"),
-    "max_epochs": WholeNumber(1),
+    "max_epochs": WholeNumber(1, or_one_of=("auto",)),
     "patience": WholeNumber(0),
     "warmup": WholeNumber(0),
     "batch_size": WholeNumber(1, or_one_of=("auto",)),
@@ -59,7 +61,8 @@ class TrainingSettings:
         Rows of a batch; ``"auto"`` is 128, more from about 36,000 training rows on.
     max_epochs, patience
         Passes over the training rows at most, and how many without a better validation loss end a member's
-        training; 0 for no early stopping.
+        training; 0 for no early stopping. ``max_epochs="auto"`` is 5 up to a million training rows and less from there
+        on, as their cube root goes up: what a pass teaches that the ones before did not is less with every row.
     weight_decay
         Pull of weights (not of biases) towards 0. ``"auto"`` is 3 up to 400 training rows and 1200 over their number
         from there on: the more rows, the less they need it.
@@ -72,7 +75,7 @@ class TrainingSettings:
     schedule: str = "constant"
     warmup: int = 0
     batch_size: int | str = 128
-    max_epochs: int = 200
+    max_epochs: int | str = 200
     patience: int = 10
     weight_decay: float | str = 0.0
     clip_norm: float = 0.0
@@ -80,15 +83,26 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         check_all(vars(self), TRAINING_CONSTRAINTS)
 
+    def for_rows(self, n: int) -> TrainingSettings:
+        """The settings for `n` training rows, with the number of epochs that follows from them."""
+        return replace(self, max_epochs=self.epochs(n))
+
+    def epochs(self, n: int) -> int:
+        """Passes over `n` training rows at most."""
+        if isinstance(self.max_epochs, str):
+            share = math.pow(_AUTO_EPOCH_ROWS / max(n, _AUTO_EPOCH_ROWS), 1 / 3)
+            return max(1, round(_AUTO_EPOCHS * share))
+        return int(self.max_epochs)
+
     def rate(self, epoch: int, share: float = 0.0) -> float:
         """Learning rate of an epoch, counted from 0, of which a share of the steps is done."""
         if self.schedule == "one_cycle":
-            done = (epoch + share) / self.max_epochs
+            done = (epoch + share) / self._passes
             rising, falling = done / _RISE, 0.5 * (1 + math.cos(math.pi * (done - _RISE) / (1 - _RISE)))
             return float(self.learning_rate * min(rising, falling))
         if epoch < self.warmup:
             return self.learning_rate * (epoch + 1) / (self.warmup + 1)
-        done = (epoch - self.warmup) / max(self.max_epochs - self.warmup, 1)
+        done = (epoch - self.warmup) / max(self._passes - self.warmup, 1)
         factors = {
             "constant": 1.0,
             "cosine": 0.5 * (1 + math.cos(math.pi * done)),
@@ -97,6 +111,10 @@ class TrainingSettings:
             "step": 0.1 ** sum(done >= share for share in _STEPS),
         }
         return float(self.learning_rate * factors[self.schedule])
+
+    @property
+    def _passes(self) -> int:
+        return self.epochs(0)
 
     def decay(self, n: int) -> float:
         """Weight decay for `n` training rows."""

@@ -56,7 +56,7 @@ def fit_in_parts(estimator: NeuralSurvival, table: PartedTable) -> None:
         shares, seed = _held_shares(task, summary.n_rows)
         rows, held = write_rows(table, encoder, shares, seed, on_block=progress.advance, on_rows=progress.advance_epoch)
         with rows.file:
-            progress.begin("fit", int(task.model.max_epochs) * summary.n_rows)
+            progress.begin("fit", task.model.training_settings().epochs(summary.n_rows) * summary.n_rows)
             task = replace(_with_held_rows(task, encoder, held, shares, summary), stream=rows)
             (fitted,) = train([task])
     fitted = replace(with_points(fitted, task), trained_on=_described(fitted.trained_on, summary))
