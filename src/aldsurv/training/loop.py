@@ -23,12 +23,13 @@ from aldsurv.training.batches import RowSource
 from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
 from aldsurv.training.history import EpochReport, History
 from aldsurv.training.member_network import MemberNetwork
-from aldsurv.training.parted_batches import PART_ROWS, PartedBatches, losses_by_hand
+from aldsurv.training.parted_batches import PART_ROWS, PartedBatches
 from aldsurv.training.progress import progress_bar
 from aldsurv.training.randomness import encoder_seeds
 from aldsurv.training.settings import TrainingSettings
+from aldsurv.training.steps import take_step
 from aldsurv.training.still_training import StillTraining
-from aldsurv.training.training_rows import Batch, TrainingRows
+from aldsurv.training.training_rows import TrainingRows
 
 __all__ = ["Callback", "Training"]
 
@@ -255,7 +256,7 @@ class Training:
     def _pass_over_training_rows(self, epoch: int) -> NDArray[np.float64]:
         work, objective = self._work, self._objective
         network, source = work.network, work.train
-        clip, dropout = float(self._settings.clip_norm), network.architecture.dropout
+        dropout = network.architecture.dropout
         total = torch.zeros(network.members, device=source.device, dtype=network.dtype)
         # A member with fewer rows than others has none left in the last batches.
         rows = torch.tensor(source.counts)
@@ -266,30 +267,18 @@ class Training:
         # Encoders may draw from torch's own stream: it is put back as it was.
         with self._parted_batches() as parted, torch.random.fork_rng(enabled=bool(network.encoders)):
             for number, batch in enumerate(batches):
-                if network.passes is None or not isinstance(objective, ClosedFormObjective):
-                    losses = self._differentiate(batch, epoch, number)
-                elif parted is not None and batch.x.shape[1] > PART_ROWS:
-                    losses = parted.losses(objective, batch)
-                else:
-                    losses = torch.from_numpy(losses_by_hand(network.passes, objective, batch))
-                network.block.pull_back()
-                network.block.leave_fixed()
-                if clip > 0:
-                    network.clip_gradients(clip)
-                network.block.round_gradients()
-                work.optimizer.step(self._settings.rate(epoch, number / len(counts)))
+                losses = take_step(
+                    network,
+                    objective,
+                    work.optimizer,
+                    batch,
+                    rate=self._settings.rate(epoch, number / len(counts)),
+                    clip_norm=float(self._settings.clip_norm),
+                    seeds=encoder_seeds(work.seeds, epoch, number) if network.encoders else (),
+                    parted=parted,
+                )
                 total += losses * counts[number]
         return work.spread(_as_float64(total / rows.to(total)))
-
-    def _differentiate(self, batch: Batch, epoch: int, number: int) -> Tensor:
-        network = self._work.network
-        seeds = encoder_seeds(self._work.seeds, epoch, number) if network.encoders else []
-        raw = network.outputs(batch.x, keep=batch.keep, training=True, seeds=seeds, level=batch.level)
-        fields = batch.fields if batch.level is None else (*batch.fields, batch.level)
-        losses = self._objective.losses(raw, fields, batch.weight)
-        network.zero_gradients()
-        losses.sum().backward()  # type: ignore[no-untyped-call]
-        return losses.detach()
 
     @torch.no_grad()
     def _loss_of_validation_rows(self) -> NDArray[np.float64] | None:
