@@ -19,8 +19,8 @@ _EXPONENTIAL_END = 0.01
 _STEPS = (0.7, 0.9)
 # Passes over up to so many rows; chosen on drawn tables: docs/results/scale.json.
 _AUTO_EPOCHS, _AUTO_EPOCH_ROWS = 8, 1_000_000
-# Share of all steps over which the rate of one cycle rises.
-_RISE = 0.1
+# Share of all steps over which the rate of one cycle rises, and from which share of its highest value.
+_RISE, _FIRST = 0.1, 0.04
 # Larger data get larger batches, so that an epoch has about as many updates.
 _AUTO_BATCH, _AUTO_LARGEST, _AUTO_UPDATES = 128, 4096, 200
 # By rows held out of METABRIC, WHAS, GBSG, BreastMSK and parts of SUPPORT of 700 to 5,700 rows: docs/accuracy.md.
@@ -98,7 +98,8 @@ class TrainingSettings:
         """Learning rate of an epoch, counted from 0, of which a share of the steps is done."""
         if self.schedule == "one_cycle":
             done = (epoch + share) / self._passes
-            rising, falling = done / _RISE, 0.5 * (1 + math.cos(math.pi * (done - _RISE) / (1 - _RISE)))
+            rising = _FIRST + (1 - _FIRST) * done / _RISE
+            falling = 0.5 * (1 + math.cos(math.pi * (done - _RISE) / (1 - _RISE)))
             return float(self.learning_rate * min(rising, falling))
         if epoch < self.warmup:
             return self.learning_rate * (epoch + 1) / (self.warmup + 1)
