@@ -25,7 +25,6 @@ BANNED = {
     ),
     r"\bhabits?\b": "conventions",
     r"\banew\b": "again",
-    r"\b(some|no|any)body\b": "the user, no one, anyone",
     r"\bwhoever\b": "the reader, the caller",
     r"\bstrangers?\b": "untrusted",
     r"\bc(omes|ame) to (?!an? |its |be |the end)": "equals, amounts to",
@@ -97,7 +96,7 @@ def test_comments_docstrings_and_messages_are_in_plain_english():
     [
         ("a.md", "It was told\nto.", 1),
         ("a.md", "`told` and\n```\ntold\n```\n<!-- old words -->told<!-- end old words -->", 0),
-        ("a.py", 'def told():\n    """Numbers a\n    row, of nobody."""\n    # anew\n    return "a stranger"', 4),
+        ("a.py", 'def told():\n    """Numbers a\n    row, by lot."""\n    # anew\n    return "a stranger"', 4),
         ("a.py", "position = file.tell()  # where a column tells causes apart", 0),
         ("a.js", "// it comes\n// to 3", 1),
         ("a.js", "/* it comes to an end */", 0),

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         WeibullAFT,
         load,
     )
+    from aldsurv.models.parted.scoring import predict_parts
     from aldsurv.models.prediction.frame_prediction import predict_frame
     from aldsurv.models.updating.updated_survival import UpdatedSurvival
     from aldsurv.notices import log_warnings
@@ -90,6 +91,7 @@ __all__ = [
     "planning",
     "plots",
     "predict_frame",
+    "predict_parts",
     "reports",
     "tuning",
     "update_model",
@@ -105,6 +107,7 @@ _HOMES = {
     "load": "aldsurv.models.persistence",
     "log_warnings": "aldsurv.notices",
     "predict_frame": "aldsurv.models.prediction.frame_prediction",
+    "predict_parts": "aldsurv.models.parted.scoring",
     "update_model": "aldsurv.tuning.model_update",
 }
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -60,6 +61,8 @@ def test_the_card_of_a_table_is_that_of_the_library(folder, capsys):
         model, x, outcome(columns), times=[10, 30], groups={"centre": np.array(columns["centre"], float)},
         labels={"age": {"label": "Age", "unit": "years"}}, event_name="relapse", source="test.csv",
         model_file="model.aldsurv",
+        command="aldsurv card model.aldsurv test.csv --times 10,30 --groups centre --event-name relapse "
+        "--labels labels.csv",
     )  # fmt: skip
     words = [
         "model.aldsurv", "test.csv", "--times", "10,30", "--groups", "centre", "--labels", "labels.csv",
@@ -68,6 +71,14 @@ def test_the_card_of_a_table_is_that_of_the_library(folder, capsys):
     assert json.loads(printed(capsys, *words, "--json")) == json.loads(card_json(made))
     assert printed(capsys, *words) == card_markdown(made)
     assert "Age (years)" in card_markdown(made)
+
+
+def test_the_command_on_a_card_writes_it_again(folder, capsys):
+    words = ["model.aldsurv", str(folder / "test.csv"), "--time", "months", "--event", "status", "--seed", "3"]
+    text = printed(capsys, *words, "--times", "10,30", "--missing", "-9,not known", "--title", "It's one")
+    (line,) = [line for line in text.splitlines() if line.startswith("aldsurv card model.aldsurv")]
+    assert str(folder) not in line
+    assert printed(capsys, *shlex.split(line)[2:]) == text
 
 
 @pytest.mark.parametrize("name", ["card.md", "card.json"])

@@ -38,6 +38,9 @@ def test_a_graph_is_written(tmp_path, capsys):
         ([], "--onnx"),
         (["--sql", "x.sql"], "cannot be written as SQL"),
         (["--onnx", "x.onnx", "--outputs", "risk"], "--outputs must be some of"),
+        (["--onnx", "x.onnx", "--quantiles", "1.5"], "--quantiles must be"),
+        (["--sql", "x.sql", "--outputs", "survival"], "--outputs goes with --onnx"),
+        (["--onnx", "x.onnx", "--table", "people"], "--table goes with --sql"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(words, message, tmp_path, monkeypatch, capsys):

@@ -338,7 +338,7 @@ def test_wrong_files(capsys: pytest.CaptureFixture[str], content: bytes | None, 
     assert told in one_error_line(capsys.readouterr().err)
     Path("folder").mkdir()
     assert main(["fit", "folder", *OUTCOME]) == 2
-    assert "'folder' is a folder" in one_error_line(capsys.readouterr().err)
+    assert "'folder' holds no files of Parquet" in one_error_line(capsys.readouterr().err)
 
 
 def test_only_events_and_few_rows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from aldsurv import SurvivalData, metrics
 from aldsurv.distributions import LeftTruncated, Mixture, ProportionalHazards, Step, SurvivalDistribution, Weibull
+from aldsurv.distributions.wrappers.cause_curves import SummedIncidences
 from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.distributions.wrappers.recalibrated import recalibrated
 from aldsurv.errors import ImpossibleRowsWarning, ParameterError
@@ -266,6 +267,18 @@ def test_extreme_risks_are_interpolated_as_exactly():
     with np.errstate(under="ignore"):
         area = 1.0 + np.exp(-1e-12 * factor) + 2 * np.exp(-0.5 * factor) + 3 * np.exp(-9.0 * factor)
     assert_allclose(d.restricted_mean(7.0), area, rtol=1e-14, atol=7e-15)
+
+
+@pytest.mark.parametrize("share", [None, 0.3, 0.8])
+def test_restricted_means_of_incidences_that_add_up(share):
+    """Against the sum over the grid; shares of the causes add up to 2, 0.6 and 1.6."""
+    rng = np.random.default_rng(4)
+    times, heights = np.cumsum(rng.gamma(2.0, 1.0, 12)), np.log(0.02 * rng.gamma(1.0, 1.0, (12, 2)).cumsum(axis=0))
+    d = SummedIncidences(
+        times, heights, rng.normal(size=(ROWS, 2)), None if share is None else np.full((ROWS, 2), share)
+    )
+    edges = np.concatenate([[0.0], times[times < 9.0], [9.0]])
+    assert_allclose(d.restricted_mean(9.0), d.survival(edges[:-1]) @ np.diff(edges), rtol=1e-12)
 
 
 def test_no_table_is_made():

@@ -37,9 +37,9 @@ schema = schemathesis.openapi.from_dict(json.loads(CLIENT.get("/openapi.json").t
 
 @schema.parametrize()
 @settings(
-    max_examples=3, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 def test_answers_conform_to_the_schema(case):
     parts = case.as_transport_kwargs(base_url="http://service")
     parts = {name: parts[name] for name in ("method", "url", "params", "json", "data", "headers") if name in parts}

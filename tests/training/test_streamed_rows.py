@@ -23,10 +23,12 @@ def numbered_rows():
     return rows
 
 
-def streamed(buckets, members=(0, 1, 2)):
+def streamed(buckets, members=(0, 1, 2), slices=1):
     rows, file = numbered_rows(), BucketFile(RECORD, buckets, N)
-    file.add(rows, np.random.default_rng(1).integers(0, buckets, N))
-    counts = tuple(int((rows[HOLDER] != member + 1).sum()) for member in members)
+    numbers = np.random.default_rng(1).integers(0, buckets, N)
+    file.add(rows, numbers)
+    parts = [rows[numbers % slices == part] for part in range(slices)]
+    counts = np.array([[(part[HOLDER] != member + 1).sum() for member in members] for part in parts])
     return StreamedRows(file, ("number",), members, counts, 9, float(N), torch.device("cpu"))
 
 
@@ -60,6 +62,23 @@ def test_epochs_differ_and_repeat():
         first, again, other = (batches_of(source, epoch=epoch) for epoch in (0, 0, 1))
         assert all(torch.equal(a.x, b.x) and torch.equal(a.keep, b.keep) for a, b in zip(first, again, strict=True))
         assert not torch.equal(first[0].x, other[0].x)
+
+
+def test_slices_of_an_epoch_have_each_row_at_most_once():
+    source, rows = streamed(12, slices=3), numbered_rows()
+    with source.file:
+        seen = [[], [], []]
+        for epoch in range(3):
+            batches = batches_of(source, epoch=epoch)
+            assert len(batches) == -(-source.most_rows // 16)
+            for k in range(3):
+                weight = torch.cat([batch.weight[k] for batch in batches])
+                numbers = torch.cat([batch.fields[0][k] for batch in batches])[weight > 0].tolist()
+                assert len(numbers) == source.counts[k]
+                seen[k] += numbers
+        for k in range(3):
+            assert len(set(seen[k])) == len(seen[k])
+            assert set(seen[k]) <= set(np.flatnonzero(rows[HOLDER] != k + 1).tolist())
 
 
 def test_a_member_sees_the_same_alone_and_among_others():

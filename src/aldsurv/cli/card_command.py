@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from aldsurv.cli.report_command import report_unit
 from aldsurv.cli.shared.command_options import (
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from aldsurv.export.card import ModelCard
 
 __all__ = ["card"]
+
+_FILES = ("model", "table", "train", "labels")
+_NOT_ON_THE_CARD = ("out", "force", "as_json", "quiet", "front_matter")
 
 
 @click.command()
@@ -119,6 +124,7 @@ def card(
             event_name=event_name,
             labels=labels,
             seed=seed,
+            command=_same_card(click.get_current_context()),
         )
         from aldsurv.export.card import card_json, card_markdown, write_model_card
 
@@ -145,8 +151,9 @@ def _make_card(
     event_name: str | None,
     labels: str | None,
     seed: int,
+    command: str,
 ) -> ModelCard:
-    """The card of the model of a file; the parameters are those of the command."""
+    """The card of the model of a file; the parameters are those of the command, which stands on the card."""
     from aldsurv.cli.shared.group_columns import read_group_column, training_columns
     from aldsurv.cli.shared.input_files import (
         load_model,
@@ -164,7 +171,7 @@ def _make_card(
     if table is None:
         return model_card(
             estimator, title=heading, unit=unit, event_name=event_name, labels=titles, model_file=model,
-            random_state=seed,
+            command=command, random_state=seed,
         )  # fmt: skip
     columns = outcome_columns_in(table, estimator, outcome, reading)
     reading = reading_of(estimator, reading)
@@ -185,8 +192,24 @@ def _make_card(
         event_name=event_name,
         labels=titles,
         model_file=model,
+        command=command,
         random_state=seed,
     )
+
+
+def _same_card(context: click.Context) -> str:
+    """The command under way with what its card depends on; of files the names, since folders are others elsewhere."""
+    words = ["aldsurv", "card"]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not typed or name in _NOT_ON_THE_CARD:
+            continue
+        value = str(context.params[name])
+        if isinstance(parameter, click.Option):
+            words.append(parameter.opts[-1])
+        words.append(Path(value).name if name in _FILES else value)
+    return printable(shlex.join(words))
 
 
 def _ending(path: Path) -> str:

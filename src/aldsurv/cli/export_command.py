@@ -45,7 +45,7 @@ SQL = FileKind("SQL of aldsurv", lambda path, start: start.startswith(b"-- ") an
     help="Times of the survival  [default: quarters of the follow-up in training]",
 )
 @click.option(
-    "--quantiles", default=_LEVELS, show_default=True, metavar="Q,Q", help="Levels of quantiles, beside the median."
+    "--quantiles", default=None, metavar="Q,Q", help=f"Levels of quantiles, beside the median  [default: {_LEVELS}]"
 )
 @click.option(
     "--outputs",
@@ -59,7 +59,7 @@ SQL = FileKind("SQL of aldsurv", lambda path, start: start.startswith(b"-- ") an
     default=False,
     help="Type of numbers that go into the graph and come out  [default: float64]",
 )
-@click.option("--table", default="people", show_default=True, metavar="NAME", help="Table that the SELECT reads.")
+@click.option("--table", default=None, metavar="NAME", help="Table that the SELECT reads  [default: people]")
 @force_option()
 @json_option("Print what was written as JSON.")
 @quiet_option()
@@ -68,10 +68,10 @@ def export(
     onnx: Path | None,
     sql: Path | None,
     times: str | None,
-    quantiles: str,
+    quantiles: str | None,
     outputs: str | None,
     single: bool,
-    table: str,
+    table: str | None,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -98,16 +98,22 @@ def export(
         raise ParameterError("nothing to write: give --onnx FILE or --sql FILE.")
     if onnx is not None and sql is not None and onnx.absolute() == sql.absolute():
         raise ParameterError("--onnx and --sql must be different files.")
+    for option, is_given, needed, path in (
+        ("--outputs", outputs is not None, "--onnx", onnx),
+        ("--float32", single, "--onnx", onnx),
+        ("--table", table is not None, "--sql", sql),
+    ):
+        if is_given and path is None:
+            raise ParameterError(f"{option} goes with {needed}, which is not given. Leave it out.")
     for path, kind, option in ((onnx, ONNX, "--onnx"), (sql, SQL, "--sql")):
         if path is not None:
             checked_output(path, kind, inputs=[model], force=force, option=option)
-    given = parse_numbers(times, "--times", above=True, example="12,36,60")
-    levels = parse_numbers(quantiles, "--quantiles", above=True, example=_LEVELS)
+    grid = parse_numbers(times, "--times", above=True, example="12,36,60") or None
+    levels = parse_numbers(quantiles, "--quantiles", above=True, high=1.0, example=_LEVELS) or None
     with warnings_as_notes(quiet=quiet or as_json):
         estimator = load_model(model)
-        grid = given or _quarters(estimator)
         files: dict[Path, bytes] = {}
-        facts: dict[str, object] = {"model": model, "times": list(grid), "quantiles": list(levels)}
+        facts: dict[str, object] = {"model": model}
         if onnx is not None:
             content, described = _graph(estimator, model, grid, levels, _names(outputs), single)
             files[onnx] = content
@@ -115,9 +121,10 @@ def export(
         if sql is not None:
             from aldsurv.export.sql import build_sql
 
-            statement = build_sql(estimator, times=grid, quantiles=levels, table=table)
+            source = "people" if table is None else table
+            statement = build_sql(estimator, times=grid, quantiles=levels, table=source)
             files[sql] = statement.text.encode()
-            facts["sql"] = {"file": str(sql), "columns": list(statement.columns), "table": table}
+            facts["sql"] = {"file": str(sql), "columns": list(statement.columns), "table": source}
     from aldsurv.files.writing import write_bytes
 
     for path, content in files.items():
@@ -145,29 +152,23 @@ def _names(outputs: str | None) -> list[str] | None:
 def _graph(
     estimator: SurvivalEstimator,
     path: str,
-    times: Sequence[float],
-    levels: Sequence[float],
+    times: Sequence[float] | None,
+    levels: Sequence[float] | None,
     outputs: list[str] | None,
     single: bool,
 ) -> tuple[bytes, dict[str, object]]:
     from aldsurv.export.onnx import build_onnx
+    from aldsurv.export.times_and_levels import DEFAULT_LEVELS, follow_up_quarters
     from aldsurv.files.model_file import file_digest
 
+    grid, quantiles = times or follow_up_quarters(estimator), levels or DEFAULT_LEVELS
     graph = build_onnx(
         estimator,
-        times=times,
-        quantiles=levels,
+        times=grid,
+        quantiles=quantiles,
         precision="float32" if single else "float64",
         outputs=outputs,
         digest=file_digest(path),
     )
-    return graph.to_bytes(), {"inputs": graph.inputs, "outputs": graph.outputs}
-
-
-def _quarters(model: SurvivalEstimator) -> list[float]:
-    """Four times up to the end of the follow-up, or to the last time of training."""
-    from aldsurv.plain_numbers import plain_number
-
-    facts = model.trained_on_
-    last = float(model.unique_times_[-1]) if facts is None or facts.follow_up is None else facts.follow_up
-    return [float(plain_number(last * share, 3)) for share in (0.25, 0.5, 0.75, 1.0)]
+    described = {"times": list(grid), "quantiles": list(quantiles), "inputs": graph.inputs, "outputs": graph.outputs}
+    return graph.to_bytes(), described

@@ -1,7 +1,7 @@
 """What is learned of a column of covariates from its parts: summaries that merge into that of the whole.
 
-Numbers of rows and gaps, extremes and levels are exact, means and deviations but for rounding. Quantiles do not merge:
-they are those of a sample of the rows. So the memory that a summary takes is bounded, whatever the number of rows.
+Numbers of rows and gaps, extremes and levels are exact, means and deviations except for rounding. Quantiles do not
+merge: they are those of a sample of the rows. So its memory does not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class ColumnSummary:
             counts = _as_of_one_type(self.levels, has_gaps=has_gaps)
             if not (listed or categorical):
                 require_no_numbers_as_text(counts, column, lambda level: None)
-            # Which levels are rare may be forgotten: then those of the sample tell whether most of them are.
+            # Which levels are rare may be forgotten: then those of the sample show whether most are.
             shown = _counted_levels(sample, column)[0] if self.dropped else None
             plan = plan_of_levels(name, counts, has_gaps=has_gaps, listed=listed, max_levels=max_levels, as_text=shown)
             return LearnedColumn(plan)

@@ -28,7 +28,7 @@ JSON, CSV = "application/json", "text/csv"
 _SMALL_BODY, _SMALL_WORK = 32 << 10, 1000
 
 
-class _Asked(NamedTuple):
+class _ReadRequest(NamedTuple):
     """A request that was read."""
 
     rows: list[Any]
@@ -42,22 +42,22 @@ async def answer_predict(service: Service, served: ServedModel, request: Request
     query = query_options(_query(request))
     body = await _body(service, request)
 
-    def read() -> _Asked:
+    def read() -> _ReadRequest:
         return _read_csv(served, body, query) if kind == CSV else _read_json(body, query)
 
-    asked = read() if len(body) <= _SMALL_BODY else await service.in_thread(read)
+    given = read() if len(body) <= _SMALL_BODY else await service.in_thread(read)
     limit = service.settings.max_rows
-    if len(asked.rows) > limit:
-        raise ProblemError(413, f"there are {len(asked.rows)} rows, more than {limit}, the limit. Send a batch.")
-    wanted = served.request(asked.options, service.settings)
-    request.scope["aldsurv"] = {"model": served.name, "rows": len(asked.rows)}
+    if len(given.rows) > limit:
+        raise ProblemError(413, f"there are {len(given.rows)} rows, more than {limit}, the limit. Send a batch.")
+    wanted = served.request(given.options, service.settings)
+    request.scope["aldsurv"] = {"model": served.name, "rows": len(given.rows)}
     if service.settings.log_covariates:
-        log_event("rows", model=served.name, rows=asked.rows)
+        log_event("rows", model=served.name, rows=given.rows)
 
     def work() -> bytes:
-        return _answer(service, served, asked, wanted)
+        return _answer(service, served, given, wanted)
 
-    small = len(asked.rows) * (1 + len(wanted.times) + len(wanted.quantiles)) <= _SMALL_WORK
+    small = len(given.rows) * (1 + len(wanted.times) + len(wanted.quantiles)) <= _SMALL_WORK
     return work() if small else await service.in_thread(work)
 
 
@@ -77,18 +77,18 @@ def answer_batch(service: Service, served: ServedModel, request: Request) -> Bat
     return BatchAnswer(service, records, predict, served.identity)
 
 
-def _answer(service: Service, served: ServedModel, asked: _Asked, wanted: PredictionRequest) -> bytes:
-    since = asked.options.given_survived
-    bad = [RowProblem(place, None, str(row)) for place, row in enumerate(asked.rows) if isinstance(row, ValueError)]
-    table = None if bad else served.read(asked.rows, since)
+def _answer(service: Service, served: ServedModel, given: _ReadRequest, wanted: PredictionRequest) -> bytes:
+    since = given.options.given_survived
+    bad = [RowProblem(place, None, str(row)) for place, row in enumerate(given.rows) if isinstance(row, ValueError)]
+    table = None if bad else served.read(given.rows, since)
     problems = bad if table is None else table.problems
     if problems or table is None:
         service.metrics.refused_rows.labels(served.name).inc(len({problem.row for problem in problems}))
         raise row_problems_error(problems)
-    if asked.constants:
-        raise ProblemError(422, f"{asked.constants[0]} is not JSON; give null where a value is not known.")
+    if given.constants:
+        raise ProblemError(422, f"{given.constants[0]} is not JSON; give null where a value is not known.")
     try:
-        answers = served.predict(table.columns, len(asked.rows), wanted, since)
+        answers = served.predict(table.columns, len(given.rows), wanted, since)
     except AldsurvError as error:
         raise ProblemError.of_library(error) from None
     service.metrics.add_rows(served.name, answers, FLAGS)
@@ -147,7 +147,7 @@ def _refusal(row: int, column: str | None, problem: str) -> dict[str, Any]:
     return {"row": row, "error": problem, "column": column}
 
 
-def _read_json(body: bytes, query: PredictOptions) -> _Asked:
+def _read_json(body: bytes, query: PredictOptions) -> _ReadRequest:
     constants: list[str] = []
     try:
         document = parse_json(decode(body), constants)
@@ -157,14 +157,14 @@ def _read_json(body: bytes, query: PredictOptions) -> _Asked:
         raise ProblemError(422, 'the body must be an object such as {"rows": [{"age": 51}]}.')
     given: PredictBody = validated(PredictBody, document)
     named = {name: getattr(query, name) for name in query.model_fields_set if name not in given.model_fields_set}
-    return _Asked(given.rows, given.model_copy(update=named) if named else given, constants)
+    return _ReadRequest(given.rows, given.model_copy(update=named) if named else given, constants)
 
 
-def _read_csv(served: ServedModel, body: bytes, query: PredictOptions) -> _Asked:
+def _read_csv(served: ServedModel, body: bytes, query: PredictOptions) -> _ReadRequest:
     rows = read_csv(body, served.columns_with(query.given_survived), served.markers)
     if not rows:
         raise ProblemError(422, "the body has no rows below a header.")
-    return _Asked(rows, query, [])
+    return _ReadRequest(rows, query, [])
 
 
 def _content_type(request: Request, allowed: tuple[str, ...]) -> str:

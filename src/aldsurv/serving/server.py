@@ -28,15 +28,15 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None], stopping: Callable[[], None]) -> None:
         super().__init__(config)
-        self._tell_started, self._tell_stopping = started, stopping
+        self._on_start, self._on_stop = started, stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._tell_started()
+            self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._tell_stopping()
+        self._on_stop()
         super().handle_exit(sig, frame)
 
     @contextmanager

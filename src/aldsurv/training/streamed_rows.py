@@ -1,7 +1,8 @@
 """Rows that members learn from in a file, read bucket by bucket.
 
 Rows went to buckets at random. An epoch visits the buckets in random order and shuffles the rows of each: while one is
-learned from, a thread reads the next.
+learned from, a thread reads the next. Of very many rows an epoch is a slice of the buckets, so that checkpoints and
+validation losses come often enough.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class _Bucket(NamedTuple):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StreamedRows(TrainingRows):
     """Rows in a file.
 
@@ -49,8 +50,8 @@ class StreamedRows(TrainingRows):
         Names of the entries that the objective knows of each row.
     members
         The members, by their numbers.
-    member_counts
-        Rows of each member.
+    slice_counts
+        Rows of each member (slices, members) in each slice of the buckets; bucket b is in slice b modulo their number.
     seed
         Decides in which order buckets are visited.
     largest
@@ -66,7 +67,7 @@ class StreamedRows(TrainingRows):
     file: BucketFile
     fields: tuple[str, ...]
     members: tuple[int, ...]
-    member_counts: tuple[int, ...]
+    slice_counts: NDArray[np.int64]
     seed: int
     largest: float
     on: torch.device
@@ -75,8 +76,8 @@ class StreamedRows(TrainingRows):
 
     @property
     def counts(self) -> Sequence[int]:
-        """Rows of each member."""
-        return self.member_counts
+        """Rows of each member in an epoch: as many as every slice has."""
+        return [int(count) for count in self.slice_counts.min(axis=0)]
 
     @property
     def device(self) -> torch.device:
@@ -89,7 +90,7 @@ class StreamedRows(TrainingRows):
         return replace(
             self,
             members=tuple(self.members[k] for k in chosen),
-            member_counts=tuple(self.member_counts[k] for k in chosen),
+            slice_counts=self.slice_counts[:, chosen],
         )
 
     def largest_input(self) -> float:
@@ -100,22 +101,28 @@ class StreamedRows(TrainingRows):
         self, seeds: Sequence[int], epoch: int, size: int, units: int, dropout: float, *, levels: bool = False
     ) -> Iterator[Batch]:
         """The batches of an epoch, as `TrainingRows` says."""
-        order = generator_for(self.seed, Purpose.BUCKETS, epoch).permutation(self.file.n_buckets).tolist()
+        slices = len(self.slice_counts)
+        inside = np.arange(epoch % slices, self.file.n_buckets, slices)
+        order = generator_for(self.seed, Purpose.BUCKETS, epoch).permutation(inside).tolist()
         orders = [generator_for(seed, Purpose.ORDER, epoch) for seed in seeds]
         dropped = [generator_for(seed, Purpose.DROPOUT, epoch) for seed in seeds]
         drawn = [generator_for(seed, Purpose.LEVEL, epoch) for seed in seeds] if levels else None
         left: _Bucket | None = None
+        to_come = np.array(self.counts)
         for number, bucket in enumerate(self._read_ahead(order)):
             # A member's rows come in an order of its own, whatever other members there are.
             rows = [generator.permutation(own) for generator, own in zip(orders, bucket.rows, strict=True)]
             here = _joined(left, bucket._replace(rows=rows))
             last = number == len(order) - 1
-            lengths = [len(own) for own in here.rows]
+            # Slices differ by a few rows, which are left out of the larger ones.
+            lengths = np.minimum([len(own) for own in here.rows], to_come)
             # Members hold out different rows: one may have to wait for another until the next bucket is there.
-            whole = max(lengths) if last else min(lengths) // size * size
+            whole = int(lengths.max() if last else lengths.min() // size * size)
+            to_come -= np.minimum(lengths, whole)
             chosen = np.full((len(lengths), whole), -1, np.int64)
             for k, own in enumerate(here.rows):
-                chosen[k, : min(len(own), whole)] = own[:whole]
+                taken = min(int(lengths[k]), whole)
+                chosen[k, :taken] = own[:taken]
             first = [np.zeros(1, np.int64)] * len(lengths)
             source = RowSource(here.x, here.fields, here.weight, first, self.dtype)
             yield from source.ordered_batches(chosen, dropped, drawn, size, units, dropout)

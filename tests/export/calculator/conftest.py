@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from reports.parsed import ParsedPage
 
 from aldsurv import SurvivalData
 from aldsurv.errors import ColumnWarning
@@ -33,6 +35,11 @@ def made_up_times(x: dict[str, np.ndarray], seed: int = 1) -> tuple[np.ndarray, 
     event = 40 * np.exp(-effect) * rng.weibull(1.4, ROWS)
     censored = rng.exponential(60, ROWS)
     return np.minimum(event, censored), event <= censored
+
+
+def settings_of(page: str) -> dict:
+    """What a page was made with."""
+    return json.loads(ParsedPage(page).scripts[0])
 
 
 @pytest.fixture(scope="session")

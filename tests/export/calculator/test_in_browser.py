@@ -15,10 +15,10 @@ from reports.browser import CHROMIUM, clicking, opened_page
 from aldsurv import ALDSurvival, SurvivalData
 from aldsurv.errors import UnseenValuesWarning
 from aldsurv.export.calculator import build_page
-from aldsurv.models import BoostedALD, CoxRegression
+from aldsurv.models import BoostedALD, CoxRegression, WeibullAFT
 from aldsurv.models.prediction.member_spread import survival_band, time_band
 from aldsurv.plain_numbers import percent
-from export.calculator.conftest import EVIL, made_up_columns, made_up_times
+from export.calculator.conftest import EVIL, made_up_columns, made_up_times, settings_of
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
@@ -29,6 +29,8 @@ QUESTIONS = (
     {"times": [3.0, 12.0, 30.0], "time": 12.0, "since": 0, "level": 0.9, "horizon": 30.0, "cause": None},
     {"times": [12.0, 48.0], "time": 48.0, "since": 7.0, "level": 0.5, "horizon": 24.0, "cause": None},
 )
+# Of each of many people the page is asked for the survival at these times, and the mean within the last.
+TIMES_OF_MANY = (9.0, 30.0)
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,13 @@ def trees():
     return BoostedALD(members=2, max_rounds=6, random_state=0).fit(x, SurvivalData.right(*made_up_times(x)))
 
 
+@pytest.fixture(scope="module")
+def early_aft():
+    """Times that rise without end where age falls."""
+    x = made_up_columns()
+    return WeibullAFT(unit="months").fit({"age": x["age"]}, SurvivalData.right(*made_up_times(x)))
+
+
 @pytest.fixture
 def page_of(tmp_path):
     """The page of a model as a file."""
@@ -75,15 +84,53 @@ def rows_of(*people):
     }
 
 
-def asked(opened, page, tmp_path, cases):
-    """What the page answers to each case: a person, the one to compare with, a question."""
+def random_people(count, seed):
+    """People of the made-up table as columns, with gaps, numbers far outside of training and levels never seen."""
+    rng = np.random.default_rng(seed)
+
+    def mixed(usual, odd):
+        return [odd[rng.integers(len(odd))] if rng.random() < 0.1 else value for value in usual]
+
+    return {
+        "age": mixed(rng.normal(60, 15, count).round(1).tolist(), [None, -5.0, 250.0, 1e6]),
+        "dose": mixed(rng.normal(5, 2, count).tolist(), [None, 0.0, 1e-300, 40.0]),
+        EVIL: mixed(rng.choice(["no", EVIL, "maybe"], count).tolist(), [None, "never seen"]),
+        "treated": mixed(rng.integers(0, 2, count).astype(float).tolist(), [None, 0.5]),
+        "same": [1.0] * count,
+    }
+
+
+def check_many_people(model, columns, answers):
+    """Survival, median and restricted mean of each person, and incidences, are Python's."""
+    names = model.columns_
+    x = {name: np.array(columns[name], object if name == EVIL else float) for name in names}
+    predicted = model.predict_distribution(x)
+    horizon = TIMES_OF_MANY[-1]
+    expected = [*predicted.survival([*TIMES_OF_MANY]).T, predicted.median(), predicted.restricted_mean(horizon)]
+    if model.causes_ is not None:
+        expected += [*model.predict_incidence(x).incidence(TIMES_OF_MANY[0])]
+    close(answers, np.stack(expected, axis=1))
+
+
+def asked(opened, page, tmp_path, cases, columns):
+    """What the page answers to each case: a person, the one to compare with, a question; and to many people."""
     script = f"""
       const cases = {json.dumps(cases).replace("<", chr(92) + "u003c")};
+      const columns = {json.dumps(columns).replace("<", chr(92) + "u003c")};
+      const {{ model }} = window.aldsurv;
+      const [early, late] = {list(TIMES_OF_MANY)};
+      const many = columns.age.map((_, k) => {{
+        const row = Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[k]]));
+        const one = model.predict(row);
+        const incidence = model.causes === null ? null : model.predictIncidence(row);
+        const causes = (model.causes ?? []).map((cause) => incidence.incidence(cause, early));
+        return [one.survival(early), one.survival(late), one.median(), one.restrictedMean(late), ...causes];
+      }});
       const {{ answers, gaps, contributions }} = window.aldsurv;
       const told = cases.map(({{ row, other, question }}) => ({{
         answers: answers(row, question), gaps: gaps(row, question), contributions: contributions(row, other, question),
       }}));
-      document.body.dataset.told = JSON.stringify(told, (_, value) => (value === Infinity ? "inf" : value));
+      document.body.dataset.told = JSON.stringify([told, many], (_, value) => (value === Infinity ? "inf" : value));
     """
     found, complaints = opened(clicking(page, tmp_path, script))
     assert complaints == []
@@ -207,10 +254,12 @@ def test_the_numbers_are_those_of_python(which, request, opened, page_of, tmp_pa
     model = request.getfixturevalue(which)
     cases = cases_for(*(model.causes_ or ()))
     given = [dict(zip(("row", "other", "question"), case, strict=True)) for case in cases]
-    told = asked(opened, page_of(model), tmp_path, given)
+    people = random_people(1000, seed=3)
+    told, many = asked(opened, page_of(model), tmp_path, given, people)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenValuesWarning)
         check_numbers(model, told, cases)
+        check_many_people(model, people, many)
 
 
 def shown(opened, page, tmp_path, script, fragment=""):
@@ -287,6 +336,7 @@ def test_gaps_inputs_outside_and_two_persons_are_shown(opened, page_of, tmp_path
     assert "person A: outside of training" in text
     assert "given no event by 6\u00a0months" in text
     assert [row[0] for row in cells(found.tables["gaps"])] == ["dose", "treated", "All of them"]
+    assert "All inputs of person B are known." in text
     assert len(found.tables["times"].rows[0]) == 4
     contributions = cells(found.tables["contributions"])
     assert {row[0] for row in contributions} == {"age", "dose", "treated"}
@@ -294,15 +344,42 @@ def test_gaps_inputs_outside_and_two_persons_are_shown(opened, page_of, tmp_path
 
 @pytest.mark.parametrize(
     ("field", "value", "problem"),
-    [("times", "soon", "Times must be"), ("since", "-3", "must be a number from 0 on")],
+    [
+        ("times", "soon", "Times must be"),
+        ("times", "12, 1e6", "Times must be at most"),
+        ("since", "-3", "must be a number from 0 on"),
+    ],
 )
-def test_what_is_not_a_number_is_said(opened, page_of, tmp_path, cox_model, field, value, problem):
+def test_what_cannot_be_used_is_said_where_it_was_typed(opened, page_of, tmp_path, cox_model, field, value, problem):
     script = f"document.getElementById('{field}').value = '{value}'; window.aldsurv.page.update()"
     found, complaints = opened(clicking(page_of(cox_model), tmp_path, script))
     assert complaints == []
     assert any(problem in text for text in found.texts)
     (results,) = (attributes for _, attributes in found.tags if attributes.get("id") == "results")
     assert "hidden" in results
+    (wrong,) = (attributes for _, attributes in found.tags if "aria-invalid" in attributes)
+    assert (wrong["id"], wrong["aria-errormessage"]) == (field, "field-error")
+    assert "field-error" in found.values("id")
+
+
+def test_gaps_of_the_second_person_have_ranges(opened, page_of, tmp_path, cox_model):
+    script = ENTER + "document.getElementById('compare').click(); enter('dose', 1, '')"
+    found = shown(opened, page_of(cox_model), tmp_path, script)
+    assert "All inputs of person A are known." in "".join(found.texts)
+    assert [row[0] for row in cells(found.tables["gaps"])] == ["dose"]
+
+
+def test_times_far_beyond_training_are_not_shown_as_numbers(opened, page_of, tmp_path, early_aft):
+    page = page_of(early_aft, times=[12])
+    found = shown(opened, page, tmp_path, ENTER + "enter('age', 0, '-1000')")
+    text = "".join(found.texts).replace("\u00a0", " ")
+    latest = settings_of(page.read_text(encoding="utf-8"))["latest"]
+    assert early_aft.predict_distribution({"age": [-1000.0]}).median()[0] > 1e3 * latest
+    assert text.count(f"beyond {latest:g} months") > 1
+    assert "e+" not in text
+    # Within reach of training, but behind its end, it is said that no one was there.
+    near = shown(opened, page, tmp_path, ENTER + "enter('age', 0, '20')")
+    assert "extrapolated: no one was observed after" in "".join(near.texts)
 
 
 def test_nothing_is_wider_than_a_phone(opened, page_of, tmp_path, cause_model):

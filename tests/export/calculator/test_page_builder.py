@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 import zlib
 
@@ -16,11 +15,7 @@ from aldsurv.errors import AldsurvWarning, ColumnWarning, ParameterError
 from aldsurv.export.calculator import build_page, page_builder
 from aldsurv.export.calculator.page_times import default_times
 from aldsurv.models.persistence import load
-from export.calculator.conftest import EVIL
-
-
-def settings_of(page):
-    return json.loads(ParsedPage(page).scripts[0])
+from export.calculator.conftest import EVIL, settings_of
 
 
 def test_the_whole_model_file_is_inside(cox_file):
@@ -93,6 +88,13 @@ def test_facts_about_training_are_on_the_page(cox_file):
 def test_times_that_are_none_are_refused(cox_file, times):
     with pytest.raises(ParameterError, match="times must be"):
         build_page(cox_file, times=times)
+
+
+def test_times_far_beyond_training_are_refused(cox_model):
+    last = cox_model.unique_times_[-1]
+    with pytest.raises(ParameterError, match=r"times must be at most .*, 10 times the last time of training"):
+        build_page(cox_model, times=[12, 11 * last])
+    assert settings_of(build_page(cox_model, times=[9 * last]))["latest"] == pytest.approx(10 * last, rel=1e-3)
 
 
 def test_labels_of_other_columns_are_noted(cox_file):

@@ -75,6 +75,16 @@ def case_of(
     return Case(name, model, path, columns, tuple(what), drawn, since)
 
 
+def case_of_many(name: str, model: Any, path: Path, columns: Mapping[str, Sequence[Any]], *, seed: int = 0) -> Case:
+    """A case with so many rows that the model is asked for its curve alone, and for that of each cause.
+
+    Incidences of hazards are an integral for each row and time: of those few rows must do.
+    """
+    integrals = getattr(model, "causes", None) == "hazards"
+    what = ("survival", *(("incidence",) if model.causes_ and not integrals else ()))
+    return case_of(name, model, path, columns, seed=seed, times=2, what=what)
+
+
 def compare(cases: Sequence[Case]) -> dict[str, list[str]]:
     """For each case where JavaScript answers otherwise than Python, in words; empty lists if nowhere."""
     asked = [

@@ -29,7 +29,7 @@ from aldsurv.models.updating.updated_survival import UpdatedSurvival
 from aldsurv.models.wrappers.icald_calibrated import ICALDCalibrated
 from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
 from aldsurv.models.wrappers.stacked import StackedSurvival
-from export.javascript.comparison import Case, case_of, compare
+from export.javascript.comparison import Case, case_of, case_of_many, compare
 from export.javascript.node import needs_node, run_script
 
 pytestmark = needs_node
@@ -161,11 +161,10 @@ MODELS: dict[str, Callable[[], Any]] = {
     "levels of updated": lambda: updated(updated(fitted(WeibullAFT(ridge=1.0)), "slope"), "levels"),
     "slope of stack": lambda: updated(fitted(stack()), "slope"),
 }
-# Those in which each of many rows takes little time.
-MANY = {"cox": 1000, "cox strata": 200, "cause-specific cox": 40, "fine-gray": 40}
-# Where incidences add up to one, survival is what rounding leaves of it, and so is its logarithm.
+# Where incidences add up to one, survival is what rounding leaves of it: so is its logarithm, and whether anybody is
+# left at the end, which makes a mean infinite.
 ROUNDED = {"fine-gray", "fine-gray of one cause"}
-OF_LOGARITHMS = {"log_survival", "hazard", "cumulative_hazard", "cause_hazard"}
+OF_ROUNDING = {"log_survival", "hazard", "cumulative_hazard", "cause_hazard", "mean", "mean_residual_life"}
 # A quadrature for each row and time: fewer of them.
 SLOW = {
     "stack", "slope of stack", "slope of recalibrated", "stack of steps", "levels of updated", "levels of ald",
@@ -179,20 +178,25 @@ def differences(folder: Path) -> dict[str, list[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, (name, make) in enumerate(MODELS.items()):
-            cases.append(_case(name, make(), folder / f"{k}.aldsurv"))
+            model, path = make(), folder / f"{k}.aldsurv"
+            cases.append(_case(name, model, path))
+            cases.append(case_of_many(f"{name}, many rows", model, path, _rows(name, model, 1000), seed=k))
     return compare(cases)
 
 
 def _case(name: str, model: Any, path: Path) -> Case:
     model.save(path)
-    count = MANY.get(name, 2 if name in SLOW else 8)
-    rows = columns(count, 7, wild="strata" not in name)
-    if not model.innermost.features_.named:
-        rows = {f"x{k}": column.tolist() for k, column in enumerate(numbers(count, 7).T)}
+    rows = _rows(name, model, 2 if name in SLOW else 8)
     case = case_of(name, model, path, rows, times=2 if name in SLOW else 4)
     # Columns of strata are not among those that a network has learned.
-    left_out = {*(OF_LOGARITHMS if name in ROUNDED else ()), *(["outside"] if "strata" in name else [])}
+    left_out = {*(OF_ROUNDING if name in ROUNDED else ()), *(["outside"] if "strata" in name else [])}
     return replace(case, what=tuple(what for what in case.what if what not in left_out))
+
+
+def _rows(name: str, model: Any, count: int) -> dict[str, list[Any]]:
+    if model.innermost.features_.named:
+        return columns(count, 7, wild="strata" not in name)
+    return {f"x{k}": column.tolist() for k, column in enumerate(numbers(count, 7).T)}
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +207,7 @@ def found(tmp_path_factory) -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_are_those_of_python(found, name):
     assert found[name] == []
+    assert found[f"{name}, many rows"] == []
 
 
 @pytest.mark.parametrize(

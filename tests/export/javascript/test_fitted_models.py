@@ -13,13 +13,13 @@ import pytest
 
 import aldsurv
 from bench.model_cases import CODED, Sample, samples
-from export.javascript.comparison import CLOSE, case_of, compare
+from export.javascript.comparison import CLOSE, case_of, case_of_many, compare
 from export.javascript.node import needs_node
 from export.javascript.random_rows import random_rows
 
 pytestmark = needs_node
 
-# As many rows of some models; for fewer rows models are asked for everything.
+# As many rows of all models, which are asked for their curves; of some more, and of others everything for fewer rows.
 MANY = 1000
 OF_MANY_ROWS = ("survival", "hazard", "quantile", "restricted_mean", "conditional_survival", "time", "risk", "outside")
 SMALL: dict[str, Any] = {"members": 2, "hidden": (6,), "max_epochs": 2, "progress": False, "random_state": 0, **CODED}
@@ -89,6 +89,9 @@ def differences() -> dict[str, list[str]]:
             path = model.save(Path(folder, f"{number}.aldsurv"))
             what = OF_MANY_ROWS if rows == MANY else None
             cases.append(case_of(name, model, path, random_rows(rows, seed=number), seed=number, what=what))
+            if rows < MANY:
+                people = random_rows(MANY, seed=100 + number)
+                cases.append(case_of_many(f"{name}, many rows", model, path, people, seed=number))
         return compare(cases)
 
 
@@ -96,3 +99,4 @@ def differences() -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", FITS)
 def test_predictions_are_those_of_python(name):
     assert differences()[name] == [], f"to {CLOSE:g}"
+    assert differences().get(f"{name}, many rows", []) == [], f"to {CLOSE:g}"

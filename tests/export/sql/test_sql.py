@@ -15,6 +15,7 @@ from aldsurv.models.linear.elastic_net.elastic_net_cox import ElasticNetCox
 from aldsurv.models.wrappers.recalibrated_survival import RecalibratedSurvival
 
 N = 160
+TIMES, LEVELS = {"times": [2.0, 3.5]}, {"quantiles": [0.25]}
 ROWS = [(None, "II", True), (55, "it's", False), (200, None, True), (61, "III", True)]
 
 
@@ -46,22 +47,25 @@ def _fitted(model):
     return model.fit({"age": age, "grade": grade, "smoker": smoker}, (time, rng.random(N) < 0.8))
 
 
+@pytest.mark.filterwarnings("ignore::aldsurv.errors.CureWarning")
 @pytest.mark.parametrize("run", [_sqlite, _duckdb])
 @pytest.mark.parametrize(
-    "model",
+    ("model", "arguments"),
     [
-        CoxRegression(),
-        CoxRegression(strata=["smoker"]),
-        ElasticNetCox(alpha=0.02, l1_ratio=0.5),
-        WeibullAFT(),
-        LogNormalAFT(),
-        ElasticNetAFT(alpha=0.02, l1_ratio=0.5, family="weibull"),
+        (CoxRegression(), TIMES),
+        (CoxRegression(strata=["smoker"]), TIMES),
+        (ElasticNetCox(alpha=0.02, l1_ratio=0.5), TIMES),
+        (WeibullAFT(), {**TIMES, **LEVELS}),
+        (WeibullAFT(cure=True, ridge=1.0), TIMES),
+        (LogNormalAFT(), LEVELS),
+        (ElasticNetAFT(alpha=0.02, l1_ratio=0.5, family="weibull"), {**TIMES, **LEVELS}),
+        (ElasticNetAFT(alpha=0.02, l1_ratio=0.5), LEVELS),
     ],
     ids=repr,
 )
-def test_a_database_answers_as_python_does(model, run):
+def test_a_database_answers_as_python_does(model, arguments, run):
     fitted = _fitted(model)
-    statement = build_sql(fitted, times=[2.0, 3.5], quantiles=[0.25])
+    statement = build_sql(fitted, **arguments)
     rows = np.array([row[3:] for row in run(statement.text)], float)
     age, grade, smoker = (np.array(column, object) for column in zip(*ROWS, strict=True))
     with warnings.catch_warnings():
@@ -74,6 +78,23 @@ def test_a_database_answers_as_python_does(model, run):
     inner = rows.shape[1] - len(statement.columns)
     for k, name in enumerate(statement.columns):
         np.testing.assert_allclose(rows[:, inner + k], expected[name], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "problem"),
+    [
+        (CoxRegression(), {"quantiles": [0.5]}, "quantiles cannot be had from SQL for this CoxRegression"),
+        (LogNormalAFT(), {"times": [2.0]}, "times cannot be had from SQL for this LogNormalAFT"),
+        (WeibullAFT(), {"quantiles": [1.5]}, "quantiles must lie between 0 and 1"),
+        (WeibullAFT(), {"times": [-1.0]}, "times must be finite numbers from 0 on"),
+    ],
+)
+def test_what_a_statement_cannot_have_is_refused(model, arguments, problem):
+    fitted = _fitted(model)
+    with pytest.raises(AldsurvError, match=problem):
+        build_sql(fitted, **arguments)
+    # Without it the model has a statement.
+    assert build_sql(fitted).columns
 
 
 def test_other_models_are_refused():

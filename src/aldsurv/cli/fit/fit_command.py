@@ -29,7 +29,7 @@ _INTERRUPTED = 130
 
 
 @click.command(cls=CommandWithRecords, registries={"Models": MODELS})
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("tables", metavar="TABLE...", type=click.Path(path_type=Path), nargs=-1, required=True)
 @outcome_options
 @reading_options
 @click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, commas between them.")
@@ -47,6 +47,7 @@ _INTERRUPTED = 130
 @click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; of dates, days.")
 @click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Share of rows to test on; 0: none.")
 @click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for better settings by N trials.")
+@click.option("--stream", is_flag=True, help="Read a Parquet file in parts, as folders are read.")
 @out_option("The model to write.")
 @click.option(
     "--report",
@@ -60,7 +61,7 @@ _INTERRUPTED = 130
 @json_option()
 @quiet_option()
 def fit(
-    table: Path,
+    tables: tuple[Path, ...],
     outcome: OutcomeColumns,
     reading: ReadingOptions,
     drop: str | None,
@@ -76,6 +77,7 @@ def fit(
     unit: str | None,
     held_out: float,
     trials: int | None,
+    stream: bool,
     out: Path | None,
     report: str | None,
     force: bool,
@@ -113,6 +115,12 @@ def fit(
     --report writes the page of 'aldsurv report' about the rows held out, and
     the model that was fitted without them.
 
+    TABLE may be a folder of Parquet files, or several files. They are read
+    in parts, and so is a Parquet file of more than 5 million rows, or any
+    with --stream: rows need not fit in memory. The model is then fitted
+    once, to the rows that are not held out, of which there are 50,000 at
+    most. After Ctrl-C the same command goes on.
+
     Ctrl-C ends the training: the best model so far is saved, the exit code
     is 130. A search by --tune that was stopped goes on when the same command
     is given again.
@@ -148,13 +156,17 @@ def fit(
       aldsurv fit people.csv \\
         --time t --event e \\
         --set hidden=64,64 --report
+      aldsurv fit claims/ \\
+        --time t --event e \\
+        --out model.aldsurv
     """  # noqa: D301
     # Imported here, so that help is shown at once.
-    from aldsurv.cli.fit import fit_request, fit_run, fit_text
+    from aldsurv.cli.fit import fit_request, fit_run, fit_text, parted_fit
     from aldsurv.cli.fit.model_parameters import OPTION_PARAMETERS, chosen_parameters
     from aldsurv.files.writing import write_text
 
     start = time.monotonic()
+    table = tables[0]
     options = dict(zip(OPTION_PARAMETERS, (recipe, members, support, learning_rate, ridge, unit), strict=True))
     target = out or fit_request.default_target(table)
     if outcome.end:
@@ -177,11 +189,22 @@ def fit(
         show_progress=not quiet,
     )
     request.check()
-    checked_output(request.target, MODEL, inputs=[table], force=force)
+    checked_output(request.target, MODEL, inputs=tables, force=force)
     if request.report is not None:
         checked_output(request.report, PAGE, inputs=[table, request.target], force=force, option="--report")
     to_stderr = is_standard_output(request.target)
     printer = fit_text.Printer(silent=quiet or as_json, to_stderr=to_stderr)
+    if parted_fit.reads_in_parts(tables, stream=stream):
+        with warnings_as_notes(quiet=quiet or as_json) as notes:
+            parted = parted_fit.run_parted_fit(request, tables, printer, notes)
+        seconds = time.monotonic() - start
+        if as_json:
+            click.echo(json_text(parted_fit.facts(request, parted, seconds, notes)), err=to_stderr)
+        else:
+            printer.show(parted_fit.saved_text(request, parted, seconds))
+        if parted.interrupted:
+            raise click.exceptions.Exit(_INTERRUPTED)
+        return
     with warnings_as_notes(quiet=quiet or as_json) as notes:
         summary = fit_run.summarize_table(request)
         printer.show(fit_text.table_text(summary, outcome.unit or unit))

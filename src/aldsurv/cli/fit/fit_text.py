@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Printer",
     "fit_facts",
+    "held_out_facts",
     "held_out_text",
     "saved_text",
     "show_note",
@@ -163,7 +164,7 @@ def fit_facts(
         "settings": shown_settings(result.model),
         "stack": None if stack is None else [model._asdict() for model in stack.models],
         "tuning": None if tuning is None else _tuning_facts(tuning),
-        "held_out": None if scores is None else _held_out_facts(scores),
+        "held_out": None if scores is None else held_out_facts(scores),
         "fitted_to": result.rows,
         "interrupted": result.interrupted,
         "seconds": round(seconds, 2),
@@ -187,7 +188,8 @@ def _tuning_facts(result: TuningResult) -> dict[str, object]:
     }
 
 
-def _held_out_facts(scores: HeldOutScores) -> dict[str, object]:
+def held_out_facts(scores: HeldOutScores) -> dict[str, object]:
+    """The metrics of the rows held out, as JSON has them."""
     return {
         "rows": scores.rows,
         "events": scores.events,

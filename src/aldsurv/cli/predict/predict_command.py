@@ -25,6 +25,7 @@ from aldsurv.cli.predict.prediction_files import (
 )
 from aldsurv.cli.process import discard
 from aldsurv.cli.shared.command_options import (
+    cluster_option,
     force_option,
     json_option,
     out_option,
@@ -94,6 +95,7 @@ _DIGITS = 6
     help=f"Most significant digits of predictions in csv and jsonl; {ALL_DIGITS}: all. [default: {_DIGITS}]",
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads. [default: all cores]")
+@cluster_option()
 @json_option("With --out: print a summary as JSON. Else: rows as jsonl.")
 @quiet_option("No notes, no progress, no summary line.")
 def predict(
@@ -113,6 +115,7 @@ def predict(
     file_format: str | None,
     digits: int | None,
     jobs: int | None,
+    cluster: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -141,6 +144,9 @@ def predict(
     --digits says; with 17 they read back as the same numbers. Parquet always
     holds all digits.
 
+    TABLE may be a folder of Parquet files of any size. --out is then a folder, too, which gets
+    a Parquet file for each of them; if stopped, the same command goes on from there.
+
     \b
     Examples:
       aldsurv predict m.aldsurv new.csv
@@ -152,11 +158,36 @@ def predict(
         --given-survived days_so_far
       aldsurv predict m.aldsurv new.csv \\
         --times 12,36 --cause relapse
+      aldsurv predict m.aldsurv big \\
+        --out scored --cluster local:4
     """  # noqa: D301
     from aldsurv.cli.shared.input_files import load_model
     from aldsurv.cli.shared.notes import warnings_as_notes
 
     start = time.perf_counter()
+    if table.is_dir() or cluster is not None:
+        from aldsurv.cli.predict.parted_predictions import predict_folder, refuse_options
+
+        refuse_options({"--given-survived": given_survived, "--digits": digits, "--jobs": jobs}, file_format, reading)
+        with warnings_as_notes(quiet=quiet) as notes:
+            estimator = load_model(model)
+            request = _request(times, quantiles, summary, interval, band, float(estimator.unique_times_[-1]))
+            request = _with_causes(request, estimator, cause)
+            _require_members(estimator, band, model)
+            predict_folder(
+                estimator,
+                table,
+                out,
+                request,
+                split_names(keep),
+                notes,
+                missing=reading_of(estimator, reading).missing or (),
+                cluster=cluster,
+                start=start,
+                as_json=as_json,
+                quiet=quiet,
+            )
+        return
     form = output_format(out, file_format or ("jsonl" if as_json and out is None else None))
     if form == "parquet" and writes_to_terminal(out):
         raise ParameterError("--format parquet writes bytes that no terminal can show. Name a file by --out.")
@@ -171,11 +202,7 @@ def predict(
         estimator = load_model(model)
         request = _request(times, quantiles, summary, interval, band, float(estimator.unique_times_[-1]))
         request = _with_causes(request, estimator, cause)
-        if band is not None and estimator.n_members < 2:
-            raise ParameterError(
-                f"--band needs a model of several members, but {str(model)!r} has one. Fit an ensemble: "
-                "aldsurv fit --model ald --members 5."
-            )
+        _require_members(estimator, band, model)
         prediction = _prediction(estimator, table, reading, request, split_names(keep), given_survived, notes)
         prediction = replace(prediction, digits=ALL_DIGITS if form == "parquet" else digits or _DIGITS)
     try:
@@ -222,6 +249,14 @@ def _request(
     if not (horizons or levels or summaries) and interval is None:
         summaries, levels = ("median",), (0.1, 0.9)
     return PredictionRequest(summaries, levels, interval, horizons, horizons or (follow_up,), band)
+
+
+def _require_members(model: SurvivalEstimator, band: float | None, path: Path) -> None:
+    if band is not None and model.n_members < 2:
+        raise ParameterError(
+            f"--band needs a model of several members, but {str(path)!r} has one. Fit an ensemble: "
+            "aldsurv fit --model ald --members 5."
+        )
 
 
 def _with_causes(request: PredictionRequest, model: SurvivalEstimator, cause: str | None) -> PredictionRequest:

@@ -112,7 +112,7 @@ def parse_numbers(
             ) from None
         if not (low < number if above else low <= number) or not number < high:
             bounds = f"above {low:g}" if above else f"from {low:g} on" if high == math.inf else f"from {low:g}"
-            bounds += "" if high == math.inf else f" to below {high:g}"
+            bounds += "" if high == math.inf else f" {'and' if above else 'to'} below {high:g}"
             raise ParameterError(f"{option} must be {bounds}, but holds {quoted(word)}. Give {option} {example}.")
         numbers.append(number)
     if text is not None and not numbers:

@@ -294,7 +294,8 @@ class HazardCurves(SurvivalDistribution):
         at_start = self._survival(start)
         if not np.isfinite(stop).all() or (at_start < _LEAST_AT_START).any():
             return None
-        answer = np.clip(1 - shares.sum(axis=1, keepdims=True), 0.0, 1.0) * (stop - start)
+        # Shares of causes may add up to more than one, for each has a curve that does not fall to 0.
+        answer = (1 - shares.sum(axis=1, keepdims=True)) * (stop - start)
         for stratum, rows in self._rows_by_stratum():
             place = slice(int(self.first[stratum]), int(self.first[stratum] + self.size[stratum]))
             widths = _widths_between(start, stop, self.times[place, None])

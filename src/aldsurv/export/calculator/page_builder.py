@@ -20,9 +20,10 @@ from typing import Any
 import aldsurv
 from aldsurv.columns.column_labels import ColumnLabels, warn_of_unknown_labels
 from aldsurv.errors import AldsurvWarning, ParameterError
-from aldsurv.export.calculator.page_times import checked_times, default_times
+from aldsurv.export.calculator.page_times import checked_times, default_times, latest_time
 from aldsurv.export.calculator.page_words import lead_text, model_facts, page_title, use_text, warning_text
 from aldsurv.export.calculator.script_joining import join_modules
+from aldsurv.export.times_and_levels import end_of_follow_up
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.persistence import load
 from aldsurv.quoting import printable
@@ -77,12 +78,13 @@ def build_page(
     content = _file_bytes(model)
     warn_of_unknown_labels(titles, [name if isinstance(name, str) else f"x{name}" for name in fitted.columns_])
     event, unit = _line(event_name), _line(unit) or fitted.innermost.get_params().get("unit")
-    end = _end_of_follow_up(fitted)
-    chosen = default_times(end, unit) if times is None else checked_times(times)
+    latest = latest_time(float(fitted.unique_times_[-1]))
+    chosen = default_times(end_of_follow_up(fitted), unit) if times is None else checked_times(times, latest)
     settings = {
         "event": event,
         "unit": unit,
         "times": chosen,
+        "latest": latest,
         "main": chosen[len(chosen) // 2],
         "horizon": chosen[-1],
         "labels": _plain_labels(titles),
@@ -132,12 +134,6 @@ def _require_columns(model: SurvivalEstimator) -> None:
             argument="model",
             advice="Take a model without an encoder.",
         )
-
-
-def _end_of_follow_up(model: SurvivalEstimator) -> float:
-    facts = model.trained_on_
-    last = float(model.unique_times_[-1])
-    return last if facts is None or facts.follow_up is None else float(facts.follow_up)
 
 
 def _line(text: str | None) -> str | None:

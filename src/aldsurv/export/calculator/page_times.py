@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from aldsurv.errors import ParameterError
+from aldsurv.plain_numbers import plain_number
 from aldsurv.quoting import quoted
 
-__all__ = ["MOST_TIMES", "checked_times", "default_times"]
+__all__ = ["MOST_TIMES", "checked_times", "default_times", "latest_time"]
 
 # More make the table of a page long.
 MOST_TIMES = 12
@@ -20,6 +21,8 @@ _USUAL = {
     "months": (1, 3, 6, 12, 24, 36, 60, 120, 240, 360),
 }
 _SHARES = (0.25, 0.5, 1.0)
+# Beyond so many times the last time of training, numbers are the form of a tail, and a drawing is a line at its edge.
+_FARTHEST = 10
 
 
 def default_times(end: float, unit: str | None) -> tuple[float, ...]:
@@ -46,8 +49,16 @@ def default_times(end: float, unit: str | None) -> tuple[float, ...]:
     return tuple(sorted(chosen))
 
 
-def checked_times(times: Sequence[float]) -> tuple[float, ...]:
-    """Given times in ascending order, each once; `ParameterError` unless all are positive numbers, and not too many."""
+def latest_time(last: float) -> float:
+    """The latest time that a page is asked for, of a model whose training ended at another."""
+    return float(f"{_FARTHEST * last:.4g}")
+
+
+def checked_times(times: Sequence[float], latest: float) -> tuple[float, ...]:
+    """Given times in ascending order, each once.
+
+    `ParameterError` unless all are positive numbers, not too many, and none is later than the latest that a page shows.
+    """
     try:
         grid = np.unique(np.asarray(times, dtype=np.float64).reshape(-1))
     except (TypeError, ValueError):
@@ -56,4 +67,10 @@ def checked_times(times: Sequence[float]) -> tuple[float, ...]:
         raise ParameterError(f"times must be 1 to {MOST_TIMES} different times, but are {grid.size}.", argument="times")
     if not bool((np.isfinite(grid) & (grid > 0)).all()):
         raise ParameterError("times must be positive numbers.", argument="times")
+    if grid[-1] > latest:
+        raise ParameterError(
+            f"times must be at most {plain_number(latest)}, {_FARTHEST} times the last time of training, but "
+            f"{plain_number(grid[-1])} was given.",
+            argument="times",
+        )
     return tuple(grid.tolist())

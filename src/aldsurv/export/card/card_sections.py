@@ -220,9 +220,8 @@ def _reproduction(card: ModelCard) -> Section:
         entries.append(("Intervals", f"{RESAMPLES} resamples with seed {seed}, or by formula"))
     blocks: list[Block] = [Facts(tuple(entries))]
     if spec.file is not None:
-        lines = [f"aldsurv info {shlex.quote(spec.file.name)}"]
-        if evaluation is not None and evaluation.source is not None:
-            lines.append(f"aldsurv card {shlex.quote(spec.file.name)} {shlex.quote(evaluation.source)}")
-        blocks.append(Quotation("What the file holds, and the numbers of this card again", "\n".join(lines)))
+        lines = [f"aldsurv info {shlex.quote(spec.file.name)}", *([] if card.command is None else [card.command])]
+        again = "" if card.command is None else ", and this card again"
+        blocks.append(Quotation(f"What the file holds{again}", "\n".join(lines)))
     blocks.append(OpenPlaces(("Where the training table is, and the command or program that fitted the model",)))
     return Section("reproduce", "How to reproduce", tuple(blocks))

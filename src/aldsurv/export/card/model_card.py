@@ -46,6 +46,8 @@ class ModelCard:
         What only the author knows.
     evaluation
         How well the model predicts rows with observed outcomes; None if there are none.
+    command
+        The command that writes the same card, if there is one.
     """
 
     title: str
@@ -55,6 +57,7 @@ class ModelCard:
     limits: tuple[Statement, ...]
     open_places: tuple[Statement, ...]
     evaluation: CardEvaluation | None
+    command: str | None = None
 
     @property
     def columns(self) -> tuple[ColumnPlan, ...]:
@@ -77,6 +80,7 @@ def model_card(
     event_name: str | None = None,
     labels: object = None,
     model_file: str | os.PathLike[str] | None = None,
+    command: str | None = None,
     random_state: int = 0,
 ) -> ModelCard:
     """The card of a fitted model, with its performance if rows with observed outcomes are given.
@@ -103,6 +107,8 @@ def model_card(
         `aldsurv.reports.write_model_report`.
     model_file
         The file of the model, of which the card has name and SHA-256.
+    command
+        The command that writes this card, for its section on how to reproduce it.
     random_state
         Seed of resamples.
 
@@ -152,7 +158,7 @@ def model_card(
     causes = None if evaluation is None else evaluation.evaluated.data.causes
     predicts = describe_prediction(model, "the event" if event == "event" else event, unit, causes)
     name = type(model).__name__ if model_file is None else printable(Path(model_file).stem)
-    return ModelCard(title or name, spec, unit, predicts, model_limits(spec, unit), OPEN_PLACES, evaluation)
+    return ModelCard(title or name, spec, unit, predicts, model_limits(spec, unit), OPEN_PLACES, evaluation, command)
 
 
 def _known_columns(spec: Specification, groups: Mapping[str, Any]) -> list[str]:

@@ -10,10 +10,11 @@ from typing import Any, final
 import numpy as np
 
 from aldsurv.checks import Choice, check
-from aldsurv.errors import MissingDependencyError, ParameterError
+from aldsurv.errors import MissingDependencyError
 from aldsurv.export.onnx.columns import Columns
 from aldsurv.export.onnx.graph import Graph, Tensor
 from aldsurv.export.onnx.models.prediction import Prediction, predict
+from aldsurv.export.times_and_levels import DEFAULT_LEVELS, checked_levels, checked_times
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.quoting import printable
 from aldsurv.registry import saved_model_name
@@ -55,7 +56,7 @@ def build_onnx(
     model: SurvivalEstimator,
     *,
     times: Sequence[float],
-    quantiles: Sequence[float] = (0.1, 0.25, 0.75, 0.9),
+    quantiles: Sequence[float] = DEFAULT_LEVELS,
     precision: str = "float64",
     outputs: Sequence[str] | None = None,
     digest: str = "",
@@ -81,7 +82,7 @@ def build_onnx(
     wanted = tuple(OUTPUTS if outputs is None else outputs)
     for name in wanted:
         check("outputs", name, Choice(OUTPUTS))
-    grid, levels = _checked_times(times), _checked_levels(quantiles)
+    grid, levels = checked_times(times), checked_levels(quantiles)
     _require_onnx()
     _register_models()
     graph = Graph()
@@ -90,8 +91,8 @@ def build_onnx(
     reserved = [TIMES, *OUTPUTS, *(f"parameter_{name}" for name in model.parameter_names)]
     graph.reserve([*reserved, *(_output_name(cause) for cause in causes)])
     prediction = predict(model, columns)
-    asked = graph.input(TIMES, precision, [TIMES], grid.astype(precision)).cast("float64").unsqueeze(1)
-    written = _write_outputs(graph, columns, model, prediction, asked, levels, wanted)
+    given_times = graph.input(TIMES, precision, [TIMES], grid.astype(precision)).cast("float64").unsqueeze(1)
+    written = _write_outputs(graph, columns, model, prediction, given_times, levels, wanted)
     described = [column.to_dict() for column in columns.inputs.values()]
     metadata = {
         "aldsurv_version": _version(),
@@ -126,14 +127,14 @@ def _write_outputs(
 
     if "survival" in wanted:
         write("survival", prediction.curve.survival(times), ["rows", TIMES])
-    asked = [*(levels.tolist() if "quantiles" in wanted else []), *([0.5] if "median" in wanted else [])]
-    if asked:
+    searched = [*(levels.tolist() if "quantiles" in wanted else []), *([0.5] if "median" in wanted else [])]
+    if searched:
         # One search for all of them.
-        found = prediction.curve.quantile(graph.constant(np.log1p(-np.array(asked))[:, None]))
+        reached = prediction.curve.quantile(graph.constant(np.log1p(-np.array(searched))[:, None]))
         if "quantiles" in wanted and levels.size:
-            write("quantiles", found.slice(0, levels.size), ["rows", levels.size])
+            write("quantiles", reached.slice(0, levels.size), ["rows", levels.size])
         if "median" in wanted:
-            write("median", found.slice(len(asked) - 1, len(asked)), ["rows"])
+            write("median", reached.slice(len(searched) - 1, len(searched)), ["rows"])
     if "parameters" in wanted:
         for name, tensor in prediction.parameters.items():
             write(f"parameter_{name}", tensor, ["rows"])
@@ -149,20 +150,6 @@ def _write_outputs(
 
 def _output_name(cause: str) -> str:
     return f"incidence_{printable(cause)}"
-
-
-def _checked_times(times: Sequence[float]) -> np.ndarray[Any, Any]:
-    grid = np.array(times, np.float64)
-    if grid.ndim != 1 or not grid.size or not np.isfinite(grid).all() or (grid < 0).any():
-        raise ParameterError("times must be finite numbers, not negative, at least one.", argument="times")
-    return grid
-
-
-def _checked_levels(levels: Sequence[float]) -> np.ndarray[Any, Any]:
-    found = np.array(levels, np.float64)
-    if found.ndim != 1 or not ((found > 0) & (found < 1)).all():
-        raise ParameterError("quantiles must lie between 0 and 1: 0.9, not 90.", argument="quantiles")
-    return found
 
 
 def _require_onnx() -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from aldsurv.columns.column_entries import Level
 from aldsurv.errors import ParameterError
 from aldsurv.export.sql.text import column_term, identifier, is_level, number
+from aldsurv.export.times_and_levels import DEFAULT_LEVELS, checked_levels, checked_times, follow_up_quarters
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.linear.aft import LogNormalAFT, WeibullAFT
 from aldsurv.models.linear.design import Design
@@ -29,6 +30,7 @@ FloatArray = NDArray[np.float64]
 _NEXT_TERM = "\n      + "
 # Names of the inner query, which a table is unlikely to have.
 _LINEAR, _CURE = '"aldsurv_linear"', '"aldsurv_cure"'
+_LACKING = {"times": "survival", "quantiles": "quantiles"}
 
 
 @final
@@ -43,18 +45,22 @@ class SqlExport:
 @final
 @dataclass(frozen=True)
 class _Query:
-    """Expressions of the inner query by their names, and those of the outer one by theirs."""
+    """Expressions of the inner query by their names, and those of the outer one by theirs.
+
+    `lacks` is the argument, ``"times"`` or ``"quantiles"``, that the statement has no columns for, and `reason` why.
+    """
 
     inner: dict[str, str]
     outer: dict[str, str]
-    note: str = ""
+    lacks: str = ""
+    reason: str = ""
 
 
 def build_sql(
     model: SurvivalEstimator,
     *,
-    times: Sequence[float],
-    quantiles: Sequence[float] = (0.1, 0.25, 0.75, 0.9),
+    times: Sequence[float] | None = None,
+    quantiles: Sequence[float] | None = None,
     table: str = "people",
 ) -> SqlExport:
     """A fitted linear model as one SELECT over the columns of a table.
@@ -64,17 +70,28 @@ def build_sql(
     model
         A Cox or accelerated failure time model, with or without an elastic net; any other is refused.
     times
-        Times of the survival, of which each gets a column such as ``survival_12``.
+        Times of the survival, each of which gets a column such as ``survival_12``; None: quarters of the follow-up of
+        training. Refused for models whose survival SQL cannot compute.
     quantiles
-        Levels of quantiles of the time, of models that have them in closed form: ``quantile_0.1``, and ``median``.
+        Levels of quantiles of the time, such as ``quantile_0.1``; ``median`` comes with them. None: 0.1, 0.25, 0.75 and
+        0.9 of models that have them in closed form. Refused for others.
     table
         Name of the table with the columns of training. A gap is NULL.
     """
-    query = _query(model, [float(time) for time in times], [float(level) for level in quantiles])
+    grid = checked_times(follow_up_quarters(model) if times is None else times)
+    levels = checked_levels(DEFAULT_LEVELS if quantiles is None else quantiles)
+    query = _query(model, grid.tolist(), levels.tolist())
+    for argument, given in (("times", times), ("quantiles", quantiles)):
+        if query.lacks == argument and given is not None:
+            raise ParameterError(
+                f"{argument} cannot be had from SQL for this {type(model).__name__}: {query.reason}",
+                argument=argument,
+                advice="Leave them out, or write the model as ONNX.",
+            )
     inner = ",\n".join(f"    {text} AS {name}" for name, text in query.inner.items())
     outer = ",\n".join(f"  {text} AS {identifier(name)}" for name, text in query.outer.items())
     heading = f"-- {type(model).__name__} of aldsurv: one row for each row of {printable(table)}; a gap is NULL."
-    notes = f"\n-- {query.note}" if query.note else ""
+    notes = f"\n-- Without {_LACKING[query.lacks]}: {query.reason}." if query.lacks else ""
     text = (
         f"{heading}{notes}\nSELECT\n  {identifier('p')}.*,\n{outer}\nFROM (\n  SELECT\n    t.*,\n{inner}\n"
         f"  FROM {identifier(table)} AS t\n) AS {identifier('p')};\n"
@@ -127,7 +144,7 @@ def _(model: ProportionalHazardsSurvival, times: list[float], levels: list[float
         else:
             hazard = number(float(np.exp(baseline.log_cumulative_at([time])[0])))
         outer[_time_name(time)] = f"EXP(-{hazard} * {_LINEAR})"
-    return _Query({_LINEAR: risk}, outer, "Quantiles of a curve of steps are not in it: they need its whole baseline.")
+    return _Query({_LINEAR: risk}, outer, "quantiles", "those of a curve of steps need its whole baseline")
 
 
 def _is_stratum(design: Design, stratum: Sequence[Level | None]) -> str:
@@ -144,8 +161,7 @@ def _weibull(linear: str, sigma: float, times: list[float], levels: list[float],
         inside = f"EXP(-EXP((LN({number(time)}) - {_LINEAR}) / {number(sigma)}))" if time > 0 else "1e0"
         outer[_time_name(time)] = inside if cure is None else f"{_CURE} + (1e0 - {_CURE}) * {inside}"
     if cure is not None:
-        note = "Quantiles are not in it: with a cure some rows have none."
-        return _Query({_LINEAR: linear, _CURE: cure}, outer, note)
+        return _Query({_LINEAR: linear, _CURE: cure}, outer, "quantiles", "with a cure some rows have none")
     for name, level in _quantile_names(levels):
         outer[name] = f"EXP({_LINEAR} + {number(sigma * float(np.log(-np.log1p(-level))))})"
     return _Query({_LINEAR: linear}, outer)
@@ -155,9 +171,7 @@ def _log_normal(linear: str, sigma: float, levels: list[float]) -> _Query:
     from scipy.special import ndtri
 
     outer = {name: f"EXP({_LINEAR} + {number(sigma * float(ndtri(level)))})" for name, level in _quantile_names(levels)}
-    return _Query(
-        {_LINEAR: linear}, outer, "Survival is not in it: it needs the normal distribution, which SQL does not have."
-    )
+    return _Query({_LINEAR: linear}, outer, "times", "survival needs the normal distribution, which SQL does not have")
 
 
 def _quantile_names(levels: list[float]) -> list[tuple[str, float]]:

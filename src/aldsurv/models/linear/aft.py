@@ -107,6 +107,7 @@ class AcceleratedFailureTime(RidgeSurvival):
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {"cure": Flag()}
     LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"robust", "cure"})
     RATIO_NAME: ClassVar[str] = "time ratio"
+    FITS_PARTS: ClassVar[bool] = True
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "log_likelihood")
     # Name of the last parameter, and its sign as a multiple of log σ.
     LAST_PARAMETER: ClassVar[tuple[str, float]]

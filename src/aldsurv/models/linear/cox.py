@@ -79,6 +79,7 @@ class CoxRegression(HazardRegression):
 
     ties: str = field(default="efron", kw_only=False)
 
+    FITS_PARTS: ClassVar[bool] = True
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace({"ridge": RIDGE_RANGE}, "ibs")
 
     def _kind(self) -> str:

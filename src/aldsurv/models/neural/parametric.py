@@ -277,6 +277,7 @@ class ParametricSurvival(NeuralSurvival):
     cure: bool | None = None
 
     TAKES_CAUSES: ClassVar[bool] = True
+    FITS_PARTS: ClassVar[bool] = True
 
     def _read_training_target(self, y: object, sample_weight: object, groups: object = None) -> SurvivalData:
         """The target, with a warning if follow-up is too short to estimate a cure share."""

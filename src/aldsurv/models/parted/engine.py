@@ -73,9 +73,13 @@ class Engine(ABC):
 
     @abstractmethod
     def completed(
-        self, function: Callable[[Item], Result], items: Sequence[Item | Held[Item]]
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[tuple[int, Result | Failure]]:
-        """The position of each item and its result or why it has none, as soon as it is ready."""
+        """The position of each item and its result or why it has none, as soon as it is ready.
+
+        The function is called with an item and, after it, with what is `shared`: large values, such as a model, that
+        go to each worker once.
+        """
 
     @abstractmethod
     def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
@@ -85,7 +89,9 @@ class Engine(ABC):
         its memory as far as they are few, and in files without a name for longer than it needs them.
         """
 
-    def map(self, function: Callable[[Item], Result], items: Sequence[Item | Held[Item]]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Result]:
         """The result of each item, in the order of the items; the first error is raised.
 
         Parameters
@@ -94,10 +100,12 @@ class Engine(ABC):
             Travels to the workers, as the items do: of a module, or a `functools.partial` of one.
         items
             Their ``str`` names them in messages.
+        shared
+            As in `completed`.
         """
         ready: dict[int, Result] = {}
         turn = 0
-        for position, result in self.completed(function, items):
+        for position, result in self.completed(function, items, shared):
             if isinstance(result, Failure):
                 raise result.error
             ready[position] = result
@@ -145,12 +153,12 @@ class LocalEngine(Engine):
         return None
 
     def completed(
-        self, function: Callable[[Item], Result], items: Sequence[Item | Held[Item]]
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[tuple[int, Result | Failure]]:
         """As in the base."""
         for position, item in enumerate(items):
             try:
-                result: Result | Failure = function(item.content if isinstance(item, Held) else item)
+                result: Result | Failure = function(item.content if isinstance(item, Held) else item, *shared)
             except Exception as error:
                 result = Failure(error)
             yield position, result
@@ -188,18 +196,20 @@ class DaskEngine(Engine):
         return self._address
 
     def completed(
-        self, function: Callable[[Item], Result], items: Sequence[Item | Held[Item]]
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[tuple[int, Result | Failure]]:
         """As in the base."""
         waiting = iter(enumerate(items))
         places: dict[Any, int] = {}
+        # By a task, not by scattering: it is computed again if the workers that have it are lost.
+        common = [self.client.submit(_same, value, pure=False) for value in shared]
         try:
             while True:
                 for _ in range(self._room() - len(places)):
                     position, item = next(waiting, (-1, None))
                     if position < 0:
                         break
-                    places[self._submit(function, item)] = position
+                    places[self._submit(function, item, *common)] = position
                 if not places:
                     return
                 for future in self._some_done(list(places)):
@@ -239,9 +249,9 @@ class DaskEngine(Engine):
             raise ParameterError(problem, argument="cluster", advice="Start some: dask worker ADDRESS") from None
         return client
 
-    def _submit(self, function: Callable[[Any], Any], item: Any) -> Any:
+    def _submit(self, function: Callable[..., Any], item: Any, *common: Any) -> Any:
         # Dask hands the function the result of a future in place of the future.
-        return self.client.submit(function, item.content if isinstance(item, Held) else item, pure=False)
+        return self.client.submit(function, item.content if isinstance(item, Held) else item, *common, pure=False)
 
     def _room(self) -> int:
         """How many items may be with the workers now."""
@@ -298,6 +308,10 @@ class DaskEngine(Engine):
             argument="cluster",
             advice="Start the cluster again, then the same command.",
         )
+
+
+def _same(value: Item) -> Item:
+    return value
 
 
 def _all_blocks(function: Callable[[Item], Iterator[Arrays]], item: Item) -> list[Arrays]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aldsurv.checks import Choice, Number, OrNone, check
 from aldsurv.display.frames import data_frame
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from aldsurv.models.base import SurvivalEstimator
 
-__all__ = ["predict_frame"]
+__all__ = ["predict_frame", "predicted_columns", "request_of"]
 
 _SHARE = OrNone(Number(0.0, 1.0, above=True, below=True))
 
@@ -74,20 +75,25 @@ def predict_frame(
     0    12.2          0.5    False
     1    60.7          1.0     True
     """
-    request = _request(model, times, quantiles, summaries, interval, band)
+    request = request_of(model, times, quantiles, summaries, interval, band)
     covariates, length, index = _covariates(model, X)
-    columns: dict[str, Any]
-    if length:
-        columns = request.predict(model, covariates)
-        features = model.innermost.features_
-        outside = np.zeros(length, np.bool_) if features is None else features.outside(covariates).any(axis=1)
-    else:
-        columns, outside = dict.fromkeys(request.names, np.zeros(0)), np.zeros(0, np.bool_)
-    named = {name: np.asarray(columns[name], np.float64) for name in request.names}
-    return data_frame({**named, "outside": outside}, index=index, length=length)
+    return data_frame(predicted_columns(model, request, covariates, length), index=index, length=length)
 
 
-def _request(
+def predicted_columns(
+    model: SurvivalEstimator, request: PredictionRequest, covariates: Any, length: int
+) -> dict[str, NDArray[Any]]:
+    """The columns of `predict_frame` by name for so many rows with only the columns of the model."""
+    if not length:
+        return {**dict.fromkeys(request.names, np.zeros(0)), "outside": np.zeros(0, np.bool_)}
+    columns, features = request.predict(model, covariates), model.innermost.features_
+    outside = np.zeros(length, np.bool_)
+    if features is not None:
+        outside = np.asarray(features.outside(covariates).any(axis=1))
+    return {**{name: np.asarray(columns[name], np.float64) for name in request.names}, "outside": outside}
+
+
+def request_of(
     model: SurvivalEstimator,
     times: Sequence[float],
     quantiles: Sequence[float],
@@ -95,6 +101,7 @@ def _request(
     interval: float | None,
     band: float | None,
 ) -> PredictionRequest:
+    """The columns that the arguments of `predict_frame` ask for."""
     grid, levels = _numbers("times", times, math.inf), _numbers("quantiles", quantiles, 1.0)
     if isinstance(summaries, str):
         raise ParameterError(f"summaries must be a list, but is {quoted(summaries)}.", argument="summaries")

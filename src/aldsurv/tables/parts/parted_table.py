@@ -14,6 +14,7 @@ from aldsurv.checks import Number, WholeNumber, check
 from aldsurv.data.rows.row_hashes import chosen_share, row_hashes
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, UnknownNameError
+from aldsurv.tables.arrow_columns import kind_of_type
 from aldsurv.tables.parts.block_reading import BlockReading
 from aldsurv.tables.parts.part_source import PartSource
 from aldsurv.tables.table import TableColumn
@@ -229,6 +230,22 @@ class PartedTable:
     def feature_names(self) -> list[str]:
         """Names of the covariates, in the order of the table."""
         return list(self.reading.covariates)
+
+    @property
+    def date_columns(self) -> list[str]:
+        """Covariates whose type says that they are dates, which no model takes."""
+        types = self.parts[0].source.types()
+        return [name for name in self.feature_names if kind_of_type(types[name]) == "dates"]
+
+    def without(self, names: Sequence[str]) -> PartedTable:
+        """The table without some of its covariates."""
+        left = tuple(name for name in self.reading.covariates if name not in names)
+        if not left:
+            raise DataError(f"{self.label!r} has no other covariates", argument="drop", advice="Drop fewer columns.")
+        reading = replace(self.reading, covariates=left)
+        parts = tuple(replace(part, reading=reading) for part in self.parts)
+        columns = tuple(TableColumn(name, "left out" if name in names else use) for name, use in self.columns)
+        return replace(self, parts=parts, columns=columns, categorical=tuple(n for n in self.categorical if n in left))
 
     def __len__(self) -> int:
         return self.n_rows

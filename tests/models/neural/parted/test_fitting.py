@@ -132,16 +132,20 @@ def test_a_fit_of_parts_is_as_good_as_one_in_memory(tmp_path):
 def test_a_killed_fit_goes_on_and_ends_in_the_same_model(tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "_SECONDS_BETWEEN_CHECKPOINTS", -1)
     monkeypatch.setattr(row_encoding, "_BUCKET_BYTES", 5000)
+    # A pass over all rows is three epochs.
+    monkeypatch.setattr(row_encoding, "EPOCH_ROWS", N // 3)
     table = opened(tmp_path, "all")
     x, _ = table.collect()
     alone = ALDSurvival(**SMALL).fit(table.x, table.y)
+    assert len(alone.history_.seconds) == 3 * SMALL["max_epochs"]
+    assert alone.settings_.max_epochs == SMALL["max_epochs"]
     path = tmp_path / "run"
 
     class KilledError(Exception):
         pass
 
     def kill(report):
-        if report.epoch == 2:
+        if report.epoch == 4:
             raise KilledError
 
     with pytest.raises(KilledError):

@@ -34,6 +34,11 @@ export function makeTable(name, caption, heads, rows) {
         ...others.map((content) => make("td", {}, ...cell(content))))))));
 }
 
+/** A name that may break into lines after underscores. */
+export function breakable(text) {
+  return text.split(/(?<=_)/).flatMap((part, k) => (k ? [make("wbr"), part] : [part]));
+}
+
 /** Put new children into an element. */
 export function refill(node, ...children) {
   node.replaceChildren(...children.filter((child) => child !== null && child !== undefined));

@@ -1,6 +1,6 @@
 // The form: one line for each input of the model, with a field for each person, and what is asked.
 
-import { make, refill } from "./elements.js";
+import { breakable, make, refill } from "./elements.js";
 import { numberText } from "./number_text.js";
 
 const UNKNOWN = "";
@@ -115,7 +115,7 @@ export class InputForm {
         }
       });
       const label = make("label", { for: fields[0].control.id },
-        titles.column(column.name), unit ? make("span", { class: "unit" }, ` (${unit})`) : "");
+        ...breakable(titles.column(column.name)), unit ? make("span", { class: "unit" }, ` (${unit})`) : "");
       const second = make("div", { class: "second" }, fields[1].control);
       parent.append(make("div", { class: "line" },
         label, make("div", { class: "pair" }, fields[0].control, second), hint, note));
@@ -150,7 +150,7 @@ export class InputForm {
     this.lines.forEach(({ column, fields }) => fields[person].set(row[column.name]));
   }
 
-  /** The row of a person; columns that are not numbers are an error. */
+  /** The row of a person, with NaN where something is not a number. */
   row(person) {
     const row = {};
     for (const { column, fields } of this.lines) {
@@ -159,9 +159,10 @@ export class InputForm {
     return row;
   }
 
-  /** Names of the inputs that hold something that is not a number. */
+  /** The title and the field of the first input that holds something that is not a number, if there is one. */
   wrong(person) {
-    return this.lines.filter(({ fields }) => Number.isNaN(fields[person].get())).map(({ column }) => column.name);
+    const line = this.lines.find(({ fields }) => Number.isNaN(fields[person].get()));
+    return line && { title: line.title, control: line.fields[person].control };
   }
 
   /** Show a remark at each of some inputs: texts by name. */

@@ -13,7 +13,7 @@ export function numberText(value, digits = 3) {
   }
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-5 || size >= 1e12)) {
-    return value.toPrecision(digits).replace("-", MINUS);
+    return String(Number(value.toPrecision(digits))).replaceAll("-", MINUS);
   }
   const text = size >= 10 ** digits ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
   return text.replace("-", MINUS);

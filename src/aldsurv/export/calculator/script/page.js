@@ -15,6 +15,14 @@ import { runInSlices } from "./steps.js";
 
 const WAIT = 150;
 
+/** What was typed cannot be used; `control` is the field that it stands in. */
+class InputError extends Error {
+  constructor(message, control) {
+    super(message);
+    this.control = control;
+  }
+}
+
 function byId(id) {
   return document.getElementById(id);
 }
@@ -25,19 +33,40 @@ function embeddedModel() {
   return loadModel(inflateBytes(bytesOfBase64(data.textContent), Number(data.dataset.size)));
 }
 
-/** Show an error where the results would be. */
-function showError(message) {
+/** Show an error where the results would be, and at the field that it is about: on a phone the results are far below. */
+function showError(message, control) {
   const box = byId("error");
   box.hidden = message === "";
   byId("results").hidden = message !== "";
   refill(box, message);
+  byId("field-error")?.remove();
+  for (const field of document.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-errormessage");
+  }
+  if (control) {
+    control.setAttribute("aria-invalid", "true");
+    control.setAttribute("aria-errormessage", "field-error");
+    control.closest(".line").append(make("span", { class: "note", id: "field-error" }, message));
+  }
+}
+
+/** What gaps leave open for each person, one after the other. */
+function* gapStepsOf(persons, model, value) {
+  const ranges = [];
+  for (const { row } of persons) {
+    ranges.push(yield* gapSteps(model, value, row));
+  }
+  return ranges;
 }
 
 class CalculatorPage {
   constructor(settings, model) {
     this.settings = settings;
     this.model = model;
-    this.words = new PageWords({ event: settings.event, unit: settings.unit ?? model.unit });
+    this.words = new PageWords({
+      event: settings.event, unit: settings.unit ?? model.unit, lastTime: model.lastTime, latest: settings.latest,
+    });
     this.titles = new InputTitles(settings.labels);
     this.form = new InputForm(model, this.titles, byId("inputs"));
     this.typical = typicalRow(model);
@@ -126,15 +155,27 @@ class CalculatorPage {
 
   /** What is asked beside the inputs; throws an Error that says which field is wrong. */
   question() {
+    const { latest } = this.settings;
+    const checkLatest = (value, text, control) => {
+      if (value > latest) {
+        throw new InputError(`${text} must be at most ${this.words.at(latest)}: no one was observed after `
+          + `${this.words.time(this.model.lastTime, 4)}.`, control);
+      }
+    };
     const times = readTimes(byId("times").value);
     if (times === null) {
-      throw new Error("Times must be up to 12 positive numbers with commas between them, such as 12, 36, 60.");
+      throw new InputError(
+        "Times must be up to 12 positive numbers with commas between them, such as 12, 36, 60.", byId("times"),
+      );
     }
+    checkLatest(times[times.length - 1], "Times", byId("times"));
     const number = (id, text) => {
-      const value = byId(id).value.trim() === "" ? 0 : Number(byId(id).value);
+      const control = byId(id);
+      const value = control.validity.badInput ? NaN : Number(control.value);
       if (!(Number.isFinite(value) && value >= 0)) {
-        throw new Error(`${text} must be a number from 0 on.`);
+        throw new InputError(`${text} must be a number from 0 on.`, control);
       }
+      checkLatest(value, text, control);
       return value;
     };
     const since = number("since", "The time without event so far");
@@ -154,8 +195,8 @@ class CalculatorPage {
     const wanted = this.comparing ? [0, 1] : [0];
     return wanted.map((person) => {
       const wrong = this.form.wrong(person);
-      if (wrong.length) {
-        throw new Error(`${this.titles.column(wrong[0])} is not a number.`);
+      if (wrong) {
+        throw new InputError(`${wrong.title} is not a number.`, wrong.control);
       }
       const row = this.form.row(person);
       return { name: PERSONS[person], mark: `person-${person}`, row, answers: answersFor(this.model, row, question) };
@@ -172,7 +213,7 @@ class CalculatorPage {
       this.render(persons, question);
       this.explain(persons, question, this.run);
     } catch (error) {
-      showError(error.message);
+      showError(error.message, error.control);
       document.body.dataset.state = "error";
     }
   }
@@ -227,10 +268,12 @@ class CalculatorPage {
         ready();
       },
     });
-    runInSlices(gapSteps(model, value, row), {
+    runInSlices(gapStepsOf(persons, model, value), {
       wanted,
       done: (ranges) => {
-        refill(byId("gaps"), ...gapsSection(titles, ranges, what, persons.length > 1 ? "person A" : ""));
+        refill(byId("gaps"), ...persons.flatMap(
+          ({ name }, place) => gapsSection(titles, ranges[place], what, persons.length > 1 ? `person ${name}` : ""),
+        ));
         contribute();
       },
       failed: (error) => {

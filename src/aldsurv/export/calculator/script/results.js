@@ -10,11 +10,13 @@ export const PERSONS = ["A", "B"];
 
 /** Words of the page that depend on the event and the unit. */
 export class PageWords {
-  constructor({ event, unit }) {
+  constructor({ event, unit, lastTime, latest }) {
     this.event = event || "the event";
     this.free = event ? `free of ${event}` : "event-free";
     this.without = event ? `without ${event}` : "event-free";
     this.unit = unit;
+    this.lastTime = lastTime;
+    this.latest = latest;
   }
 
   time(value, digits) {
@@ -25,12 +27,18 @@ export class PageWords {
     return this.time(time, 6);
   }
 
-  /** A median or an upper limit, which may lie beyond the end of a curve that is held there, or never come. */
+  /** A median or a limit, which may lie beyond the end of a curve that is held there, far beyond training, or never come. */
   late(value, curveEnd) {
-    if (Number.isFinite(value)) {
-      return this.time(value);
+    if (!Number.isFinite(value)) {
+      return curveEnd === null ? "never" : `beyond ${this.time(curveEnd)}`;
     }
-    return curveEnd === null ? "never" : `beyond ${this.time(curveEnd)}`;
+    return value > this.latest ? `beyond ${this.time(this.latest)}` : this.time(value);
+  }
+
+  /** What a predicted time rests on, if that is not training. */
+  extrapolated(value) {
+    return Number.isFinite(value) && value > this.lastTime
+      ? `extrapolated: no one was observed after ${this.time(this.lastTime, 4)}` : "";
   }
 }
 
@@ -67,14 +75,16 @@ export function figureTiles(words, persons, question) {
   return persons.map(({ name, mark, answers }) => {
     const { band, medianBand, curveEnd } = answers;
     const [low, high] = answers.interval;
+    const spreadTime = (t) => (t > words.latest ? words.late(t, curveEnd) : numberText(t));
     const tiles = [
       tile(`Still ${words.free} after ${words.at(question.time)}`, percentText(answers.survival[place]),
         band ? `spread between members ${rangeText(band.lower[place], band.upper[place], percentText)}` : ""),
       tile("Median time", words.late(answers.median, curveEnd),
-        medianBand ? `spread between members ${rangeText(medianBand.lower, medianBand.upper, (t) => numberText(t))}` : ""),
+        [medianBand ? `spread between members ${rangeText(medianBand.lower, medianBand.upper, spreadTime)}` : "",
+          words.extrapolated(answers.median)].filter(Boolean).join("; ")),
       tile(`${percentText(level)} interval of the time`,
-        Number.isFinite(low) ? `${numberText(low)} to ${words.late(high, curveEnd)}` : words.late(low, curveEnd),
-        "where the event of one such person lies"),
+        low <= words.latest ? `${numberText(low)} to ${words.late(high, curveEnd)}` : words.late(low, curveEnd),
+        words.extrapolated(high) || "where the event of one such person lies"),
       tile(`Mean time ${words.without} within ${words.at(horizon)}`, words.time(answers.restrictedMean),
         since > 0 ? `counted from the start; ${words.time(answers.restrictedMean - Math.min(since, horizon))} of it is still to come` : "restricted mean"),
     ];
@@ -137,7 +147,7 @@ export function survivalSection(model, words, persons, question, width) {
   ]);
   const title = `Probability of being ${words.free}`;
   const spread = lines[0].band ? `The band is the spread between the ${model.members} members of the model, at ${percentText(question.level)}: how far the curve would move with other training rows. It is not the spread of the times of single persons.` : "";
-  const beyond = model.lastTime < last ? ` Shaded: beyond ${words.at(Number(model.lastTime.toPrecision(4)))} no one was observed in training.` : "";
+  const beyond = model.lastTime < last ? ` Shaded: beyond ${words.time(model.lastTime, 4)} no one was observed in training.` : "";
   return [
     drawCurves({
       id: "survival-chart", width, last, unit: words.unit, yLabel: `probability ${words.without}`, title, description, lines,
@@ -205,7 +215,7 @@ export function notesSection(titles, persons) {
   return items.length ? [make("ul", { class: "notes" }, ...items)] : [make("p", {}, "All inputs are within what training had shown.")];
 }
 
-/** What each input that is not known could change. */
+/** What each input of a person that is not known could change; `whose` is empty if there is one person. */
 export function gapsSection(titles, { now, ranges, joint }, what, whose) {
   if (!ranges.length) {
     return [make("p", {}, `All inputs${whose ? ` of ${whose}` : ""} are known.`)];
@@ -222,7 +232,7 @@ export function gapsSection(titles, { now, ranges, joint }, what, whose) {
   }
   return [
     make("p", {}, `${what}${whose ? `, ${whose}` : ""}: ${percentText(now)} with the gaps filled as in training. Over the values that training had, it could be:`),
-    makeTable("gaps", "What inputs that are not known could change", ["Input", "Lowest", "Highest", "Range, points"], rows),
+    makeTable("gaps", `What inputs${whose ? ` of ${whose}` : ""} that are not known could change`, ["Input", "Lowest", "Highest", "Range, points"], rows),
   ];
 }
 

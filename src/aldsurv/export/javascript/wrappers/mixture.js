@@ -1,30 +1,15 @@
 // Mixtures of distributions: ensembles, and persons with several ways for the event to come.
 
-import { Distribution, residualAnywhere } from "../distribution.js";
 import { MixedAsymmetricLaplace } from "../families/mixed_asymmetric_laplace.js";
-import { logSumExp, orComplement } from "../numerics/numerics.js";
-
-// Log survivals at which integrals over a mixture take a new start, in each component.
-const MIXTURE_LANDMARKS = [Math.log(0.5), Math.log(1e-4)];
+import { LANDMARKS, WeightedComponents } from "../families/weighted_components.js";
+import { orComplement } from "../numerics/numerics.js";
 
 /** With probability `weights` the time follows each of the components. */
-export class Mixture extends Distribution {
+export class Mixture extends WeightedComponents {
   /** Components, and weights that are divided by their sum; equal ones by default. */
   constructor(components, weights = components.map(() => 1)) {
-    super();
     const total = weights.reduce((sum, weight) => sum + weight, 0);
-    this.components = components;
-    this.weights = weights.map((weight) => weight / total);
-    // A component of weight 0 does not count, even if infinite.
-    this.counted = components.map((part, k) => ({ part, weight: this.weights[k] })).filter(({ weight }) => weight > 0);
-  }
-
-  weightedSum(value) {
-    return this.counted.reduce((total, { part, weight }) => total + weight * value(part), 0);
-  }
-
-  logWeightedSum(value) {
-    return logSumExp(this.counted.map(({ part, weight }) => value(part) + Math.log(weight)));
+    super(components, weights.map((weight) => weight / total));
   }
 
   logSurvival(t) {
@@ -42,36 +27,6 @@ export class Mixture extends Distribution {
     );
   }
 
-  logDensity(t) {
-    return this.logWeightedSum((part) => part.logDensity(t));
-  }
-
-  survival(t) {
-    return Math.min(
-      this.weightedSum((part) => part.survival(t)),
-      1,
-    );
-  }
-
-  cdf(t) {
-    return Math.min(
-      this.weightedSum((part) => part.cdf(t)),
-      1,
-    );
-  }
-
-  density(t) {
-    return this.weightedSum((part) => part.density(t));
-  }
-
-  logProbability(lower, upper) {
-    return this.logWeightedSum((part) => part.logProbability(lower, upper));
-  }
-
-  bracket(logSurvival) {
-    return this.around(logSurvival);
-  }
-
   around(logSurvival) {
     // The mixture's quantile lies between those of its components.
     const ends = this.counted.map(({ part }) => part.around(logSurvival));
@@ -84,27 +39,6 @@ export class Mixture extends Distribution {
 
   approximateRestrictedMean(horizon) {
     return this.weightedSum((part) => part.approximateRestrictedMean(horizon));
-  }
-
-  residual(start, stop) {
-    const logSurvival = this.logSurvival(start);
-    const gone = logSurvival === -Infinity;
-    let total = 0;
-    let whole = 0;
-    for (const { part, weight } of this.counted) {
-      // Who is still event-free at the start is mixed again: components that live longer weigh more.
-      const share = weight * Math.exp(part.logSurvival(start) - (gone ? 0 : logSurvival));
-      if (share > 0) {
-        total += share * residualAnywhere(part, start, stop);
-      }
-      whole += share;
-    }
-    // The shares add up to one except for rounding, which grows with the logarithms.
-    return total / (gone ? 1 : whole);
-  }
-
-  mean() {
-    return this.weightedSum((part) => part.mean());
   }
 
   inverseLogSurvival(logSurvival) {
@@ -127,7 +61,7 @@ export class Mixture extends Distribution {
     const kinks = this.components.flatMap((part) => [
       ...part.kinks(),
       part.lower(),
-      ...MIXTURE_LANDMARKS.map((level) => part.inverseLogSurvival(level)),
+      ...LANDMARKS.map((level) => part.inverseLogSurvival(level)),
     ]);
     return kinks.map((kink) => (Number.isFinite(kink) ? kink : 0));
   }

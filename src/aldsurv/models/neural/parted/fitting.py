@@ -24,7 +24,7 @@ from aldsurv.models.neural.fitting.skill_check import warn_without_skill
 from aldsurv.models.neural.fitting.train import train
 from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.neural.parted.held_rows import HeldShares
-from aldsurv.models.neural.parted.row_encoding import HeldOutRows, RowEncoder, write_rows
+from aldsurv.models.neural.parted.row_encoding import EncodedRows, HeldOutRows, RowEncoder, write_rows
 from aldsurv.models.neural.parted.row_progress import RowProgress
 from aldsurv.models.parted.table_summary import TableSummary, summarise
 from aldsurv.models.rows.member_rows import Rows, member_seeds
@@ -56,9 +56,12 @@ def fit_in_parts(estimator: NeuralSurvival, table: PartedTable) -> None:
         shares, seed = _held_shares(task, summary.n_rows)
         rows, held = write_rows(table, encoder, shares, seed, on_block=progress.advance, on_rows=progress.advance_epoch)
         with rows.file:
-            progress.begin("fit", task.model.training_settings().epochs(summary.n_rows) * summary.n_rows)
             task = replace(_with_held_rows(task, encoder, held, shares, summary), stream=rows)
-            (fitted,) = train([task])
+            by_slices = _with_slices(task, rows)
+            progress.begin("fit", int(by_slices.model.max_epochs) * summary.n_rows // len(rows.slice_counts))
+            (fitted,) = train([by_slices])
+    # The rate of learning may have been lowered.
+    fitted = replace(fitted, model=replace(task.model, learning_rate=fitted.model.learning_rate))
     fitted = replace(with_points(fitted, task), trained_on=_described(fitted.trained_on, summary))
     estimator.adopt(fitted)
     warn_without_skill(held_out_gain(fitted, task), owner)
@@ -160,6 +163,21 @@ def _with_held_rows(
         observed=SurvivalData.concatenate([task.observed, encoder.first_event(held.observed)]),
         rows=Rows(training, validation if usable else None),
     )
+
+
+def _with_slices(task: Prepared, rows: EncodedRows) -> Prepared:
+    """The fit with settings for epochs that are slices of a pass, and what follows from the number of all rows."""
+    settings = task.model.training_settings()
+    n, slices = int(rows.slice_counts.sum(axis=0).max()), len(rows.slice_counts)
+    model = replace(
+        task.model,
+        max_epochs=settings.epochs(n) * slices,
+        patience=settings.patience * slices,
+        warmup=settings.warmup * slices,
+        weight_decay=settings.decay(n),
+        batch_size=settings.batch_rows(n),
+    )
+    return replace(task, model=model)
 
 
 def _rows(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:

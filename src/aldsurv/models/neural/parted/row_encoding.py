@@ -29,6 +29,8 @@ __all__ = ["EncodedRows", "HeldOutRows", "RowEncoder", "write_rows"]
 # Bytes of a bucket: two of them are in memory at a time, and what a batch is gathered from.
 _BUCKET_BYTES = 1 << 25
 _MOST_BUCKETS = 400
+# Rows of an epoch of very many: after each of them there is a validation loss, and a checkpoint.
+EPOCH_ROWS = 1 << 22
 
 
 @final
@@ -103,8 +105,8 @@ class EncodedRows(RowStream):
         The file, and the names of its entries that the loss knows.
     digest
         Of all numbers.
-    counts
-        Rows that each member learns from.
+    slice_counts
+        Rows that each member learns from (slices, members), in each of the slices that an epoch is.
     seed
         Decides in which order buckets are visited.
     largest
@@ -116,7 +118,7 @@ class EncodedRows(RowStream):
     file: BucketFile
     fields: tuple[str, ...]
     digest: str
-    counts: tuple[int, ...]
+    slice_counts: NDArray[np.int64]
     seed: int
     largest: float
     on_rows: Callable[[int, int], object]
@@ -130,15 +132,17 @@ class EncodedRows(RowStream):
         """What the training loop reads."""
         from aldsurv.training.streamed_rows import StreamedRows
 
-        members = tuple(range(len(self.counts)))
+        members = tuple(range(self.slice_counts.shape[1]))
         return StreamedRows(
-            self.file, self.fields, members, self.counts, self.seed, self.largest, device, dtype, self.on_rows
+            self.file, self.fields, members, self.slice_counts, self.seed, self.largest, device, dtype, self.on_rows
         )
 
 
-def bucket_count(rows: int, record: np.dtype[Any]) -> int:
-    """How many buckets rows are divided into."""
-    return min(max(-(-rows * record.itemsize // _BUCKET_BYTES), 1), _MOST_BUCKETS)
+def bucket_count(rows: int, record: np.dtype[Any]) -> tuple[int, int]:
+    """How many buckets rows are divided into, and how many slices those are, each of as many buckets."""
+    slices = max(round(rows / EPOCH_ROWS), 1)
+    buckets = min(max(-(-rows * record.itemsize // _BUCKET_BYTES), 1), _MOST_BUCKETS)
+    return -(-buckets // slices) * slices, slices
 
 
 def write_rows(
@@ -170,11 +174,13 @@ def write_rows(
     fields = encoder.fields(encoder.examples)
     record = encoder.record(fields)
     names = tuple(name for name in record.names or () if name.startswith("field "))
-    file = BucketFile(record, bucket_count(table.n_rows, record), table.n_rows)
+    buckets, n_slices = bucket_count(table.n_rows, record)
+    file = BucketFile(record, buckets, table.n_rows)
     digest = hashlib.sha256(repr(record).encode())
-    held = np.zeros(shares.members + 1, np.int64)
+    # By bucket and by who holds a row out.
+    counts = np.zeros((buckets, shares.members + 1), np.int64)
     kept: list[HeldOutRows] = []
-    largest, total = 0.0, 0
+    largest = 0.0
     try:
         for part in table.parts:
             for block in part.blocks():
@@ -185,12 +191,12 @@ def write_rows(
                 records["holder"] = shares.holders(block.numbers, group)
                 digest.update(records.tobytes())
                 largest = max(largest, float(np.abs(records["x"]).max(initial=0.0)))
-                buckets = row_hashes(block.numbers, group, seed) % np.uint64(file.n_buckets)
+                bucket = (row_hashes(block.numbers, group, seed) % np.uint64(buckets)).astype(np.int64)
                 if not counting.all():
-                    records, y, buckets = records[counting], y[counting], buckets[counting]
-                file.add(records, buckets.astype(np.int64))
-                held += np.bincount(records["holder"], minlength=len(held))
-                total += len(records)
+                    records, y, bucket = records[counting], y[counting], bucket[counting]
+                file.add(records, bucket)
+                places = bucket * counts.shape[1] + records["holder"]
+                counts += np.bincount(places, minlength=counts.size).reshape(counts.shape)
                 out = records["holder"] > 0
                 if out.any():
                     kept.append(HeldOutRows(records["x"][out].copy(), y[out], records["holder"][out]))
@@ -198,9 +204,17 @@ def write_rows(
     except BaseException:
         file.close()
         raise
-    counts = tuple((total - held[1:]).tolist())
-    rows = EncodedRows(file, names, digest.hexdigest(), counts, seed, largest, on_rows)
+    slices = _slice_counts(counts, n_slices)
+    rows = EncodedRows(file, names, digest.hexdigest(), slices, seed, largest, on_rows)
     return rows, _joined_held(kept, encoder)
+
+
+def _slice_counts(counts: NDArray[np.int64], slices: int) -> NDArray[np.int64]:
+    """Rows that each member learns from (slices, members), of rows (buckets, who holds them out, from 1 on)."""
+    learned = counts.sum(axis=1, keepdims=True) - counts[:, 1:]
+    found = np.zeros((slices, learned.shape[1]), np.int64)
+    np.add.at(found, np.arange(len(counts)) % slices, learned)
+    return found
 
 
 def _records(
