@@ -117,7 +117,7 @@ def store(journal: Path, sizes: Sequence[int], threads: int, models: Sequence[st
     lines = complete_journal(journal, ("table", "model"), cells, compute)
     values = {"test rows": _TEST_ROWS, "seed": SEED, "fits": lines}
     names = ["ald/default", "ald/large", "ald/larger", "ald/huge"]
-    store_section(RESULTS_FILE, SECTION, values, today("python -m bench.scale fit", names))
+    store_section(RESULTS_FILE, SECTION, values, today("python -m bench.scale fit JOURNAL", names))
     return lines
 
 

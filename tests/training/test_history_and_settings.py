@@ -119,9 +119,9 @@ def test_one_cycle_is_that_of_torch_with_a_linear_rise_and_a_fall_to_zero():
 
 def test_passes_by_the_number_of_rows():
     auto = TrainingSettings(max_epochs="auto")
-    counts = [1, 10**6, 8 * 10**6, 10**9]
+    counts = [1, 400_000, 3_200_000, 10**9]
     assert [auto.epochs(n) for n in counts] == [8, 8, 4, 1]
-    assert auto.for_rows(8 * 10**6).max_epochs == 4
+    assert auto.for_rows(3_200_000).max_epochs == 4
     assert TrainingSettings(max_epochs=3).epochs(10**9) == 3
 
 

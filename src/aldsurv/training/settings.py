@@ -18,7 +18,7 @@ _EXPONENTIAL_END = 0.01
 # Shares of the epochs after which a step schedule divides the rate by 10.
 _STEPS = (0.7, 0.9)
 # Passes over up to so many rows; chosen on drawn tables: docs/results/scale.json.
-_AUTO_EPOCHS, _AUTO_EPOCH_ROWS = 8, 1_000_000
+_AUTO_EPOCHS, _AUTO_EPOCH_ROWS = 8, 400_000
 # Share of all steps over which the rate of one cycle rises, and from which share of its highest value.
 _RISE, _FIRST = 0.1, 0.04
 # Larger data get larger batches, so that an epoch has about as many updates.
@@ -61,7 +61,7 @@ class TrainingSettings:
         Rows of a batch; ``"auto"`` is 128, more from about 36,000 training rows on.
     max_epochs, patience
         Passes over the training rows at most, and how many without a better validation loss end a member's
-        training; 0 for no early stopping. ``max_epochs="auto"`` is 8 up to a million training rows and less from there
+        training; 0 for no early stopping. ``max_epochs="auto"`` is 8 up to 400,000 training rows and less from there
         on, as their cube root goes up: what a pass teaches that the ones before did not is less with every row.
     weight_decay
         Pull of weights (not of biases) towards 0. ``"auto"`` is 3 up to 400 training rows and 1200 over their number
