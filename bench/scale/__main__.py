@@ -10,12 +10,15 @@ import argparse
 import sys
 from pathlib import Path
 
+from bench.scale import stream
 from bench.scale.drawn_rows import LAWS
 from bench.scale.fit import MODELS, store
 from bench.scale.parquet import write_parquet
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["stream"]:
+        return stream.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     draw = commands.add_parser("draw", help="write a drawn table as Parquet")

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
         WeibullAFT,
         load,
     )
+    from aldsurv.models.parted.engine import open_engine
+    from aldsurv.models.parted.evaluation import evaluate_parts
     from aldsurv.models.parted.scoring import predict_parts
     from aldsurv.models.prediction.frame_prediction import predict_frame
     from aldsurv.models.updating.updated_survival import UpdatedSurvival
@@ -81,6 +83,7 @@ __all__ = [
     "benchmark",
     "datasets",
     "distributions",
+    "evaluate_parts",
     "inspection",
     "load",
     "log_warnings",
@@ -88,6 +91,7 @@ __all__ = [
     "models",
     "monitoring",
     "nonparametric",
+    "open_engine",
     "planning",
     "plots",
     "predict_frame",
@@ -104,8 +108,10 @@ _HOMES = {
     "SurvivalData": "aldsurv.data.survival_data",
     "SurvivalDistribution": "aldsurv.distributions",
     "UpdatedSurvival": "aldsurv.models.updating.updated_survival",
+    "evaluate_parts": "aldsurv.models.parted.evaluation",
     "load": "aldsurv.models.persistence",
     "log_warnings": "aldsurv.notices",
+    "open_engine": "aldsurv.models.parted.engine",
     "predict_frame": "aldsurv.models.prediction.frame_prediction",
     "predict_parts": "aldsurv.models.parted.scoring",
     "update_model": "aldsurv.tuning.model_update",

@@ -46,6 +46,16 @@ def run(tmp_path: Path, environment: dict[str, str]) -> Run:
     return start
 
 
+@pytest.fixture
+def quick_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports without drawings and with few resamples: both are tried in tests of the report."""
+    pytest.importorskip("matplotlib")
+    from reports.undrawn import leave_pictures_undrawn, resample_little
+
+    leave_pictures_undrawn(monkeypatch)
+    resample_little(monkeypatch)
+
+
 @pytest.fixture(autouse=True)
 def _errors_name_options_of_their_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """In all these tests, no error names an option that the command does not have."""

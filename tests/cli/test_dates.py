@@ -74,6 +74,7 @@ def test_times_between_dates_are_those_of_a_column_of_times(tmp_path, monkeypatc
     np.testing.assert_allclose(*(model.predict_time(frame[["age"]]) for model in models), rtol=1e-6)
 
 
+@pytest.mark.usefixtures("quick_report")
 def test_a_model_knows_its_dates_and_their_unit(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "t.csv", dated_rows(), "%d.%m.%Y")

@@ -100,6 +100,7 @@ def test_rows_without_episodes_stand_for_themselves(capsys):
     assert len(run(capsys, "predict", "m.aldsurv", "rows.csv", "--quiet").splitlines()) == 3
 
 
+@pytest.mark.usefixtures("quick_report")
 def test_a_report_has_one_row_per_person(capsys):
     facts = json.loads(run(capsys, "report", "m.aldsurv", "visits.csv", "--json", "--people", "1"))
     assert facts["rows"] == 90

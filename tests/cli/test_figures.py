@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reports.undrawn import resample_little
 
 from aldsurv import metrics
 from aldsurv.cli.main import main
@@ -63,6 +64,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return call
 
 
+@pytest.mark.usefixtures("quick_report")
 def test_years_counts_and_percentages_are_written_as_people_do(run, tmp_path: Path) -> None:
     drawn_table(tmp_path / "train.csv", 120, 0, second=86400.0)
     drawn_table(tmp_path / "test.csv", 60, 1, second=86400.0)
@@ -142,7 +144,8 @@ def early_likelihood(model: SurvivalEstimator, table) -> float:
     return total / len(data)
 
 
-def test_a_report_of_events_at_time_0(run, tmp_path: Path) -> None:
+def test_a_report_of_events_at_time_0(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resample_little(monkeypatch)
     train = read_table(drawn_table(tmp_path / "train.csv", 90, 0, zeros=9), time="time", event="event")
     drawn_table(tmp_path / "test.csv", 60, 1, zeros=6)
     for name, model in (("aft", LogNormalAFT()), ("cox", CoxRegression())):
@@ -153,6 +156,7 @@ def test_a_report_of_events_at_time_0(run, tmp_path: Path) -> None:
         assert not re.search(r"\b(nan|inf)\b|∞", page, re.IGNORECASE)
 
 
+@pytest.mark.usefixtures("quick_report")
 def test_a_report_names_the_rows_without_probability(run, tmp_path: Path) -> None:
     train = read_table(drawn_table(tmp_path / "train.csv", 90, 0), time="time", event="event")
     lines = drawn_table(tmp_path / "test.csv", 60, 1).read_text().splitlines()

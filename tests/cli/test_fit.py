@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from child_process import without_machine_warnings
-from reports.undrawn import leave_pictures_undrawn
 
 import aldsurv
 from aldsurv import SurvivalData, metrics
@@ -168,9 +167,9 @@ def test_networks_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert model.unit == "days"
 
 
+@pytest.mark.usefixtures("quick_report")
 @pytest.mark.parametrize("name", ["boosted_ald", "icald", "icald_calibrated", "recalibrated"])
 def test_from_a_table_to_a_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    leave_pictures_undrawn(monkeypatch)
     write("people.csv", people(60))
     given = [*OUTCOME, "--event-value", "dead", "--drop", "id,country", "--model", name, "--held-out", "0"]
     # The model within some, which the command line does not reach, has a quarter of the members so.

@@ -45,6 +45,7 @@ def fitted(tmp_path, monkeypatch, capsys) -> Path:
     return tmp_path / "k.aldsurv"
 
 
+@pytest.mark.usefixtures("quick_report")
 def test_every_command_reads_a_table_as_it_is(fitted, tmp_path, capsys):
     assert run(["evaluate", "k.aldsurv", "new.csv", *FORMAT, "--bootstrap", "0", "--train", "k.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 90

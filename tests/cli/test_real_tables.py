@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from reports.parsed import ParsedPage
-from reports.undrawn import leave_pictures_undrawn
 
 import aldsurv
 from aldsurv.cli.main import main
@@ -126,12 +125,10 @@ def assert_concordance(case: TableCase, evaluated: str) -> None:
     assert printed == pytest.approx(expected, abs=6e-4)
 
 
+@pytest.mark.usefixtures("quick_report")
 @pytest.mark.parametrize("name", REPORTS)
-def test_the_page_about_a_table_of_others(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_about_a_table_of_others(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("jinja2")
-    leave_pictures_undrawn(monkeypatch)
     (case,) = (case for case in CASES if case.name == name)
     Path(name).write_bytes(case.content())
     fit = ("fit", name, *case.options, *case.fit_options, "--model", case.model, "--out", "m.aldsurv", "--quiet")

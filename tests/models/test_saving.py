@@ -280,8 +280,9 @@ def test_documents_with_one_entry_changed(path, tmp_path, monkeypatch):
     without_sync(monkeypatch)
     document, arrays = read_model_file(path)
     rows, accepted, target = frame().iloc[:3], [], tmp_path / "changed"
-    for place in places(document):
-        for change in CHANGES if place else []:
+    # At each place it is removed, and a half of the other changes are made, in turn the one half and the other.
+    for number, place in enumerate(places(document)):
+        for change in [CHANGES[0], *CHANGES[1 + number % 2 :: 2]] if place else []:
             other = changed(document, place, change)
             if other is None or other == document:
                 continue
@@ -298,7 +299,7 @@ def test_documents_with_one_entry_changed(path, tmp_path, monkeypatch):
         assert change not in ("remove", "add") or place[0] not in firm, place
         # No limit on columns is what a model may have.
         assert change is not None or place[0] not in firm or place == ("features", "clip"), place
-    assert len(accepted) > 50
+    assert len(accepted) > 25
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -23,7 +23,7 @@ from aldsurv.reports.page.page_tables import PageTable
 from reports.browser import CHROMIUM, clicking, opened_page
 from reports.known_model import BelowZero, KnownScale, even_rows
 from reports.parsed import ParsedPage
-from reports.undrawn import leave_pictures_undrawn
+from reports.undrawn import leave_pictures_undrawn, resample_little
 
 EVIL = "<script>alert('x')</script> & \"quoted\" $\\frac{"
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -68,6 +68,7 @@ def parsed(page):
 @pytest.fixture
 def undrawn(monkeypatch):
     leave_pictures_undrawn(monkeypatch)
+    resample_little(monkeypatch)
 
 
 def marginal(train, n):
@@ -533,6 +534,7 @@ def test_nothing_is_wider_than_a_phone(opened, page, tmp_path):
 
 def test_columns_that_the_model_leaves_out_are_not_shown(tables, tmp_path, monkeypatch):
     leave_pictures_undrawn(monkeypatch)
+    resample_little(monkeypatch)
     x, y = tables[0]
     x = {"name": np.array([f"Person {k}" for k in range(len(y))], object), **x}
     with pytest.warns(UserWarning, match="leaves out columns"):

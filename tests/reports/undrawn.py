@@ -21,6 +21,7 @@ def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     at_times = ("at_times.time_sections", "at_times.decision_section", "at_times.risk_group_section")
     sections = ("overview_sections", "individual_sections", "quality.quality_sections", "effect_sections")
+    sections += ("causes.cause_sections",)
     for module in (*sections, *at_times, "partial.partial_sections"):
         monkeypatch.setattr(f"aldsurv.reports.model.{module}.embedded_picture", undrawn)
     for module in ("network_figures", "calibration_figures", "ledger_section", "benchmark_figures"):
@@ -29,7 +30,9 @@ def leave_pictures_undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def resample_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few resamples, for tests that are not about limits."""
-    monkeypatch.setattr("aldsurv.reports.model.quality.findings.RESAMPLES", 20)
+    findings = ("quality.findings", "at_times.time_findings", "causes.cause_findings", "partial.partial_findings")
+    for module in findings:
+        monkeypatch.setattr(f"aldsurv.reports.model.{module}.RESAMPLES", 20)
 
 
 def leave_png_empty(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,6 +188,7 @@ def test_comparison_by_a_cause(capsys):
     assert "first event of any cause; for one of them give --cause" in out
 
 
+@pytest.mark.usefixtures("quick_report")
 def test_the_report_has_the_causes(capsys):
     out, _ = run(capsys, "report", "m.aldsurv", "test.csv", "--train", "train.csv", "--people", "2", "--json")
     facts, data = json.loads(out), outcome(drawn(120, seed=1))

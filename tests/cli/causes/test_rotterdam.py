@@ -20,6 +20,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return done.out
 
 
+@pytest.mark.usefixtures("quick_report")
 def test_from_a_table_to_a_report(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

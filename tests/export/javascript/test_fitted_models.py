@@ -38,13 +38,13 @@ def lognormal(**settings: Any) -> Any:
 # By name: the estimator, the data that it is fitted to, and the number of rows asked for.
 FITS: dict[str, tuple[Callable[[], Any], str, int]] = {
     "ald default recipe": (lambda: ald(recipe="small", hidden=None, members=4, varied=True), "right", MANY),
-    "ald skewed, positive": (lambda: ald(shapes="skewed", support="positive", components=3), "right", 100),
-    "ald free, real, no pieces": (lambda: ald(shapes="free", support="real", components=2, bins=0), "right", 100),
-    "ald positive, identity": (lambda: ald(support="positive", components=1, theta_link="identity"), "right", 100),
+    "ald skewed, positive": (lambda: ald(shapes="skewed", support="positive", components=3), "right", 40),
+    "ald free, real, no pieces": (lambda: ald(shapes="free", support="real", components=2, bins=0), "right", 40),
+    "ald positive, identity": (lambda: ald(support="positive", components=1, theta_link="identity"), "right", 40),
     "ald mixture of causes": (lambda: ald(causes="mixture", components=2), "causes", 30),
     "ald hazards of causes": (lambda: ald(causes="hazards", components=2), "causes", 12),
     "ald hazards of causes, real": (lambda: ald(causes="hazards", components=1, support="real"), "causes", 12),
-    "ald cure": (lambda: ald(cure=True, components=2), "right", 100),
+    "ald cure": (lambda: ald(cure=True, components=2), "right", 40),
     "ald causes and cure": (lambda: ald(cure=True, support="positive", components=2), "causes", 12),
     "ald one member, restricted mean": (lambda: ald(members=1, point="restricted_mean"), "right", 40),
     "ald mode": (lambda: ald(point="mode"), "right", 40),
@@ -66,11 +66,11 @@ FITS: dict[str, tuple[Callable[[], Any], str, int]] = {
     "boosted_ald hazards of causes": (lambda: aldsurv.BoostedALD(causes="hazards", **TREES), "causes", 12),
     "boosted_ald cure": (lambda: aldsurv.BoostedALD(cure=True, support="positive", **TREES), "right", 40),
     "weibull_aft": (lambda: aldsurv.WeibullAFT(**CODED), "right", MANY),
-    "weibull_aft cure": (lambda: aldsurv.WeibullAFT(ridge=1.0, cure=True, **CODED), "right", 100),
-    "lognormal_aft": (lambda: aldsurv.LogNormalAFT(point="mean", **CODED), "right", 100),
-    "lognormal_aft cure": (lambda: aldsurv.LogNormalAFT(ridge=1.0, cure=True, **CODED), "right", 100),
-    "aftnet lognormal": (lambda: aldsurv.ElasticNetAFT(**NET), "right", 100),
-    "aftnet weibull": (lambda: aldsurv.ElasticNetAFT(family="weibull", **NET), "right", 100),
+    "weibull_aft cure": (lambda: aldsurv.WeibullAFT(ridge=1.0, cure=True, **CODED), "right", 40),
+    "lognormal_aft": (lambda: aldsurv.LogNormalAFT(point="mean", **CODED), "right", 40),
+    "lognormal_aft cure": (lambda: aldsurv.LogNormalAFT(ridge=1.0, cure=True, **CODED), "right", 40),
+    "aftnet lognormal": (lambda: aldsurv.ElasticNetAFT(**NET), "right", 40),
+    "aftnet weibull": (lambda: aldsurv.ElasticNetAFT(family="weibull", **NET), "right", 40),
 }
 
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import click
@@ -17,7 +18,7 @@ from aldsurv.cli.evaluate.table_predictions import TablePredictions, predict_tab
 from aldsurv.cli.scores.metric_scores import Score, score_all, score_calibration, score_metric
 from aldsurv.cli.scores.metric_settings import MetricSettings, metric_options, without_few_resamples
 from aldsurv.cli.scores.metric_table import MetricLine, cens_dcal_hint, metric_table, shown_metrics
-from aldsurv.cli.shared.command_options import json_option, parse_numbers, quiet_option
+from aldsurv.cli.shared.command_options import cluster_option, json_option, parse_numbers, quiet_option
 from aldsurv.cli.shared.input_files import time_unit
 from aldsurv.cli.shared.notes import warnings_as_notes
 from aldsurv.cli.shared.number_text import format_count, format_limits, format_number, format_p_value, json_text
@@ -132,6 +133,7 @@ class _Evaluation:
     help="Also AUC, Brier score, ICI, calibration slope and observed/expected at these times.",
 )
 @metric_options(200)
+@cluster_option()
 @json_option()
 @quiet_option("No notes, only the scores.")
 def evaluate(
@@ -144,6 +146,7 @@ def evaluate(
     times: str | None,
     train: str | None,
     settings: MetricSettings,
+    cluster: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -157,6 +160,10 @@ def evaluate(
     incidence of each. In the latter, who has had another event never has
     this one.
 
+    TABLE may be a folder of Parquet files of any size: metrics are merged over
+    its parts, without intervals. Of more than five million rows harrell_c and
+    uno_c come from a sample, with a standard error.
+
     Intervals come from resampling the rows, those of calibration slope and
     observed/expected from their regressions; the model stays as it is.
 
@@ -169,8 +176,20 @@ def evaluate(
         --train train.csv --json
       aldsurv evaluate m.aldsurv t.csv \\
         --cause relapse
+      aldsurv evaluate m.aldsurv big \\
+        --cluster local:4
     """  # noqa: D301
+    from aldsurv.cli.evaluate import parted_scores
     from aldsurv.cli.evaluate.group_scores import group_labels, group_lines, score_groups
+
+    if Path(table).is_dir() or cluster is not None:
+        parted_scores.refuse_options({"--cause": cause, "--group": group, "--times": times}, reading)
+        with warnings_as_notes(quiet=quiet or as_json) as notes:
+            scores = parted_scores.evaluate_folder(
+                model, table, outcome, reading, train, settings, cluster=cluster, quiet=quiet or as_json
+            )
+        click.echo(json_text({**scores.to_dict(), "notes": notes}) if as_json else "\n".join(scores.lines()))
+        return
 
     horizons = parse_numbers(times, "--times", above=True, example="365,730")
     if cause is not None and group is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from aldsurv.quoting import quoted
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
     from aldsurv.models.base import SurvivalEstimator
+    from aldsurv.tables.parts.parted_table import PartedTable
     from aldsurv.tables.table import Table
 
 __all__ = [
     "load_model",
+    "open_outcome_table",
     "outcome_columns_in",
     "read_model_table",
     "read_outcome_table",
@@ -35,6 +37,8 @@ __all__ = [
     "require_file",
     "time_unit",
 ]
+
+Read = TypeVar("Read")
 
 
 def require_file(path: str | Path) -> None:
@@ -90,30 +94,60 @@ def read_outcome_table(
     require_file(path)
     if Path(path).is_dir():
         raise DataError(f"{str(path)!r} is a folder", advice="Name a file in it.")
+    chosen = reading or ReadingOptions()
+
+    def read(**options: Any) -> Table:
+        with chosen.noted():
+            return read_table(path, drop=drop, categorical=categorical, **options, **chosen.arguments)
+
+    return _read_outcome(read, columns)
+
+
+def open_outcome_table(
+    source: Path | Sequence[Path],
+    columns: OutcomeColumns,
+    *,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> PartedTable:
+    """Open a folder of Parquet files, or several files, with their outcome.
+
+    Parameters
+    ----------
+    source
+        The folder, or the files.
+    columns, drop, categorical
+        As in `read_outcome_table`.
+    missing
+        Values that stand for gaps.
+    """
+    from aldsurv.datasets import open_table
+
+    for path in [source] if isinstance(source, Path) else source:
+        require_file(path)
+
+    def read(**options: Any) -> PartedTable:
+        return open_table(source, drop=drop, categorical=categorical, missing=missing, **options)
+
+    return _read_outcome(read, columns)
+
+
+def _read_outcome(read: Callable[..., Read], columns: OutcomeColumns) -> Read:
+    """What a function reads with the columns of the outcome as its arguments."""
     if columns.given:
         columns.require_pair()
     persons = "group" if columns.stop is None else "id"
     roles = {persons if role == "id" else role: name for role, name in columns.columns.items()}
-    reading = reading or ReadingOptions()
     error: DataError | None = None
     values = possible_values(columns.event_value) if columns.event_value else [None]
     for value, mapping in product(values, possible_mappings(columns.event_values)):
         try:
-            with reading.noted():
-                return read_table(
-                    path,
-                    **roles,
-                    event_value=value,
-                    event_values=mapping,
-                    drop=drop,
-                    categorical=categorical,
-                    **columns.dates,
-                    **reading.arguments,
-                )
+            return read(**roles, event_value=value, event_values=mapping, **columns.dates)
         except DataError as problem:  # noqa: PERF203
             # What was typed may be the text of a number where the column holds text.
             error = error or problem
-    raise error or DataError(f"{str(path)!r} cannot be read.")
+    raise error or DataError("the table cannot be read.")
 
 
 def outcome_columns_in(

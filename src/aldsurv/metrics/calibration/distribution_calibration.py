@@ -26,7 +26,7 @@ from aldsurv.nonparametric.aalen_johansen import aalen_johansen
 from aldsurv.nonparametric.kaplan_meier import kaplan_meier
 from aldsurv.plain_numbers import plain_number
 
-__all__ = ["DCalibration", "d_calibration", "km_calibration"]
+__all__ = ["DCalibration", "d_calibration", "d_calibration_of", "km_calibration"]
 
 # Times at which the two curves are compared: of each kind, evenly spaced and those of events, at most so many.
 _PLACES = 512
@@ -70,10 +70,15 @@ def d_calibration(
     DCalibration(statistic=2.0, p_value=0.5724, counts=array([2., 0., 1., 1.]))
     """
     counts = event_levels(predicted, data, cause=cause).counts(bins)
-    total = float(counts.sum())
-    if total == 0:
+    if counts.sum() == 0:
         reason = "no row has a positive weight" if cause is None else "no row can have an event of the cause"
         return DCalibration(undefined("d_calibration", reason), float("nan"), counts)
+    return d_calibration_of(counts)
+
+
+def d_calibration_of(counts: FloatArray) -> DCalibration:
+    """The test of counts (bins,) that are not all 0."""
+    total, bins = float(counts.sum()), counts.size
     # Imports ten times faster than scipy.stats.
     from scipy.special import chdtrc
 

@@ -78,6 +78,17 @@ class EventLevels(NamedTuple):
         inner = [self.mass_until(j / bins) for j in range(1, bins)]
         return np.diff([0.0, *inner, float(self.weight.sum())])
 
+    def condensed(self, bins: int) -> EventLevels:
+        """At most ``4·bins + 1`` masses that `counts`, `survival_points` and `density_points` cannot tell from these.
+
+        Those look at multiples of ``1/(2·bins)`` only: mass at one stays there, mass between two goes to their middle.
+        """
+        ends = [k / (2 * bins) for k in range(2 * bins + 1)]
+        until = [self.mass_until(end, inclusive=inclusive) for end in ends for inclusive in (False, True)]
+        middles = [(low + high) / 2 for low, high in pairwise(ends)]
+        places = np.sort(np.concatenate([ends, middles]))
+        return EventLevels(places, places, np.diff(until))
+
     def distance_from_uniform(self, bins: int) -> float:
         """``100·Σ (1/bins - share of the mass in a bin)²``."""
         return float(100 * ((1 / bins - self._shares(self.counts(bins))) ** 2).sum())
@@ -114,7 +125,9 @@ class EventLevels(NamedTuple):
         return mass / total
 
 
-def event_levels(predicted: PredictedDistribution, data: SurvivalData, *, cause: Cause = None) -> EventLevels:
+def event_levels(
+    predicted: PredictedDistribution, data: SurvivalData, *, cause: Cause = None, smallest: float | None = None
+) -> EventLevels:
     """The interval in which ``u = F(y|x)`` of each row lies.
 
     If the predictions are right, the u of the event times are uniform on (0, 1). The u of an event is one number, that
@@ -137,11 +150,13 @@ def event_levels(predicted: PredictedDistribution, data: SurvivalData, *, cause:
         The same rows as observed, censored in any way; with a cause, exact or right-censored.
     cause
         Number or name of the cause, where prediction and data have causes; None: they are of one event.
+    smallest
+        The smallest time above 0, where these rows are a part of all. None: that of these rows.
     """
     if cause is not None:
         return _levels_of_cause(predicted, SurvivalData.of(data), cause)
     distribution, _ = event_of_interest(predicted, SurvivalData.of(data), None)
-    rows = with_zero_as_early(matched_data(distribution, data))
+    rows = with_zero_as_early(matched_data(distribution, data), smallest)
     low = _level(distribution, rows.lower, rows.entry)
     high = np.where(rows.right_censored, 1.0, low)
     between = np.flatnonzero(rows.left_censored | rows.interval_censored)

@@ -33,6 +33,7 @@ __all__ = [
     "integrated_brier_score",
     "integrated_squared_error",
     "mean_brier_score",
+    "squared_error_at",
 ]
 
 
@@ -88,7 +89,7 @@ def brier_score(
     censoring = censoring_of_causes(train, cause)
     defined = _defined_times(censoring, grid)
     score = np.full(grid.shape, np.nan)
-    score[defined] = _score(prediction, rows, other, grid[defined], censoring, ties)
+    score[defined] = squared_error_at(prediction, rows, other, grid[defined], censoring, ties)
     return score
 
 
@@ -178,7 +179,9 @@ def integrated_squared_error(
     other, times, censoring, ties
         As `event_of_interest` and `censoring_of_causes` give them.
     """
-    return float(np.trapezoid(_score(predicted, data, other, times, censoring, ties), times) / (times[-1] - times[0]))
+    return float(
+        np.trapezoid(squared_error_at(predicted, data, other, times, censoring, ties), times) / (times[-1] - times[0])
+    )
 
 
 def integrated_brier_rows(
@@ -247,7 +250,7 @@ def _defined_times(censoring: KaplanMeier, times: FloatArray) -> NDArray[np.bool
     return defined
 
 
-def _score(
+def squared_error_at(
     predicted: SurvivalDistribution,
     data: SurvivalData,
     other: NDArray[np.bool_],
@@ -255,7 +258,7 @@ def _score(
     censoring: KaplanMeier,
     ties: Ties,
 ) -> FloatArray:
-    """Brier score at times at which the censoring curve is positive."""
+    """`brier_score` at times (m,) at which the censoring has an estimate, with those of `integrated_squared_error`."""
     time, weight = data.time[:, None], data.weights
     seen = weight * event_weights(data, censoring, ties)
     past, present = np.zeros(times.shape), np.zeros(times.shape)

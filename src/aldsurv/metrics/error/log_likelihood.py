@@ -13,7 +13,7 @@ from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.metrics.cause_of_interest import matched_causes
 from aldsurv.metrics.checked_arguments import FloatArray, PredictedDistribution, as_numbers, matched_data, undefined
 
-__all__ = ["bounded_log_likelihood", "bounded_rows", "log_likelihood", "log_likelihood_rows"]
+__all__ = ["bounded_log_likelihood", "bounded_rows", "log_likelihood", "log_likelihood_rows", "time_per_event"]
 
 
 def log_likelihood(predicted: PredictedDistribution, data: SurvivalData) -> float:
@@ -107,16 +107,19 @@ def _at_zero(early: SurvivalData) -> NDArray[np.bool_]:
     return early.exact & (early.lower <= 0)
 
 
-def log_likelihood_rows(predicted: PredictedDistribution, data: SurvivalData) -> FloatArray:
+def log_likelihood_rows(
+    predicted: PredictedDistribution, data: SurvivalData, smallest: float | None = None
+) -> FloatArray:
     """Log-likelihood of each row (n,), whatever its weight; an event at 0 counts as an early one.
 
-    NaN where all times are 0, so that no time is early.
+    NaN where all times are 0, so that no time is early. `smallest` is the smallest time above 0, if these rows are a
+    part of all.
     """
-    rows = with_zero_as_early(data)
+    rows = with_zero_as_early(data, smallest)
     at_zero = _at_zero(rows)
     if at_zero.any():
         result = np.full(len(rows), np.nan)
-        result[~at_zero] = log_likelihood_rows(predicted[~at_zero], data[~at_zero])
+        result[~at_zero] = log_likelihood_rows(predicted[~at_zero], data[~at_zero], smallest)
         return result
     if isinstance(predicted, CompetingDistribution):
         return _rows_with_causes(predicted, data, rows)
@@ -149,15 +152,19 @@ def _rows_with_causes(predicted: CompetingDistribution, data: SurvivalData, earl
 
 
 def bounded_rows(
-    predicted: PredictedDistribution, data: SurvivalData, train: SurvivalData | None = None, share: float = 0.01
+    predicted: PredictedDistribution,
+    data: SurvivalData,
+    train: SurvivalData | None = None,
+    share: float = 0.01,
+    smallest: float | None = None,
 ) -> FloatArray:
-    """`bounded_log_likelihood` of each row (n,), whatever its weight."""
+    """`bounded_log_likelihood` of each row (n,), whatever its weight; `smallest` as in `log_likelihood_rows`."""
     training = data if train is None else SurvivalData.of(train).persons()
-    reference = Exponential(np.full(len(data), _mean_time(training)))
-    usual = log_likelihood_rows(reference, data)
+    reference = Exponential(np.full(len(data), time_per_event(training)))
+    usual = log_likelihood_rows(reference, data, smallest)
     if isinstance(predicted, CompetingDistribution):
         usual = usual + _log_share_of_cause(predicted, data, training)
-    mixed = np.logaddexp(np.log1p(-share) + log_likelihood_rows(predicted, data), np.log(share) + usual)
+    mixed = np.logaddexp(np.log1p(-share) + log_likelihood_rows(predicted, data, smallest), np.log(share) + usual)
     return np.asarray(mixed)
 
 
@@ -169,7 +176,7 @@ def _log_share_of_cause(predicted: CompetingDistribution, data: SurvivalData, tr
     return np.concatenate([[0.0], np.log(counts / counts.sum())])[predicted.cause_numbers(data)]
 
 
-def _mean_time(data: SurvivalData) -> float:
+def time_per_event(data: SurvivalData) -> float:
     """Time under observation per event; of bounds their middle."""
     since = np.zeros(len(data)) if data.entry is None else np.maximum(data.entry, 0.0)
     low = np.maximum(data.lower, since)

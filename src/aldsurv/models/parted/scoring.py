@@ -26,7 +26,7 @@ from aldsurv.tables.parts.parted_table import Block, PartedTable, TablePart
 if TYPE_CHECKING:
     from aldsurv.models.base import SurvivalEstimator
 
-__all__ = ["ScoredParts", "predict_parts", "write_predictions"]
+__all__ = ["ScoredParts", "names_of_model", "predict_parts", "write_predictions"]
 
 # Rows that go through the model at once, and of these as many as are written at once.
 _ROWS = 1 << 14
@@ -221,17 +221,18 @@ def _plain_type(kind: Any) -> Any:
 
 
 def _of_model(model: SurvivalEstimator, block: Block) -> dict[str, NDArray[Any]]:
-    names = _names_of(model)
+    names = names_of_model(model)
     return {name: values for name, values in block.x.items() if not names or name in names}
 
 
-def _names_of(model: SurvivalEstimator) -> frozenset[str]:
+def names_of_model(model: SurvivalEstimator) -> frozenset[str]:
+    """Names of the columns that the model was fitted to; none if they had no names."""
     return frozenset(getattr(model, "feature_names_in_", ()))
 
 
 def _with_columns(table: PartedTable, model: SurvivalEstimator, keep: Sequence[str]) -> PartedTable:
     """The table with only the columns that the model reads and those to keep, and without its outcome."""
-    names, reading = _names_of(model), table.reading
+    names, reading = names_of_model(model), table.reading
     every = [column.name for column in table.columns]
     if not names:
         raise DataError(
