@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from aldsurv.plots.drawing.figure_files import whole_figure
 from aldsurv.reports.benchmark.ledger_section import ledger_squares, square_mark
 from bench.neutral.picture import digest_text, draw_ranks
 from bench.neutral.report import STUDY
+from bench.pages.landing import THEMES, draw_standing, image_file
 from bench.pages.neutral import model_titles
 from bench.pages.paper_results import PAPER_FILE, benchmark_results
 from bench.pages.results import read_section
@@ -30,9 +32,15 @@ _KEY = "Description"
 def write_pictures() -> list[Path]:
     """Draw the pictures that show something else than the results files; which these were."""
     rows, ranking = ledger(benchmark_results(PAPER_FILE)), read_section(STUDY, "ranking")
+    titles = model_titles(ranking["isbs"]["models"])
+    standing = [
+        _drawn(image_file("standing", theme), ranks_digest(ranking), partial(draw_standing, theme, ranking, titles))
+        for theme in THEMES
+    ]
     return [
         *_drawn(LEDGER, digest(rows), lambda: whole_figure(ledger_squares(rows))),
-        *_drawn(NEUTRAL, ranks_digest(ranking), lambda: draw_ranks(ranking, model_titles(ranking["isbs"]["models"]))),
+        *_drawn(NEUTRAL, ranks_digest(ranking), lambda: draw_ranks(ranking, titles)),
+        *(path for paths in standing for path in paths),
     ]
 
 
