@@ -1,8 +1,9 @@
 """Large tables on the command line.
 
-``python -m bench.scale draw FOLDER --rows 50000000 --columns 20 --seed 1`` writes a drawn table as Parquet.
-``python -m bench.scale peers FOLDER`` fits drawn tables of 1,000 to 10 million rows by this library and by peers, in
-turns, and stores seconds, memory and held-out log-likelihood.
+``python -m bench.scale draw FOLDER --rows 50000000 --columns 20 --seed 1`` writes a drawn table as Parquet; ``fit
+JOURNAL`` measures fits in memory, by turns, into docs/results/scale.json: what the journal has is not measured again.
+``peers FOLDER`` fits drawn tables of 1,000 to 10 million rows by this library and by peers, by turns, and stores
+seconds, memory and held-out log-likelihood there, too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from bench.scale import stream
 from bench.scale.drawn_rows import LAWS
+from bench.scale.fit import MODELS, store
 from bench.scale.parquet import write_parquet
 
 
@@ -37,9 +39,18 @@ def main(arguments: list[str]) -> int:
     beside.add_argument("--seconds", type=float, default=600.0, help="by the clock after which a fit is given up")
     beside.add_argument("--gigabytes", type=float, default=12.0, help="of memory beyond which a fit is given up")
     beside.add_argument("--again", action="store_true", help="forget first what is stored")
+    fit = commands.add_parser("fit", help="measure fits in memory")
+    fit.add_argument("journal", type=Path)
+    fit.add_argument("--rows", default="10000,100000,1000000", help="sizes, up to 10000000")
+    fit.add_argument("--threads", type=int, default=2)
+    fit.add_argument("--models", default=";".join(MODELS))
     given = parser.parse_args(arguments)
     if given.command == "peers":
         return _peers(given)
+    if given.command == "fit":
+        sizes = [int(rows) for rows in given.rows.split(",")]
+        store(given.journal, sizes, given.threads, given.models.split(";"))
+        return 0
     files = write_parquet(
         given.folder,
         given.rows,
