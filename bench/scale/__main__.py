@@ -1,6 +1,7 @@
 """Large tables on the command line.
 
-``python -m bench.scale draw FOLDER --rows 50000000 --columns 20 --seed 1`` writes a drawn table as Parquet.
+``python -m bench.scale draw FOLDER --rows 50000000 --columns 20 --seed 1`` writes a drawn table as Parquet; ``fit
+JOURNAL`` measures fits in memory, by turns, into docs/results/scale.json: what the journal has is not measured again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from bench.scale import stream
 from bench.scale.drawn_rows import LAWS
+from bench.scale.fit import MODELS, store
 from bench.scale.parquet import write_parquet
 
 
@@ -27,7 +29,16 @@ def main(arguments: list[str]) -> int:
     draw.add_argument("--law", choices=LAWS, default=LAWS[0])
     draw.add_argument("--text", action="store_true", help="one of the columns is text")
     draw.add_argument("--rows-per-file", type=int, default=2**20)
+    fit = commands.add_parser("fit", help="measure fits in memory")
+    fit.add_argument("journal", type=Path)
+    fit.add_argument("--rows", default="10000,100000,1000000", help="sizes, up to 10000000")
+    fit.add_argument("--threads", type=int, default=2)
+    fit.add_argument("--models", default=";".join(MODELS))
     given = parser.parse_args(arguments)
+    if given.command == "fit":
+        sizes = [int(rows) for rows in given.rows.split(",")]
+        store(given.journal, sizes, given.threads, given.models.split(";"))
+        return 0
     files = write_parquet(
         given.folder,
         given.rows,
