@@ -16,7 +16,7 @@ DEMO ?= demo
 RESULTS := .results
 PAPER_PLAN := --models ald,cqrnn,lognormal,deepsurv,deephit,cox,weibull_aft --definition released,printed
 
-.PHONY: help setup demo browser test suite portable newest coverage lint style types bench batch results docs wheel docker clean
+.PHONY: help setup demo browser test suite portable newest coverage lint style types bench batch results docs wheel release docker clean
 
 help:
 	@echo "make demo      set up, predict for held-out people, compare models: tables, pictures and a page in $(DEMO)/"
@@ -29,8 +29,9 @@ help:
 	@echo "make bench     speed and memory, side by side with peers"
 	@echo "make batch     the pages on MLflow and Spark whole, which takes a minute; needs Java"
 	@echo "make results   what takes minutes of docs/results once more, then the pages; names what takes longer"
-	@echo "make docs      build the documentation into site/"
+	@echo "make docs      build the documentation into site/, and walk its pages where Chromium is installed"
 	@echo "make wheel     build the distributions into dist/, install the wheel in an empty venv and try it"
+	@echo "make release   check the list of changes, build twice, compare, and try both distributions in empty venvs"
 	@echo "make docker    the steps of the Dockerfile in empty venvs, without a container engine, and a request"
 	@echo "make clean     remove everything that was built"
 
@@ -102,7 +103,12 @@ results: $(READY)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m bench.site_check site
 	@echo "site/index.html"
+
+# Fails while the list of changes has entries under Unreleased; DRAFT=1 builds and tries all the same.
+release: $(READY)
+	$(BIN)/python -m bench.release $(if $(DRAFT),--draft)
 
 wheel:
 	rm -rf dist

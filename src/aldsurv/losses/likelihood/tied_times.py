@@ -40,7 +40,8 @@ def least_component_scale(times: NDArray[np.float64]) -> float:
         return _LEAST_SHARE
     spread = float(np.mean(np.abs(times - np.median(times))))
     values, counts = np.unique(times, return_counts=True)
-    found, notable = 0.0, counts >= max(2, _NOTABLE_SHARE * times.size)
+    found = 0.0
+    notable = counts >= max(2, _NOTABLE_SHARE * times.size)
     for value, count in zip(values[notable], counts[notable], strict=True):
         # The nearest `count` others are among as many on either side.
         first, last = np.searchsorted(times, value, "left"), np.searchsorted(times, value, "right")
