@@ -45,7 +45,8 @@ def columns():
         "time": time,
         "event": event,
         "entry": entry,
-        "weight": rng.integers(0, 4, n).astype(float),
+        # That of the part of the 301st row alone is 0.
+        "weight": np.where(np.arange(n) == 300, 0.0, rng.integers(0, 4, n)),
         "lower": lower,
         "upper": np.where(event, time + 0.25, np.inf),
         "site": rng.choice(["north", "south"], n),
@@ -60,7 +61,7 @@ def folders(columns, tmp_path_factory):
     import pyarrow.parquet
 
     table, made = pyarrow.table(columns), {}
-    for name, cuts in (("one", [0, 700]), ("seven", [0, 1, 2, 90, 95, 300, 310, 700])):
+    for name, cuts in (("one", [0, 700]), ("seven", [0, 1, 2, 90, 91, 300, 301, 700])):
         made[name] = tmp_path_factory.mktemp(name)
         for k, (start, stop) in enumerate(pairwise(cuts)):
             pyarrow.parquet.write_table(table.slice(start, stop - start), made[name] / f"{k}.parquet")
