@@ -17,6 +17,7 @@ from bench.scale import stream
 from bench.scale.drawn_rows import LAWS
 from bench.scale.fit import MODELS, store
 from bench.scale.parquet import write_parquet
+from bench.scale.tried import store_tried
 
 
 def main(arguments: list[str]) -> int:
@@ -44,7 +45,12 @@ def main(arguments: list[str]) -> int:
     fit.add_argument("--rows", default="10000,100000,1000000", help="sizes, up to 10000000")
     fit.add_argument("--threads", type=int, default=2)
     fit.add_argument("--models", default=";".join(MODELS))
+    tried = commands.add_parser("tried", help="fit what was tried before the recipes were settled")
+    tried.add_argument("journal", type=Path)
     given = parser.parse_args(arguments)
+    if given.command == "tried":
+        store_tried(given.journal)
+        return 0
     if given.command == "peers":
         return _peers(given)
     if given.command == "fit":
