@@ -12,6 +12,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol, final
 
+from aldsurv.models.parted.engine import Failure, open_engine
+
 __all__ = ["Lines", "StudyCell", "keep", "read_kept", "run"]
 
 
@@ -78,7 +80,13 @@ def read_kept(folder: Path | str, name: str) -> dict[str, Any] | None:
 
 
 def run(
-    cells: Iterable[StudyCell], compute: Compute, folder: Path | str, *, shown: str = "log_loss", jobs: int = 1
+    cells: Iterable[StudyCell],
+    compute: Compute,
+    folder: Path | str,
+    *,
+    shown: str = "log_loss",
+    jobs: int = 1,
+    cluster: str | None = None,
 ) -> int:
     """Do what is left of the cells, in their order; the number of those that failed.
 
@@ -94,11 +102,16 @@ def run(
         The score that a terminal shows as they come in.
     jobs
         Processes.
+    cluster
+        Address of a Dask scheduler, whose workers do it instead.
     """
     lines, wanted = Lines(folder), list(dict.fromkeys(cells))
     left = _left(wanted, lines)
     failed = 0
-    lines_of_cells = _in_processes(left, compute, jobs) if jobs > 1 else ((cell, compute(cell)) for cell in left)
+    if cluster is not None:
+        lines_of_cells = _on_cluster(list(left), compute, cluster)
+    else:
+        lines_of_cells = _in_processes(left, compute, jobs) if jobs > 1 else ((cell, compute(cell)) for cell in left)
     for count, (cell, line) in enumerate(lines_of_cells, start=1):
         lines.add(line)
         failed += "error" in line
@@ -117,6 +130,13 @@ def _left(cells: list[StudyCell], lines: Lines) -> Iterator[StudyCell]:
     for cell in cells:
         if not lines.is_done(cell):
             yield cell
+
+
+def _on_cluster(cells: list[StudyCell], compute: Compute, cluster: str) -> Iterator[tuple[StudyCell, dict[str, Any]]]:
+    with open_engine(cluster) as engine:
+        for position, line in engine.completed(compute, cells):
+            cell = cells[position]
+            yield cell, {**cell._asdict(), "error": str(line.error)} if isinstance(line, Failure) else line
 
 
 def _in_processes(

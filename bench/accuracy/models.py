@@ -138,7 +138,7 @@ def _described(model: Any) -> Any:
     if isinstance(model, NeuralSurvival):
         paper = type(model).RECIPES["paper"]
         found = _differences(model.settings(), paper)
-        if model.recipe in model.SMALL_TABLES:
+        if model.recipe in model.RECIPES_BY_SIZE:
             found["few rows"] = _differences(model.settings((1, 1)), paper)
     elif isinstance(model, StackedSurvival):
         found = {name: _described(member) for name, member in named_members(model.estimators).items()}

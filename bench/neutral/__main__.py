@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         for iteration in range(1, min(given.iterations, study.table(name).iterations) + 1)
         for fold in folds
     ]
-    failed = run(cells, run_cell, given.folder, shown="isbs", jobs=given.jobs)
+    failed = run(cells, run_cell, given.folder, shown="isbs", jobs=given.jobs, cluster=given.cluster)
     if failed:
         print(f"{failed} cells failed; their errors are in {given.folder}", file=sys.stderr)
     return 1 if failed else 0
@@ -103,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--datasets", help="names separated by semicolons (all of the folder)")
         one.add_argument("--iterations", type=int, default=6, help="of each dataset, from the first (6)")
         one.add_argument("--jobs", type=int, default=1, help="processes of one thread each")
+        one.add_argument("--cluster", help="a Dask scheduler whose workers do it; local:4 starts four processes here")
     one = commands.add_parser("report", help="print tables; write docs/results, pages and picture")
     one.add_argument("folder", type=Path, help="where the results are kept")
     one.add_argument("--data", type=Path, help="folder of the study ($ALDSURV_NEUTRAL)")

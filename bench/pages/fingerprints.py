@@ -32,14 +32,14 @@ def recipe_fingerprint(model: str, recipe: str = "default") -> str:
     Notes
     -----
     A setting that models did not always have, and whose value is that of the files without it, counts as absent: a
-    setting that is added and is off changes no result.
+    setting that is added and is off changes no result. Likewise the recipe for the largest tables has a digest of its
+    own, ``ald/huge``: no result of the default is of a table of that size.
     """
     kind = MODELS.load(model)
     if issubclass(kind, NeuralSurvival):
         settings: dict[str, Any] = {"recipe": _network_settings(kind.RECIPES[recipe])}
-        if recipe in kind.SMALL_TABLES:
-            small, rows, columns = kind.SMALL_TABLES[recipe]
-            settings["small_tables"] = [rows, columns, _network_settings(kind.RECIPES[small])]
+        for name, rows, columns in kind.RECIPES_BY_SIZE.get(recipe, ())[:1]:
+            settings["small_tables"] = [rows, columns, _network_settings(kind.RECIPES[name])]
     else:
         defaults = {name: portable(v) for name, v in kind.parameter_defaults().items()}
         settings = {"recipe": _without_rank({k: v for k, v in defaults.items() if k not in kind.LATER_PARAMETERS})}

@@ -47,6 +47,7 @@ PAGES: list[Page] = [
     Page("docs/neutral.md", "bench.pages.neutral"),
     Page("docs/performance.md", "bench.pages.performance"),
     Page("docs/reproduction.md", "bench.pages.reproduction"),
+    Page("docs/scale.md", "bench.pages.scale"),
     Page("docs/service.md", "bench.pages.service"),
     Page("docs/tutorial.md", "bench.pages.tutorial"),
     Page("docs/update.md", "bench.pages.update"),

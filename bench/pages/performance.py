@@ -116,6 +116,31 @@ def _predict(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
+_TASKS = ("survival", "quantiles", "restricted mean", "ranks")
+
+
+def _curves(values: Mapping[str, Any]) -> dict[str, str]:
+    found = {(line["model"], line["what"]): line for line in values["lines"]}
+    rows = []
+    for model in dict.fromkeys(model for model, _ in found):
+        lines = [found[model, task] for task in _TASKS]
+        rows.append([model, f"{lines[0]['rows']:,}", *map(_seconds_and_memory, lines)])
+    ours, theirs = (found[model, "survival"]["processor"] for model in ("Cox", "lifelines Cox"))
+    titles = ("survival at 3 times", "3 quantiles", "restricted means", "ranks")
+    return {
+        "curves": table(["model", "rows", *titles], rows),
+        "event times": f"{values['event times']:,}",
+        "most MB of curves": str(values["most MB"]),
+        "curves over lifelines": f"{ours / theirs:.1f}",
+    }
+
+
+def _seconds_and_memory(line: Mapping[str, Any]) -> str:
+    if "given up" in line:
+        return str(line["given up"]).replace("more than", ">")
+    return f"{number(line['processor'], 2)} s, {line['MB more']:.0f} MB"
+
+
 _SCORED = {
     "many rows": "100,000 rows, survival at 3 times: µs per row",
     "quantiles": "3 quantiles: µs per row",
@@ -223,6 +248,7 @@ _SECTIONS: dict[str, Callable[[Any], dict[str, str]]] = {
     "memory": _memory,
     "whole_benchmark": _whole_benchmark,
     "predict": _predict,
+    "curves": _curves,
     "scoring": _scoring,
     "tables": _tables,
     "metrics": _metrics,

@@ -88,3 +88,18 @@ def test_what_was_kept_is_read(tmp_path):
     assert read_kept(tmp_path, "speed") is None
     keep(tmp_path / "new", "speed", {"ratio": 2.5})
     assert read_kept(tmp_path / "new", "speed") == {"ratio": 2.5}
+
+
+def failing_for_one(cell: Toy) -> dict[str, Any]:
+    if cell.seed == 1:
+        raise ValueError("no luck")
+    return squared(cell)
+
+
+def test_cells_on_a_cluster(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+        assert run(CELLS, failing_for_one, tmp_path, cluster=cluster.scheduler_address) == 1
+    lines = {line["seed"]: line for line in Lines(tmp_path).read("first")}
+    assert [lines[seed].get("log_loss") for seed in range(4)] == [0.0, None, 4.0, 9.0]
+    assert "no luck" in lines[1]["error"]

@@ -173,7 +173,7 @@ def test_from_a_table_to_a_page(capsys: pytest.CaptureFixture[str], monkeypatch:
     write("people.csv", people(60))
     given = [*OUTCOME, "--event-value", "dead", "--drop", "id,country", "--model", name, "--held-out", "0"]
     # The model within some, which the command line does not reach, has a quarter of the members so.
-    monkeypatch.setattr(aldsurv.ALDSurvival, "SMALL_TABLES", {})
+    monkeypatch.setattr(aldsurv.ALDSurvival, "RECIPES_BY_SIZE", {})
     if name in ("boosted_ald", "icald"):
         given += ["--members", "2"]
     assert main(["fit", "people.csv", *given, "--quiet", "--out", "m.aldsurv"]) == 0

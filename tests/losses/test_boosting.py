@@ -136,6 +136,79 @@ def test_losses_and_slopes(support, components):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("components", [1, 3])
+@pytest.mark.parametrize("support", ["log", "positive", "real"])
+def test_the_single_pass_of_a_round(support, components):
+    # Slopes against differences of scipy's laws, losses and information against the functions with every choice.
+    data, exp_theta, least = SurvivalData.interval(LOW, HIGH, entry=ENTRY), support == "positive", 0.05
+    layout = MixtureOutputs(components, True, exp_theta)
+    rows = MixtureRows(SUPPORTS[support], data, layout=layout, least_scale=least)
+    rng = np.random.default_rng(1)
+    planes, constants = (
+        rng.normal(scale=0.4, size=(rows.boosted, len(data))),
+        rng.normal(scale=0.3, size=3 * components),
+    )
+
+    def whole(planes):
+        return np.column_stack([planes.T, np.tile(constants, (len(data), 1))])
+
+    def loss(planes):
+        given = zip(whole(planes), LOW, HIGH, ENTRY, strict=True)
+        return np.array([-log_likelihood(several(support, raw, least), *row) for raw, *row in given])
+
+    def in_turn(work, blocks):
+        for block in blocks:
+            work(block)
+
+    slopes, information = rows.slopes_and_information(planes, constants, in_turn)
+    for k, step in enumerate(1e-6 * np.eye(rows.boosted)[:, :, None]):
+        np.testing.assert_allclose(slopes[k], (loss(planes + step) - loss(planes - step)) / 2e-6, rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(information.T, rows.information(whole(planes)), rtol=1e-9)
+    np.testing.assert_allclose(rows.losses_of_planes(planes, constants, in_turn), loss(planes), rtol=1e-9)
+    # In single precision the same to some digits, and blocks in any order.
+    single = rows.slopes_and_information(
+        planes.astype(np.float32), constants, lambda work, blocks: in_turn(work, blocks[::-1])
+    )
+    for found, wanted in zip(single, (slopes, information), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-90.0, -80.0), (1.0, 1.0 + 1e-9), (40.0, 41.0), (-np.inf, -60.0)])
+def test_the_single_pass_keeps_digits_of_narrow_and_far_intervals(low, high):
+    layout = MixtureOutputs(1, True, False)
+    data = SurvivalData.interval([np.exp(low) if low > -np.inf else -np.inf], [np.exp(high)])
+    rows = MixtureRows(SUPPORTS["log"], data, layout=layout, least_scale=0.0)
+    planes, constants = np.array([[0.3], [-0.2], [0.0]]), np.array([0.0, 0.0, 0.4])
+
+    def loss(theta, log_sigma):
+        kappa, sigma = mpmath.exp(0.4), mpmath.exp(log_sigma)
+        left, right = mpmath.sqrt(2) / (sigma * kappa), mpmath.sqrt(2) * kappa / sigma
+        below, centre = kappa**2 / (1 + kappa**2), theta - mpmath.exp(log_sigma)
+
+        def cdf(y):
+            if y == -mpmath.inf:
+                return mpmath.mpf(0)
+            z = y - centre
+            return below * mpmath.exp(left * z) if z < 0 else 1 - (1 - below) * mpmath.exp(-right * z)
+
+        return -mpmath.log(cdf(until) - cdf(since))
+
+    with mpmath.workdps(120):
+        bounds = [mpmath.mpf(max(float(bound[0]), 0.0)) for bound in (data.lower, data.upper)]
+        since, until = (mpmath.log(bound) if bound > 0 else -mpmath.inf for bound in bounds)
+        point = mpmath.mpf(0.3), mpmath.mpf(-0.2)
+        wanted = [float(mpmath.diff(loss, point, order)) for order in ((1, 0), (0, 1))]
+        value = float(loss(*point))
+
+    def each(work, blocks):
+        for block in blocks:
+            work(block)
+
+    slopes, _ = rows.slopes_and_information(planes, constants, each)
+    np.testing.assert_allclose(slopes[:2, 0], wanted, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(rows.losses_of_planes(planes, constants, each), value, rtol=1e-6)
+
+
 # Each between two bounds: on both sides of θ, above and below it, far out in either tail, narrow, and open below.
 BOUNDS = [
     *[(-1.0, 2.0), (0.7, 1.1), (-0.9, -0.4), (40.0, 41.0), (-90.0, -80.0), (1.0, 1.0 + 1e-9), (0.3, 500.0)],

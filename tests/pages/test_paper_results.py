@@ -53,6 +53,11 @@ def test_the_picture_shows_the_results(rows):
     assert pictures.digest(changed) != pictures.digest(rows)
 
 
+def test_the_picture_of_growing_tables_shows_the_results():
+    growth = results.read_section("scale.json", "peers")
+    assert pictures.drawn_digest(pictures.SCALE) == pictures.growth_digest(growth), "run python -m bench.pages"
+
+
 def test_the_picture_of_ranks_shows_the_results():
     ranking = results.read_section(STUDY, "ranking")
     assert pictures.drawn_digest(pictures.NEUTRAL) == pictures.ranks_digest(ranking), "run python -m bench.pages"

@@ -103,6 +103,28 @@ def test_rate(schedule, warmup):
     assert max(rates) == pytest.approx(0.2)
 
 
+def test_one_cycle_is_that_of_torch_with_a_linear_rise_and_a_fall_to_zero():
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.01)
+    phases = [
+        torch.optim.lr_scheduler.LinearLR(optimizer, 0.04, 1.0, total_iters=10),
+        torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 90),
+    ]
+    torch_rates = torch.optim.lr_scheduler.SequentialLR(optimizer, phases, milestones=[10])
+    settings = TrainingSettings(learning_rate=0.01, schedule="one_cycle", max_epochs=5)
+    for step in range(100):
+        assert settings.rate(step // 20, step % 20 / 20) == pytest.approx(torch_rates.get_last_lr()[0], rel=1e-9)
+        optimizer.step()
+        torch_rates.step()
+
+
+def test_passes_by_the_number_of_rows():
+    auto = TrainingSettings(max_epochs="auto")
+    counts = [1, 400_000, 3_200_000, 10**9]
+    assert [auto.epochs(n) for n in counts] == [8, 8, 4, 1]
+    assert auto.for_rows(3_200_000).max_epochs == 4
+    assert TrainingSettings(max_epochs=3).epochs(10**9) == 3
+
+
 @pytest.mark.parametrize("epochs", [10, 20, 50, 100, 200])
 def test_steps_are_those_of_torch(epochs):
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.01)

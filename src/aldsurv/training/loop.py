@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, final
@@ -18,17 +18,18 @@ from torch import Tensor
 
 from aldsurv.errors import InterruptedTrainingWarning, ParameterError, TrainingError
 from aldsurv.losses.objective import ClosedFormObjective, Objective
-from aldsurv.networks.closed_form_passes import HandPasses
 from aldsurv.networks.level_grid import level_nodes
 from aldsurv.training.batches import RowSource
 from aldsurv.training.checkpoints import read_checkpoint, write_checkpoint
 from aldsurv.training.history import EpochReport, History
 from aldsurv.training.member_network import MemberNetwork
+from aldsurv.training.parted_batches import PART_ROWS, PartedBatches
 from aldsurv.training.progress import progress_bar
 from aldsurv.training.randomness import encoder_seeds
 from aldsurv.training.settings import TrainingSettings
+from aldsurv.training.steps import take_step
 from aldsurv.training.still_training import StillTraining
-from aldsurv.training.training_rows import Batch, TrainingRows
+from aldsurv.training.training_rows import TrainingRows
 
 __all__ = ["Callback", "Training"]
 
@@ -126,7 +127,8 @@ class Training:
         fingerprint: str = "",
         keep_start: bool = False,
     ) -> None:
-        self._network, self._objective, self._settings = network, objective, settings
+        self._network, self._objective = network, objective
+        self._settings = settings = settings.for_rows(train.most_rows)
         self._work = StillTraining(network, train, validation, settings, seeds)
         self._optimizer, self._callbacks = self._work.optimizer, list(callbacks)
         self._show, self._checkpoint, self._fingerprint = progress, checkpoint, fingerprint
@@ -139,6 +141,7 @@ class Training:
             np.zeros(members, np.int64),
         )
         self._size = settings.batch_rows(train.most_rows)
+        self._threads = torch.get_num_threads()
         self._units = sum(units for _, units in network.architecture.layers())
         self._written = time.monotonic()
         self._between_epochs = True
@@ -192,13 +195,17 @@ class Training:
 
     @contextmanager
     def _sensible_threads(self) -> Iterator[None]:
-        """One thread for small networks: more would wait for each other longer than they work.
+        """One thread for each of torch's calls in small networks, and where threads share parts of a batch.
 
-        It also makes the result independent of how many threads there happen to be.
+        More would wait for each other longer than they work. It also makes the result independent of how many threads
+        there happen to be.
         """
         before = torch.get_num_threads()
         work = self._network.members * self._size * max(self._units, 1)
-        if self._work.train.device.type != "cpu" or self._network.encoders or work > _WORK_FOR_THREADS:
+        if self._work.train.device.type != "cpu" or self._network.encoders:
+            yield
+            return
+        if work > _WORK_FOR_THREADS and not self._in_parts:
             yield
             return
         torch.set_num_threads(1)
@@ -207,11 +214,24 @@ class Training:
         finally:
             torch.set_num_threads(before)
 
+    @property
+    def _in_parts(self) -> bool:
+        """Whether batches are so large that threads share them, and of a loss and network that allow for it."""
+        by_hand = self._network.passes is not None and isinstance(self._objective, ClosedFormObjective)
+        return by_hand and self._size >= 2 * PART_ROWS
+
+    def _parted_batches(self) -> AbstractContextManager[PartedBatches | None]:
+        if not self._in_parts:
+            return nullcontext()
+        network = self._work.network
+        threads = min(self._threads, self._size // PART_ROWS)
+        return closing(PartedBatches(network.architecture, network.block, threads))
+
     def _one_epoch(self) -> EpochReport:
         start, epoch = time.perf_counter(), self._now.epoch
         self._between_epochs = False
         rate = self._settings.rate(epoch)
-        train_loss = self._pass_over_training_rows(epoch, rate)
+        train_loss = self._pass_over_training_rows(epoch)
         self._require_finite(train_loss, epoch, "training loss")
         # The last step may have spoiled weights that no loss has seen yet.
         largest = _as_float64(self._work.network.largest_weights())
@@ -233,10 +253,10 @@ class Training:
             now.seconds[-1],
         )
 
-    def _pass_over_training_rows(self, epoch: int, rate: float) -> NDArray[np.float64]:
+    def _pass_over_training_rows(self, epoch: int) -> NDArray[np.float64]:
         work, objective = self._work, self._objective
         network, source = work.network, work.train
-        clip, dropout = float(self._settings.clip_norm), network.architecture.dropout
+        dropout = network.architecture.dropout
         total = torch.zeros(network.members, device=source.device, dtype=network.dtype)
         # A member with fewer rows than others has none left in the last batches.
         rows = torch.tensor(source.counts)
@@ -245,30 +265,20 @@ class Training:
         levels = objective.level_nodes > 0
         batches = source.batches(work.seeds, epoch, self._size, self._units, dropout, levels=levels)
         # Encoders may draw from torch's own stream: it is put back as it was.
-        with torch.random.fork_rng(enabled=bool(network.encoders)):
+        with self._parted_batches() as parted, torch.random.fork_rng(enabled=bool(network.encoders)):
             for number, batch in enumerate(batches):
-                if network.passes is not None and isinstance(objective, ClosedFormObjective):
-                    losses = _differentiated_by_hand(network.passes, objective, batch)
-                else:
-                    losses = self._differentiate(batch, epoch, number)
-                network.block.pull_back()
-                network.block.leave_fixed()
-                if clip > 0:
-                    network.clip_gradients(clip)
-                network.block.round_gradients()
-                work.optimizer.step(rate)
+                losses = take_step(
+                    network,
+                    objective,
+                    work.optimizer,
+                    batch,
+                    rate=self._settings.rate(epoch, number / len(counts)),
+                    clip_norm=float(self._settings.clip_norm),
+                    seeds=encoder_seeds(work.seeds, epoch, number) if network.encoders else (),
+                    parted=parted,
+                )
                 total += losses * counts[number]
         return work.spread(_as_float64(total / rows.to(total)))
-
-    def _differentiate(self, batch: Batch, epoch: int, number: int) -> Tensor:
-        network = self._work.network
-        seeds = encoder_seeds(self._work.seeds, epoch, number) if network.encoders else []
-        raw = network.outputs(batch.x, keep=batch.keep, training=True, seeds=seeds, level=batch.level)
-        fields = batch.fields if batch.level is None else (*batch.fields, batch.level)
-        losses = self._objective.losses(raw, fields, batch.weight)
-        network.zero_gradients()
-        losses.sum().backward()  # type: ignore[no-untyped-call]
-        return losses.detach()
 
     @torch.no_grad()
     def _loss_of_validation_rows(self) -> NDArray[np.float64] | None:
@@ -398,18 +408,6 @@ class Training:
             found["seconds"].tolist(),
         )
         self._drop_stopped()
-
-
-def _differentiated_by_hand(passes: HandPasses, objective: ClosedFormObjective, batch: Batch) -> Tensor:
-    """Losses of a batch (members,); the gradients are where the optimiser reads them."""
-    fields = [field.numpy() for field in batch.fields]
-    weight = None if batch.weight is None else batch.weight.numpy()
-    # What overflows shows in the loss, which is looked at after the epoch.
-    with np.errstate(all="ignore"):
-        raw = passes.forward(batch.x, batch.keep)
-        losses, slopes = objective.losses_and_slopes(raw, fields, weight)
-        passes.backward(slopes)
-    return torch.from_numpy(losses)
 
 
 def _as_float64(losses: Tensor) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from aldsurv.data.rows.row_selection import spread_rows
 from aldsurv.losses.objective import ClosedFormObjective, Objective
 from aldsurv.losses.steady_search import least_points
 
@@ -19,6 +20,8 @@ IntArray = NDArray[np.int64]
 
 # In units of the scale of each output: a factor of 150 where the output is a logarithm.
 _FARTHEST = 5.0
+# Rows of a member that are looked at: quantiles of more would be no other start.
+_MOST_ROWS = 50_000
 # Outputs of all rows that are looked at together.
 _MOST_OUTPUTS = 2**20
 
@@ -61,6 +64,7 @@ def _start(objective: Objective, rows: IntArray, weight: torch.Tensor | None, fi
         # A row that does not count has no say in where to begin.
         counting = rows[weight.cpu().numpy()[rows] > 0]
         rows = counting if len(counting) else rows
+    rows = spread_rows(rows, _MOST_ROWS)
     guess, reach = objective.guess(rows)
     if fixed is not None:
         guess, reach = np.where(np.isnan(fixed), guess, fixed), np.where(np.isnan(fixed), reach, 0.0)

@@ -116,8 +116,9 @@ class MemberNetwork:
         if self.encoders:
             squared = squared + torch.stack([_gradient_norm_squared(encoder, squared) for encoder in self.encoders])
         factors = (most / squared.sqrt().clamp_min(1e-12)).clamp(max=1.0)
-        # A norm that is no number is not 1 either: it goes on into the weights, where it is seen.
-        if all(factor == 1.0 for factor in factors.tolist()):
+        # A norm that is no number is not 1 either: it goes on into the weights, where it is seen. On other devices
+        # looking at the factors would take longer than to multiply by them.
+        if factors.device.type == "cpu" and all(factor == 1.0 for factor in factors.tolist()):
             return
         self.block.scale_gradients(factors)
         for k, encoder in enumerate(self.encoders):

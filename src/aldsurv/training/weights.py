@@ -129,6 +129,16 @@ class WeightBlock:
         for gradient in self._member_gradients:
             gradient.mul_(column)
 
+    def laid_out(self, flat: Tensor) -> dict[str, Tensor]:
+        """Another tensor of the size of `values` as one array for each that is trained, in the same places."""
+        return {name: flat[place].view(self.arrays[name].shape) for name, place in self._places.items()}
+
+    def set_gradients(self, parts: Sequence[Tensor]) -> None:
+        """Set the gradients to the sum of some, each laid out as `values` and added in their order."""
+        self._gradients.copy_(parts[0])
+        for part in parts[1:]:
+            self._gradients.add_(part)
+
     def round_gradients(self) -> None:
         """Round gradients in float64 to as many digits as half precision has, far more than a batch of rows determines.
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aldsurv.cli.main import main
 from aldsurv.datasets import open_table
 from aldsurv.errors import DataError, FitWarning
-from aldsurv.models import CoxRegression, ElasticNetCox, LogNormalAFT, WeibullAFT
+from aldsurv.models import CoxRegression, ElasticNetCox, LogNormalAFT, WeibullAFT, load
 from aldsurv.models.linear.problems import parted_partial
 from aldsurv.models.parted.engine import DaskEngine
 
@@ -44,7 +45,8 @@ def columns():
         "time": time,
         "event": event,
         "entry": entry,
-        "weight": rng.integers(0, 4, n).astype(float),
+        # That of the part of the 301st row alone is 0.
+        "weight": np.where(np.arange(n) == 300, 0.0, rng.integers(0, 4, n)),
         "lower": lower,
         "upper": np.where(event, time + 0.25, np.inf),
         "site": rng.choice(["north", "south"], n),
@@ -59,7 +61,7 @@ def folders(columns, tmp_path_factory):
     import pyarrow.parquet
 
     table, made = pyarrow.table(columns), {}
-    for name, cuts in (("one", [0, 700]), ("seven", [0, 1, 2, 90, 95, 300, 310, 700])):
+    for name, cuts in (("one", [0, 700]), ("seven", [0, 1, 2, 90, 91, 300, 301, 700])):
         made[name] = tmp_path_factory.mktemp(name)
         for k, (start, stop) in enumerate(pairwise(cuts)):
             pyarrow.parquet.write_table(table.slice(start, stop - start), made[name] / f"{k}.parquet")
@@ -179,3 +181,14 @@ def test_warnings_are_those_of_rows_in_memory(folders):
     table = opened(folders["seven"])
     with pytest.warns(FitWarning, match="'both': it is a combination of 'age', 'dose'"):
         WeibullAFT().fit(table.x, table.y)
+
+
+@pytest.mark.filterwarnings("ignore::aldsurv.errors.FitWarning")
+def test_command_on_a_cluster(cluster, folders, tmp_path, capsys):
+    drop = ",".join(name for name in SPARE)
+    words = [str(folders["seven"]), "--time", "time", "--event", "event", "--drop", drop, "--held-out", "0"]
+    target = tmp_path / "m.aldsurv"
+    assert main(["fit", *words, "--model", "cox", "--cluster", cluster.scheduler_address, "--out", str(target)]) == 0
+    assert "fitted to all 700 rows" in " ".join(capsys.readouterr().out.split())
+    table = opened(folders["seven"])
+    np.testing.assert_array_equal(load(target).standardised_, CoxRegression().fit(table.x, table.y).standardised_)

@@ -37,7 +37,16 @@ def varied():
 
 @pytest.mark.parametrize(
     ("size", "recipe"),
-    [((1, 1), "small"), ((1000, 250), "small"), ((1001, 5), "large"), ((50, 251), "large"), (None, "large")],
+    [
+        ((1, 1), "small"),
+        ((1000, 250), "small"),
+        ((1001, 5), "large"),
+        ((50, 251), "large"),
+        (None, "large"),
+        ((50_000, 9), "large"),
+        ((50_001, 300), "larger"),
+        ((100_001, 9), "huge"),
+    ],
 )
 def test_the_default_recipe_goes_by_rows_and_columns(size, recipe):
     assert ALDSurvival().settings(size) == ALDSurvival.RECIPES[recipe].completed()

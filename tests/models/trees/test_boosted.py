@@ -191,6 +191,65 @@ def test_a_table_that_tells_nothing():
     np.testing.assert_array_equal(model.feature_importances_, [0, 0])
 
 
+# ---- large tables ----------------------------------------------------------------------------------------------------
+
+
+def test_threads_do_not_change_a_large_table(monkeypatch):
+    from aldsurv.models.trees import boosting_settings
+
+    # As if five hundred rows were many: members see parts of the rows, in single precision.
+    large = {**boosting_settings._LARGE, "train_rows": 400, "watched_rows": 80, "constant_rows": 50}
+    monkeypatch.setattr(boosting_settings, "LARGE_ROWS", 500)
+    monkeypatch.setattr(boosting_settings, "_LARGE", large)
+    x, y = drawn(800, 7)
+    models = [quick(components=2, members=3, n_jobs=jobs).fit(x, y) for jobs in (1, 2, 6)]
+    alone = models[0].predict_distribution(x)
+    for model in models[1:]:
+        np.testing.assert_allclose(model.predict(x), models[0].predict(x), rtol=1e-9)
+    noise = quick(components=2, members=3).fit(x[:, 2:], y).predict_distribution(x[:, 2:])
+    assert log_likelihood(alone, y) > log_likelihood(noise, y) + 0.05
+
+
+def test_members_of_a_large_table_see_different_rows():
+    from aldsurv.models.rows.member_rows import split_for_members
+    from aldsurv.models.trees.boosting_settings import BoostingSettings
+    from aldsurv.models.trees.member_samples import RowsInMemory
+
+    x, y = drawn(1000, 8)
+    rng = np.random.default_rng(0)
+    rows = split_for_members(y, 0.2, 4, rng)
+    names = ("learning_rate", "max_depth", "min_child_weight", "l2", "subsample", "colsample", "max_rounds", "patience")
+    settings = BoostingSettings(**dict.fromkeys(names, 1), train_rows=150, watched_rows=60, constant_rows=100)
+    samples = RowsInMemory(x.astype(np.float32), y, rows, settings, rng)
+    grown, judged = ([part(k).x[:, 0] for k in range(4)] for part in (samples.train, samples.held_out))
+    assert [len(part) for part in grown + judged] == [150] * 4 + [60] * 4
+    assert len(samples.start().x) == 100
+    # Parts of different members hardly overlap, and no member grows on the rows that judge it.
+    assert len(np.unique(np.concatenate(grown))) > 500
+    assert not any(np.isin(part, judge).any() for part, judge in zip(grown, judged, strict=True))
+    assert all(np.diff(samples.train(k).data.exact.astype(int)).max() <= 0 for k in range(4))
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "rows", "limit", "threads"),
+    [
+        (None, 100, "", 1),
+        (None, 100_000, "", 4),
+        (None, 100_000, "3", 3),
+        (-1, 100, "", 4),
+        (-3, 100, "", 2),
+        (-9, 100, "", 1),
+        (7, 100, "2", 7),
+    ],
+)
+def test_how_many_threads(monkeypatch, n_jobs, rows, limit, threads):
+    from aldsurv.models.trees import threads as module
+
+    monkeypatch.setattr(module, "_cores", lambda: 4)
+    monkeypatch.setenv("OMP_NUM_THREADS", limit)
+    assert module.count_threads(n_jobs, rows) == threads
+
+
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 ALONE = """

@@ -10,6 +10,7 @@ import click
 
 from aldsurv.cli.shared.command_options import (
     CommandWithRecords,
+    cluster_option,
     force_option,
     json_option,
     out_option,
@@ -47,6 +48,7 @@ _INTERRUPTED = 130
 @click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; of dates, days.")
 @click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Share of rows to test on; 0: none.")
 @click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for better settings by N trials.")
+@cluster_option()
 @click.option("--stream", is_flag=True, help="Read a Parquet file in parts, as folders are read.")
 @out_option("The model to write.")
 @click.option(
@@ -77,6 +79,7 @@ def fit(
     unit: str | None,
     held_out: float,
     trials: int | None,
+    cluster: str | None,
     stream: bool,
     out: Path | None,
     report: str | None,
@@ -187,6 +190,7 @@ def fit(
         target=target,
         report=None if report is None else Path(report or fit_request.default_report(table, target)),
         show_progress=not quiet,
+        cluster=cluster,
     )
     request.check()
     checked_output(request.target, MODEL, inputs=tables, force=force)
@@ -194,7 +198,7 @@ def fit(
         checked_output(request.report, PAGE, inputs=[table, request.target], force=force, option="--report")
     to_stderr = is_standard_output(request.target)
     printer = fit_text.Printer(silent=quiet or as_json, to_stderr=to_stderr)
-    if parted_fit.reads_in_parts(tables, stream=stream):
+    if parted_fit.reads_in_parts(tables, stream=stream or cluster is not None):
         with warnings_as_notes(quiet=quiet or as_json) as notes:
             parted = parted_fit.run_parted_fit(request, tables, printer, notes)
         seconds = time.monotonic() - start

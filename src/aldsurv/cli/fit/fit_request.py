@@ -43,6 +43,8 @@ class FitRequest:
         Whether training shows how far it is.
     reading
         How the table is written down.
+    cluster
+        Address of the Dask scheduler whose workers read and fit a table in parts; None: this process does.
     """
 
     table: Path
@@ -58,6 +60,7 @@ class FitRequest:
     report: Path | None
     show_progress: bool
     reading: ReadingOptions = field(default_factory=ReadingOptions)
+    cluster: str | None = None
 
     @property
     def estimator_type(self) -> type[SurvivalEstimator]:

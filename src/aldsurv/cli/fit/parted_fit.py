@@ -5,15 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from aldsurv.checks import listed
-from aldsurv.cli.causes.event_values import possible_mappings, possible_values
 from aldsurv.cli.fit import fit_text
 from aldsurv.cli.fit.held_out_scores import HeldOutScores, score_held_out
-from aldsurv.cli.shared.input_files import require_file
+from aldsurv.cli.shared.input_files import open_outcome_table
 from aldsurv.cli.shared.leak_notes import find_leaks, leak_notes
 from aldsurv.cli.shared.number_text import format_count
 from aldsurv.cli.shared.table_notes import censoring_note, is_censoring_name
@@ -99,6 +97,8 @@ def run_parted_fit(request: FitRequest, paths: Sequence[Path], printer: Printer,
     notes
         Gets what the user should know.
     """
+    from aldsurv.models.parted.engine import open_engine
+
     _require_possible(request)
     table = _opened(request, paths)
     printer.show(_table_text(table))
@@ -120,7 +120,8 @@ def run_parted_fit(request: FitRequest, paths: Sequence[Path], printer: Printer,
         model.set_params(checkpoint=checkpoint)
         if checkpoint.exists() and request.show_progress:
             fit_text.show_note(f"training goes on from {printable(checkpoint)}.")
-    model.fit(train.x, train.y)
+    with open_engine(request.cluster):
+        model.fit(train.x, train.y)
     if "checkpoint" in model.get_params():
         # It belongs to this run, not to the model.
         model.set_params(checkpoint=None)
@@ -191,33 +192,16 @@ def _require_possible(request: FitRequest) -> None:
 
 def _opened(request: FitRequest, paths: Sequence[Path]) -> PartedTable:
     """The table, without covariates that are dates."""
-    from aldsurv.datasets import open_table
-
-    for path in paths:
-        require_file(path)
-    columns = request.outcome
-    roles = {"group" if role == "id" and not columns.stop else role: name for role, name in columns.columns.items()}
-    source: object = paths[0] if len(paths) == 1 else list(paths)
-    error: DataError | None = None
-    values = possible_values(columns.event_value) if columns.event_value else [None]
-    for value, mapping in product(values, possible_mappings(columns.event_values)):
-        try:
-            table = open_table(
-                source,
-                **roles,
-                event_value=value,
-                event_values=mapping,
-                drop=request.drop,
-                categorical=request.categorical,
-                missing=request.reading.missing or (),
-                **columns.dates,
-            )
-        except DataError as problem:  # noqa: PERF203
-            # What was typed may be the text of a number where the column holds text.
-            error = error or problem
-        else:
-            return _without_dates(table)
-    raise error or DataError(f"{str(paths[0])!r} cannot be read.")
+    # Workers of a cluster may be in another folder.
+    places = [path.resolve() for path in paths] if request.cluster else list(paths)
+    table = open_outcome_table(
+        places[0] if len(places) == 1 else places,
+        request.outcome,
+        drop=request.drop,
+        categorical=request.categorical,
+        missing=request.reading.missing or (),
+    )
+    return _without_dates(table)
 
 
 def _without_dates(table: PartedTable) -> PartedTable:

@@ -13,7 +13,14 @@ from aldsurv.errors import ParameterError
 if TYPE_CHECKING:
     from aldsurv.data.survival_data import SurvivalData
 
-__all__ = ["chosen_rows", "concatenated_outcome", "row_index"]
+__all__ = ["chosen_rows", "concatenated_outcome", "row_index", "spread_rows"]
+
+
+def spread_rows(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """At most so many of the rows, evenly spread over them, the first and the last among them."""
+    if len(rows) <= most:
+        return rows
+    return np.asarray(rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)])
 
 
 def row_index(rows: Any, n: int) -> slice | NDArray[Any]:

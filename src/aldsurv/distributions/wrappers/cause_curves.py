@@ -77,8 +77,7 @@ class SummedHazards(HazardCurves):
 
     def _hazard_shares(self) -> Array | None:
         # Survivals of several causes are multiplied.
-        one = self.log_risk.shape[1] == 1 and not self.level_maps
-        return namespace(self.times).ones_like(self.log_risk) if one else None
+        return namespace(self.times).ones_like(self.log_risk) if self.log_risk.shape[1] == 1 else None
 
     def _cdf(self, t: Array) -> Array:
         if self.level_maps:
@@ -150,7 +149,7 @@ class SummedIncidences(HazardCurves):
         return -self.share[:, None, :] * namespace(self.times).expm1(self._log_survivals(count))
 
     def _hazard_shares(self) -> Array | None:
-        return None if self.level_maps else self.share
+        return self.share
 
     def _curve_after(self, count: Array) -> Array:
         xp = namespace(self.times)

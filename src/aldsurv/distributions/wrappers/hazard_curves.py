@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -162,7 +162,10 @@ class HazardCurves(SurvivalDistribution):
 
     def _after(self, count: Array) -> Array:
         """Survival (n, q) after so many times of the grid."""
-        survival = self._curve_after(count)
+        return self._mapped(self._curve_after(count))
+
+    def _mapped(self, survival: Array) -> Array:
+        """What survival becomes by all maps."""
         for level_map in self.level_maps:
             survival = mapped_survival(survival, level_map)
         return survival
@@ -270,7 +273,7 @@ class HazardCurves(SurvivalDistribution):
         return [(stratum, np.flatnonzero(self.stratum[:, 0] == stratum)) for stratum in strata]
 
     def _hazard_shares(self) -> Array | None:
-        """What part of the survival (n, c) is that of each hazard alone; None where it is no sum of these."""
+        """Shares (n, c) of each hazard's survival in that before any recalibration; None where it is no such sum."""
         return None
 
     def _residual(self, start: Array, stop: Array) -> Array:
@@ -281,13 +284,32 @@ class HazardCurves(SurvivalDistribution):
             return self._by_table(_shared_residual, start[:1, :], stop[:1, :])
         return self._by_table(Step._residual, start, stop)
 
+    def approximate_restricted_mean(self, horizon: float) -> Array:
+        """`restricted_mean`; of mapped levels of one hazard to about 1e-6 of the horizon."""
+        shares = self._hazard_shares() if self.level_maps and is_numpy(namespace(self.times)) else None
+        if shares is None or shares.shape[1] > 1 or (shares < 1).any():
+            return self.restricted_mean(horizon)
+        if not np.isfinite(horizon) or bool((self.times[self.first] <= 0).any()):
+            return self.restricted_mean(horizon)
+        answer, zero, end = np.empty(len(self)), np.zeros((1, 1)), np.full((1, 1), float(horizon))
+        for rows, heights, widths in self._areas(zero, end):
+            answer[rows] = areas_by_risk(heights[:, 0], widths, self.log_risk[rows, 0], mapped=self._mapped)[:, 0]
+        return answer
+
+    def _areas(self, start: Array, stop: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Rows of each stratum, its heights (m + 1, c), and how long each lasts between times (1, q)."""
+        for stratum, rows in self._rows_by_stratum():
+            place = slice(int(self.first[stratum]), int(self.first[stratum] + self.size[stratum]))
+            heights = np.concatenate([np.full_like(self.log_cumulative[:1], -math.inf), self.log_cumulative[place]])
+            yield rows, heights, _widths_between(start, stop, self.times[place, None])
+
     def _areas_by_risk(self, start: Array, stop: Array) -> Array | None:
         """``_residual`` between times that all rows share; None where it has to go through the grid of each row.
 
         That is where survival is no sum over hazards, or where so little of it is left at the start that the areas,
         exact to rounding of the whole, would lose digits when they are divided by it.
         """
-        shares = self._hazard_shares() if is_numpy(namespace(self.times)) else None
+        shares = self._hazard_shares() if is_numpy(namespace(self.times)) and not self.level_maps else None
         if shares is None or not all(bool((each == each[:1, :]).all()) for each in (start, stop)):
             return None
         start, stop = np.broadcast_arrays(start[:1, :], stop[:1, :])
@@ -296,12 +318,10 @@ class HazardCurves(SurvivalDistribution):
             return None
         # Shares of causes may add up to more than one, for each has a curve that does not fall to 0.
         answer = (1 - shares.sum(axis=1, keepdims=True)) * (stop - start)
-        for stratum, rows in self._rows_by_stratum():
-            place = slice(int(self.first[stratum]), int(self.first[stratum] + self.size[stratum]))
-            widths = _widths_between(start, stop, self.times[place, None])
+        for rows, heights, widths in self._areas(start, stop):
             for k in range(shares.shape[1]):
-                heights = np.append(-math.inf, self.log_cumulative[place, k])
-                answer[rows] += shares[rows, k : k + 1] * areas_by_risk(heights, widths, self.log_risk[rows, k])
+                area = areas_by_risk(heights[:, k], widths, self.log_risk[rows, k])
+                answer[rows] += shares[rows, k : k + 1] * area
         return answer / at_start
 
     def _endless(self) -> Array:

@@ -57,8 +57,7 @@ class ProportionalHazards(HazardCurves):
         return _mean(namespace(self.times).exp(self._log_survivals(count)))
 
     def _hazard_shares(self) -> Array | None:
-        xp, members = namespace(self.times), self.log_risk.shape[1]
-        return None if self.level_maps else xp.full_like(self.log_risk, 1 / members)
+        return namespace(self.times).full_like(self.log_risk, 1 / self.log_risk.shape[1])
 
     def _cdf(self, t: Array) -> Array:
         if self.level_maps:

@@ -16,6 +16,7 @@ from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import ald_guess, mixture_guess
 from aldsurv.losses.likelihood import ald_slopes, mixture_slopes
 from aldsurv.losses.likelihood.ald_information import ald_information
+from aldsurv.losses.likelihood.tied_mixture_steps import MapBlocks, RowsOfAKind, TiedMixture
 
 __all__ = ["AldRows", "DistributionRows", "MixtureRows", "RowLosses", "ald_columns"]
 
@@ -59,6 +60,30 @@ class RowLosses(ABC):
     def losses_and_slopes(self, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Loss (n,) of each row, and its slopes (n, outputs)."""
 
+    def slopes_and_information(
+        self, planes: FloatArray, constants: FloatArray, each: MapBlocks
+    ) -> tuple[FloatArray, FloatArray]:
+        """Slopes of each row's loss, and its expected information, of every boosted output (boosted, n).
+
+        Parameters
+        ----------
+        planes
+            The boosted outputs (boosted, n).
+        constants
+            The others (constants,), the same for all rows.
+        each
+            Applies the work to blocks of rows.
+        """
+        raw = np.empty((planes.shape[1], self.outputs))
+        raw[:, : self.boosted], raw[:, self.boosted :] = planes.T, constants
+        return self.losses_and_slopes(raw)[1][:, : self.boosted].T, self.information(raw).T
+
+    def losses_of_planes(self, planes: FloatArray, constants: FloatArray, each: MapBlocks) -> FloatArray:
+        """Loss (n,) of each row, from what `slopes_and_information` takes."""
+        raw = np.empty((planes.shape[1], self.outputs))
+        raw[:, : self.boosted], raw[:, self.boosted :] = planes.T, constants
+        return self.losses(raw)
+
 
 class DistributionRows(RowLosses):
     """The loss under one distribution per row.
@@ -88,6 +113,21 @@ class DistributionRows(RowLosses):
         self._time, self._entry, self._offset = support.inside_rows(time, entry, self._event, offset)
         self._one_sided, self._bounded = np.flatnonzero(self._closed), np.flatnonzero(~self._closed)
         self._bounds = support.inside_bounds(since[self._bounded], data.upper[self._bounded])
+
+    def _rows_by_kind(self) -> list[RowsOfAKind]:
+        """The rows, those of each kind of censoring together."""
+        since, until = self._bounds
+        events, censored = np.flatnonzero(self._event), np.flatnonzero(self._closed & ~self._event)
+        kinds = (
+            ("event", events, self._time[events], None),
+            ("censored", censored, self._time[censored], None),
+            ("between", self._bounded, until, since),
+        )
+        entry = self._entry
+        return [
+            RowsOfAKind(rows, name, time, first, None if entry is None else entry[rows])
+            for name, rows, time, first in kinds
+        ]
 
     @abstractmethod
     def distribution(self, raw: FloatArray) -> Any:
@@ -211,6 +251,7 @@ class MixtureRows(DistributionRows):
         super().__init__(support, data, unit)
         self._layout, self._least = layout, least_scale
         self.outputs, self.boosted = layout.outputs, layout.outputs - layout.constants
+        self._steps = TiedMixture(layout, least_scale, support.cut_at_zero, self._rows_by_kind())
 
     def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """As of `RowLosses`: symmetric components at evenly spread quantiles of the times."""
@@ -236,6 +277,16 @@ class MixtureRows(DistributionRows):
         on_logits = ((1 - SHARED_OUT) * weights * (1 - weights)) if layout.components > 1 else weights
         location = (weights * by_location**2 * on_theta).sum(1)
         return np.column_stack([location, (weights * on_log_scale).sum(1), on_logits])
+
+    def slopes_and_information(
+        self, planes: FloatArray, constants: FloatArray, each: MapBlocks
+    ) -> tuple[FloatArray, FloatArray]:
+        """As of `RowLosses`."""
+        return self._steps.slopes_and_information(planes, constants, each)
+
+    def losses_of_planes(self, planes: FloatArray, constants: FloatArray, each: MapBlocks) -> FloatArray:
+        """As of `RowLosses`."""
+        return self._offset + self._steps.losses(planes, constants, each)
 
     def _value_and_slopes(
         self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool

@@ -41,9 +41,8 @@ def least_component_scale(times: NDArray[np.float64]) -> float:
     spread = float(np.mean(np.abs(times - np.median(times))))
     values, counts = np.unique(times, return_counts=True)
     found = 0.0
-    for value, count in zip(values, counts, strict=True):
-        if count < max(2, _NOTABLE_SHARE * times.size):
-            continue
+    notable = counts >= max(2, _NOTABLE_SHARE * times.size)
+    for value, count in zip(values[notable], counts[notable], strict=True):
         # The nearest `count` others are among as many on either side.
         first, last = np.searchsorted(times, value, "left"), np.searchsorted(times, value, "right")
         near = np.concatenate([times[max(0, first - count) : first], times[last : last + count]])

@@ -7,6 +7,7 @@ between models: the target, the loss, what is known beside the network, and what
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -44,6 +45,7 @@ __all__ = [
     "PYCOX_TRAINING",
     "NetworkModel",
     "Output",
+    "SizedRecipe",
     "Strategy",
 ]
 
@@ -94,6 +96,14 @@ class Output(NamedTuple):
     link: str = "identity"
 
 
+class SizedRecipe(NamedTuple):
+    """The name of a recipe, and up to how many rows and columns of a table it is for."""
+
+    recipe: str
+    most_rows: float = math.inf
+    most_columns: float = math.inf
+
+
 @dataclass(frozen=True, kw_only=True)
 class NetworkModel(ABC):
     """Settings of a network, its training and its distribution; `NeuralSurvival` says what each of them means."""
@@ -110,7 +120,7 @@ class NetworkModel(ABC):
     schedule: str = "constant"
     warmup: int = 0
     batch_size: int | str = "auto"
-    max_epochs: int = 200
+    max_epochs: int | str = 200
     patience: int = 15
     weight_decay: float | str = 0.1
     clip_norm: float = 1.0

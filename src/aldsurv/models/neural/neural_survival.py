@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from aldsurv.models.neural.fitting.network_structure import network_structure
 from aldsurv.models.neural.fitting.output_refit import with_other_outputs
 from aldsurv.models.neural.fitting.point_choice import PointScores
 from aldsurv.models.neural.fitting.prepare import Prepared, RunOptions, prepare
-from aldsurv.models.neural.network_model import NetworkModel
+from aldsurv.models.neural.network_model import NetworkModel, SizedRecipe
 from aldsurv.models.neural.neural_file import from_file, to_file
 from aldsurv.models.parameter_constraints import UNIT
 from aldsurv.models.rows.member_rows import base_seed
@@ -125,7 +126,7 @@ class NeuralSurvival(SurvivalEstimator):
     schedule: str | None = None
     warmup: int | None = None
     batch_size: int | str | None = None
-    max_epochs: int | None = None
+    max_epochs: int | str | None = None
     patience: int | None = None
     weight_decay: float | str | None = None
     clip_norm: float | None = None
@@ -143,8 +144,9 @@ class NeuralSurvival(SurvivalEstimator):
     checkpoint: str | Path | None = None
 
     RECIPES: ClassVar[Mapping[str, NetworkModel]]
-    # By name of a recipe: the one that stands in its place for tables of up to so many rows and columns.
-    SMALL_TABLES: ClassVar[Mapping[str, tuple[str, int, int]]] = {}
+    # By name of a recipe: those that stand in its place, each for tables of up to so many rows and columns. The first
+    # that a table fits in is taken; one without a limit has `math.inf`.
+    RECIPES_BY_SIZE: ClassVar[Mapping[str, Sequence[SizedRecipe]]] = {}
 
     fitted_: FittedNetwork = field(init=False)
 
@@ -160,15 +162,16 @@ class NeuralSurvival(SurvivalEstimator):
         Parameters
         ----------
         size
-            Rows and columns of the table, if there is one: a recipe may have another for small tables.
+            Rows and columns of the table, if there is one: a recipe may have others for small and for large tables.
         """
         if not isinstance(self.recipe, str) or self.recipe not in self.RECIPES:
             raise ParameterError(
                 f"recipe must be one of {', '.join(self.RECIPES)}, but is {self.recipe!r}.", argument="recipe"
             )
-        small, rows, columns = self.SMALL_TABLES.get(self.recipe, (self.recipe, 0, 0))
-        is_small = size is not None and size[0] <= rows and size[1] <= columns
-        recipe = self.RECIPES[small if is_small else self.recipe]
+        rows, columns = size or (math.nan, math.nan)
+        sized = self.RECIPES_BY_SIZE.get(self.recipe, ())
+        suited = [each.recipe for each in sized if rows <= each.most_rows and columns <= each.most_columns]
+        recipe = self.RECIPES[(suited or [self.recipe])[0]]
         return recipe.with_given({setting.name: getattr(self, setting.name) for setting in fields(recipe)})
 
     @classmethod

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aldsurv.checks import Choice, Constraint, Flag, Number, WholeNumber
+from aldsurv.checks import Choice, Constraint, Flag, Number, Satisfies, WholeNumber
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_groups
@@ -23,6 +23,7 @@ from aldsurv.models.base import SurvivalEstimator
 from aldsurv.models.file_entries import Arrays, Document, FileContent, require, saved_parameters, with_parameters
 from aldsurv.models.fitted_state import fitted_state, set_columns, set_fitted_state
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
+from aldsurv.models.parted.table_summary import TableSummary, summarise
 from aldsurv.models.point_parameter import PointParameterMixin
 from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
 from aldsurv.models.rows.time_units import in_unit, time_unit
@@ -31,12 +32,15 @@ from aldsurv.models.search_space import OneOf, Range, SearchSpace
 from aldsurv.models.structure import ModelStructure
 from aldsurv.models.training_target import with_joined_episodes
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
-from aldsurv.models.trees.boosting_settings import BoostingSettings
+from aldsurv.models.trees.boosting_settings import BoostingSettings, rows_of_members
 from aldsurv.models.trees.fitted_trees import FittedTrees
 from aldsurv.models.trees.member_outputs import MemberOutputs
+from aldsurv.models.trees.member_samples import RowsInMemory
+from aldsurv.models.trees.threads import count_threads
 from aldsurv.models.trees.tree_arrays import Trees
 from aldsurv.nonparametric.plateau import warn_of_short_follow_up
 from aldsurv.plain_numbers import percent, plain_number
+from aldsurv.tables.parts.parted_table import table_in_parts
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,6 +50,11 @@ __all__ = ["BoostedALD"]
 FloatArray = NDArray[np.float64]
 
 _MOST = 10**6
+_ROUNDS = ("learning_rate", "max_depth", "min_child_weight", "l2", "subsample", "colsample", "max_rounds", "patience")
+
+
+def _is_count_of_jobs(value: object) -> bool:
+    return value is None or (value != 0 and WholeNumber(-1024, 1024).allows(value))
 
 
 @final
@@ -68,7 +77,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         Asymmetric Laplace components of each row's distribution. Of several, trees move one location, one scale and
         the weights; the places of the components around them, their scales and asymmetries are the same for all rows.
     members
-        Boosted models of the ensemble; the prediction is the mixture of theirs. Each has other validation rows.
+        Boosted models of the ensemble; the prediction is the mixture of theirs. Each has other validation rows, and of
+        a table of very many rows grows on 200,000 of its own.
     learning_rate
         Share of each tree that is taken.
     max_depth
@@ -102,7 +112,8 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     unit
         Name of the unit of time, such as ``"months"``; kept with the model, for its readers.
     n_jobs
-        Threads; one by default.
+        Threads: members are grown at the same time, and it makes no difference how many are. -1: one per core; None:
+        one for fewer than 50,000 rows, from there on one per core, or as many as OMP_NUM_THREADS allows.
     random_state
         Seed: of the rows held out, and of the rows and columns that a tree is grown on.
 
@@ -150,7 +161,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     point: str = "follow_up"
     categorical: Sequence[str | int] | None = None
     unit: str | None = None
-    n_jobs: int = 1
+    n_jobs: int | None = None
     random_state: Any = None
 
     trees_: Trees = field(init=False)
@@ -186,7 +197,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         "point": POINT,
         "categorical": CATEGORICAL,
         "unit": UNIT,
-        "n_jobs": WholeNumber(1, 1024),
+        "n_jobs": Satisfies(_is_count_of_jobs, "a whole number other than 0, -1 for all cores, or None"),
     }
     SEARCH_SPACE: ClassVar[SearchSpace] = SearchSpace(
         {
@@ -202,37 +213,63 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     )
 
     def fit(self, X: object, y: object, sample_weight: object = None, groups: object = None) -> Self:
-        """Learn from covariates and times, as `SurvivalEstimator.fit` says."""
+        """Learn from covariates and times, as `SurvivalEstimator.fit` says.
+
+        A table in parts, as `aldsurv.datasets.open_table` gives it, is read once: ``fit(table.x, table.y)``. Columns
+        are learned from all its rows; members grow on different parts of a sample of them.
+        """
+        from aldsurv.models.trees.boosted_rounds import require_xgboost
+
+        self.check_parameters()
+        require_xgboost()
+        owner = type(self).__name__
+        table = table_in_parts(X, y, sample_weight, groups)
+        if table is None:
+            X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
+            features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
+            data, summary = self._read_training_target(y, sample_weight, groups), None
+        else:
+            most = rows_of_members(int(self.members), float(self.validation))
+            summary, codes = summarise(table, self.categorical or (), sample_rows=most)
+            features = summary.features(categorical=codes, scale=False, owner=owner)
+            X, data = summary.sampled_x, self._read_training_target(summary.sampled_y, None)
+        return self._grow(X, data, features, summary)
+
+    def _grow(self, X: object, data: SurvivalData, features: Features, summary: TableSummary | None) -> Self:
+        """Learn from rows in memory, which are a sample of those of the summary if there is one."""
         from aldsurv.models.trees.boosted_rounds import require_xgboost
         from aldsurv.models.trees.grown_members import alternatives, grow_members
 
-        self.check_parameters()
-        X, y, sample_weight, groups = with_joined_episodes(X, y, sample_weight, groups)
-        require_xgboost()
         owner = type(self).__name__
-        features = Features.learn(X, categorical=self.categorical, scale=False, owner=owner)
-        x, data = features.transform(X, owner=owner), self._read_training_target(y, sample_weight, groups)
+        x = features.transform(X, owner=owner)
         require_same_rows(len(x), data)
         require_each_cause(data)
         if self.cure:
             require_rows_without_event(data)
-            warn_of_short_follow_up(data, owner, stacklevel=3)
+            warn_of_short_follow_up(data, owner, stacklevel=4)
         observed, data = data, SUPPORTS[self.support].training_rows(data)
         scale = time_unit(data, "median")
         scaled = in_unit(data, scale)
         seeds = member_seeds(self.random_state, int(self.members))
         folds = np.random.default_rng(seeds[0])
         rows = split_for_members(scaled, float(self.validation), int(self.members), folds, find_groups(x, scaled))
-        settings = BoostingSettings(**{entry.name: getattr(self, entry.name) for entry in fields(BoostingSettings)})
+        settings = BoostingSettings.for_rows(len(scaled), **{name: getattr(self, name) for name in _ROUNDS})
+        threads = count_threads(self.n_jobs, len(scaled))
         part = BoostedOutputs.of(self.support, int(self.components), scaled)
+        samples = RowsInMemory(x, scaled, rows, settings, folds)
         kinds = [
-            grow_members(outputs, x, scaled, scale, rows=rows, seeds=seeds, settings=settings)
+            grow_members(outputs, samples, scale, seeds=seeds, settings=settings, threads=threads)
             for outputs in alternatives(part, scaled, rows, causes=self.causes, cure=bool(self.cure))
         ]
         best = min(kinds, key=lambda grown: float(grown.losses.mean()))
         scores = {grown.outputs.cause_kind: -float(grown.losses.mean()) for grown in kinds} if len(kinds) > 1 else {}
-        times, xgboost = thinned(distinct_times(observed)), {"xgboost": str(require_xgboost().__version__)}
-        fingerprint = data_fingerprint(x, observed)
+        packages = {"xgboost": str(require_xgboost().__version__)}
+        if summary is None:
+            times, fingerprint = thinned(distinct_times(observed)), data_fingerprint(x, observed)
+            facts = TrainedOn.describe(observed, times=times, fingerprint=fingerprint, packages=packages)
+        else:
+            times, facts = summary.times, summary.trained_on
+            facts = replace(facts, versions={**facts.versions, **packages})
         self._adopt(
             FittedTrees(
                 trees=best.trees,
@@ -245,7 +282,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
                 held_out=best.held_out,
                 time_scale=scale,
                 features=features,
-                trained_on=TrainedOn.describe(observed, times=times, fingerprint=fingerprint, packages=xgboost),
+                trained_on=facts,
                 unique_times=times,
                 cause_scores=scores,
             )
@@ -364,7 +401,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         facts = (
             ("Predicted distribution", self.outputs_.describe()),
             ("Members", f"{self.n_members}, mixed in equal parts"),
-            ("Trees", f"{len(self.trees_):,} in all members, of at most {self.max_depth} splits to a leaf"),
+            ("Trees", f"{len(self.trees_):,} in all members, of at most {self.trees_.levels} splits to a leaf"),
             ("Rounds kept by each member", kept),
             ("Times are divided by", plain_number(self.time_scale_, 6)),
             ("Log-likelihood", f"{-self.validation_loss_.mean():.4f} per row on {which} rows, mean of the members"),

@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import MissingDependencyError
 from aldsurv.losses.likelihood.boosting_slopes import RowLosses
+from aldsurv.losses.likelihood.tied_mixture_steps import MapBlocks
 from aldsurv.losses.rounding import on_grid, rounded
 from aldsurv.losses.steady_search import least_point
 from aldsurv.models.trees.boosting_settings import BoostingSettings
+from aldsurv.models.trees.threads import run_blocks
 from aldsurv.models.trees.tree_arrays import Trees
 
-__all__ = ["Grown", "Part", "grow", "require_xgboost"]
+__all__ = ["Grown", "Part", "Watched", "best_constant", "grow", "require_xgboost"]
 
 FloatArray = NDArray[np.float64]
 
 # In units of the scale of each output: a factor of 150 where the output is a logarithm.
 _FARTHEST = 5.0
-# After so many rounds constants are fitted again, by a few steps from where they were.
-_REFRESH, _REFRESH_STEPS, _START_STEPS = 5, 10, 200
+# Steps of the search for constants: again, from where they were, and at the start.
+_REFRESH_STEPS, _START_STEPS = 10, 200
 # As many rows are added in favour of the first constants, so that a few held-out rows cannot move them far.
 _PULL = 5.0
 # Slopes are rounded to multiples of this, where the average row's slope is 1: their sums over any rows are
@@ -45,6 +47,27 @@ class Part:
     x: NDArray[np.float32]
     rows: RowLosses
     weight: FloatArray
+
+
+@final
+@dataclass(frozen=True)
+class Watched:
+    """Rows that a member is judged by.
+
+    Attributes
+    ----------
+    part
+        The rows.
+    step, some
+        Constants are fitted to each step-th of them, which are `some`.
+    held_out
+        Whether they were held out; otherwise all rounds are done.
+    """
+
+    part: Part
+    some: Part
+    step: int
+    held_out: bool
 
 
 @final
@@ -90,61 +113,68 @@ def require_xgboost() -> Any:
     return xgboost
 
 
-def grow(train: Part, held_out: Part | None, start: FloatArray, settings: BoostingSettings, seed: int) -> Grown:
+def grow(
+    train: Part, watched: Watched, start: FloatArray, settings: BoostingSettings, *, seed: int, threads: int
+) -> Grown:
     """Boost until the loss of the rows held out has not fallen for `patience` rounds.
 
     Parameters
     ----------
-    train, held_out
-        Rows to learn from and to stop by.
+    train, watched
+        Rows to learn from, and by which constants are fitted and rounds are counted.
     start
         Outputs (outputs,) with which every row begins.
     settings
         Those of the rounds.
     seed
         Decides which rows and columns a tree sees.
+    threads
+        How many compute.
     """
+    with run_blocks(threads) as each:
+        state = _State(train, start, settings, each)
+        if not train.x.shape[1]:
+            # No column varies: the best constant is all there is to learn.
+            loss = state.loss(watched.part, None)
+            return Grown(Trees.none(), start, state.units, np.zeros(0), np.array([loss]), 0, watched.held_out)
+        return _grow(train, watched, state, settings, seed, threads)
+
+
+def _grow(train: Part, watched: Watched, state: _State, settings: BoostingSettings, seed: int, threads: int) -> Grown:
     xgboost = require_xgboost()
-    state = _State(train, start)
-    if not train.x.shape[1]:
-        # No column varies: the best constant is all there is to learn.
-        loss = state.loss(held_out or train, None)
-        return Grown(Trees.none(), start, state.units, np.zeros(0), np.array([loss]), 0, held_out is not None)
-    watched = held_out or train
-    matrices = [xgboost.DMatrix(part.x, nthread=settings.n_jobs) for part in (train, watched)]
-    booster = xgboost.Booster(_options(settings, train.rows.boosted, seed), matrices)
-    losses, best, kept = [state.loss(watched, None)], 0, state.start
+    matrices = [
+        xgboost.QuantileDMatrix(train.x, nthread=threads),
+        xgboost.DMatrix(watched.part.x, nthread=threads),
+    ]
+    booster = xgboost.Booster(_options(settings, train.rows.boosted, seed, threads), matrices)
+    losses, best, kept = [state.loss(watched.part, None)], 0, state.start
     for done in range(1, settings.max_rounds + 1):
         slopes, information = state.slopes_and_information(booster.predict(matrices[0], output_margin=True))
         booster.boost(matrices[0], iteration=done - 1, grad=slopes, hess=information)
         margins = booster.predict(matrices[1], output_margin=True)
-        if done % _REFRESH == 0:
-            state.refresh(watched, margins)
-        losses.append(state.loss(watched, margins))
-        if losses[-1] < losses[best] - _LEAST_GAIN or held_out is None:
+        if done % settings.refresh == 0:
+            state.refresh(watched.some, margins[:: watched.step])
+        losses.append(state.loss(watched.part, margins))
+        if losses[-1] < losses[best] - _LEAST_GAIN or not watched.held_out:
             best, kept = done, state.start
         elif settings.patience and done - best >= settings.patience:
             break
     trees, gain = _read(booster, best, train.x.shape[1])
-    return Grown(trees, kept, state.units, gain, np.array(losses), best, held_out is not None)
+    return Grown(trees, kept, state.units, gain, np.array(losses), best, watched.held_out)
 
 
 class _State:
     """The outputs' start and units, which turn sums of trees into what the likelihood takes."""
 
-    def __init__(self, train: Part, start: FloatArray) -> None:
-        self._train, self._boosted = train, train.rows.boosted
+    def __init__(self, train: Part, start: FloatArray, settings: BoostingSettings, each: MapBlocks) -> None:
+        self._train, self._boosted, self._each = train, train.rows.boosted, each
+        self._precision = np.float32 if settings.single else np.float64
+        self._even = bool((train.weight == 1).all())
         self.start = self._first = start
-        raw = np.tile(self.start, (len(train.weight), 1))
-        slopes = train.rows.losses_and_slopes(raw)[1][:, : self._boosted]
-        information = train.rows.information(raw)
-        share = train.weight[:, None] / train.weight.sum()
-        mean_information = (share * information).sum(0)
-        # At the best constant the expected square of the slopes is the information.
-        self._factor = np.ones(self._boosted)
-        if train.rows.full_information:
-            self._factor = np.clip((share * slopes**2).sum(0) / mean_information, 0.05, 1.0)
-        self._factor = rounded(self._factor, _UNIT_DIGITS)
+        planes = np.repeat(start[: self._boosted, None], len(train.weight), axis=1)
+        slopes, information = train.rows.slopes_and_information(planes, start[self._boosted :], each)
+        self._factor = self._share_of_information(slopes, information)
+        mean_information = (train.weight / train.weight.sum() * information).sum(1)
         self.units = rounded(1 / np.sqrt(mean_information * self._factor), _UNIT_DIGITS)
 
     def raw(self, margins: Any) -> FloatArray:
@@ -153,17 +183,41 @@ class _State:
         raw[:, : self._boosted] += self.units * sums
         return raw
 
+    def _share_of_information(self, slopes: FloatArray, information: FloatArray) -> FloatArray:
+        """Which share of the full information rows give: of outputs that fit, the mean square of the slopes."""
+        if not self._train.rows.full_information:
+            return np.ones(self._boosted)
+        share = self._train.weight / self._train.weight.sum()
+        given = (share * slopes**2).sum(1) / (share * information).sum(1)
+        return rounded(np.clip(given, 0.05, 1.0), _UNIT_DIGITS)
+
+    def _planes(self, margins: Any, precision: Any) -> FloatArray:
+        boosted = self._boosted
+        units, start = (column[:boosted, None].astype(precision) for column in (self.units, self.start))
+        planes = np.multiply(np.asarray(margins).reshape(-1, boosted).T, units, dtype=precision)
+        planes += start
+        return np.asarray(planes)
+
     def slopes_and_information(self, margins: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        raw, weight = self.raw(margins), self._train.weight[:, None]
-        slopes = self._train.rows.losses_and_slopes(raw)[1][:, : self._boosted] * self.units * weight
-        information = self._train.rows.information(raw) * (self._factor * self.units**2 * weight)
+        planes = self._planes(margins, self._precision)
+        slopes, information = self._train.rows.slopes_and_information(planes, self.start[self._boosted :], self._each)
+        factors = self.units, self._factor * self.units**2
+        for rows, factor in zip((slopes, information), factors, strict=True):
+            rows *= factor[:, None].astype(rows.dtype)
+            if not self._even:
+                rows *= self._train.weight.astype(rows.dtype)
+            # Multiples of the step, a power of 2.
+            rows *= 1 / _STEP
+            np.rint(rows, out=rows)
+            rows *= _STEP
         # Each row has some information, or a leaf of such rows would divide by 0.
-        information = np.maximum(on_grid(information, _STEP), _STEP)
-        return on_grid(slopes, _STEP).astype(np.float32), information.astype(np.float32)
+        np.maximum(information, _STEP, out=information)
+        return slopes.astype(np.float32, copy=False).T, information.astype(np.float32, copy=False).T
 
     def loss(self, part: Part, margins: Any) -> float:
-        raw = np.tile(self.start, (len(part.weight), 1)) if margins is None else self.raw(margins)
-        losses = part.rows.losses(raw)
+        empty = np.zeros((len(part.weight), self._boosted), np.float32)
+        planes = self._planes(empty if margins is None else margins, np.float64)
+        losses = part.rows.losses_of_planes(planes, self.start[self._boosted :], self._each)
         return float((losses * part.weight).sum() / part.weight.sum())
 
     def refresh(self, part: Part, margins: Any) -> None:
@@ -219,7 +273,7 @@ def _searched(
     return start + reach * least_point(loss_and_slopes, len(start), farthest=_FARTHEST, steps=steps)
 
 
-def _options(settings: BoostingSettings, outputs: int, seed: int) -> dict[str, Any]:
+def _options(settings: BoostingSettings, outputs: int, seed: int, threads: int) -> dict[str, Any]:
     return {
         "objective": "reg:squarederror",
         "num_class": outputs,
@@ -231,7 +285,7 @@ def _options(settings: BoostingSettings, outputs: int, seed: int) -> dict[str, A
         "reg_lambda": settings.l2,
         "subsample": settings.subsample,
         "colsample_bytree": settings.colsample,
-        "nthread": settings.n_jobs,
+        "nthread": threads,
         "seed": seed % 2**31,
     }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -11,12 +13,13 @@ from numpy.typing import NDArray
 
 from aldsurv.data.cause_checks import require_known_causes
 from aldsurv.data.survival_data import SurvivalData
+from aldsurv.models.parted.engine import current_engine
 from aldsurv.models.rows.member_rows import Rows
-from aldsurv.models.rows.time_units import even_weights
 from aldsurv.models.trees.boosted_outputs import BoostedOutputs
-from aldsurv.models.trees.boosted_rounds import Grown, Part, best_constant, grow
+from aldsurv.models.trees.boosted_rounds import Grown, Part, Watched, best_constant, grow
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.member_outputs import MemberOutputs
+from aldsurv.models.trees.member_samples import MemberRows, Sample
 from aldsurv.models.trees.tree_arrays import Trees
 
 __all__ = ["GrownMembers", "alternatives", "grow_members"]
@@ -110,44 +113,88 @@ def alternatives(
     return [MemberOutputs(part, data.causes, mixture, cure) for mixture in mixtures]
 
 
+@final
+@dataclass(frozen=True)
+class _MemberTask:
+    """What one member grows on: it may be sent to a worker of a cluster."""
+
+    number: int
+    seed: int
+    train: Sample
+    held_out: Sample | None
+
+    def __str__(self) -> str:
+        return f"member {self.number + 1}"
+
+
 def grow_members(
     outputs: MemberOutputs,
-    x: NDArray[np.float32],
-    data: SurvivalData,
+    rows: MemberRows,
     unit: float,
     *,
-    rows: Rows,
     seeds: Sequence[int],
     settings: BoostingSettings,
+    threads: int,
 ) -> GrownMembers:
     """Boost every member.
+
+    Members are grown at the same time, each by its own thread or, inside a ``with`` block of a cluster's engine, by its
+    own worker. None depends on the others, so that it makes no difference how many threads or workers there are.
 
     Parameters
     ----------
     outputs
         What is to be learned.
-    x, data
-        Columns, and times in the unit inside.
+    rows
+        Where members and the start get their rows from.
     unit
         The time of the user that is one unit inside.
-    rows
-        Of each member, to learn from and to stop by.
     seeds
         One per member.
     settings
         Those of the rounds.
+    threads
+        How many compute in this process.
     """
-    even = even_weights(data)
-    weights = np.ones(len(data)) if even is None else even
+    starts = [best_constant(part) for part in _parts(outputs, rows.start(), unit)]
+    engine, together = current_engine(), min(threads, len(seeds))
+    each = 1 if engine.address is not None else threads // together
+    grow_one = partial(_grow_member, outputs=outputs, unit=unit, starts=starts, settings=settings, threads=each)
 
-    def parts(chosen: NDArray[np.int64]) -> list[Part]:
-        return [Part(x[chosen], loss, weights[chosen]) for loss in outputs.likelihoods(data[chosen], unit)]
+    def task(k: int) -> _MemberTask:
+        return _MemberTask(k, seeds[k], rows.train(k), rows.held_out(k))
 
-    starts = [best_constant(part) for part in parts(np.flatnonzero(weights > 0))]
-    members = []
-    for k, seed in enumerate(seeds):
-        train = parts(rows.train[k])
-        held_out = [None] * len(train) if rows.validation is None else parts(rows.validation[k])
-        each = zip(train, held_out, starts, strict=True)
-        members.append([grow(part, held, start, settings, seed) for part, held, start in each])
+    numbers = range(len(seeds))
+    if engine.address is not None:
+        members = list(engine.map(grow_one, [task(k) for k in numbers]))
+    elif together == 1:
+        members = [grow_one(task(k)) for k in numbers]
+    else:
+        with ThreadPoolExecutor(together, thread_name_prefix="member") as pool:
+            members = list(pool.map(lambda k: grow_one(task(k)), numbers))
     return GrownMembers.joined(outputs, members)
+
+
+def _grow_member(
+    task: _MemberTask,
+    *,
+    outputs: MemberOutputs,
+    unit: float,
+    starts: Sequence[FloatArray],
+    settings: BoostingSettings,
+    threads: int,
+) -> list[Grown]:
+    """What is boosted together, of one member."""
+    sample = task.train if task.held_out is None else task.held_out
+    most = settings.constant_rows
+    step = 1 if most is None else -(-len(sample.weight) // most)
+    watched, some = _parts(outputs, sample, unit), _parts(outputs, sample.every(step), unit)
+    judges = [Watched(*both, step, task.held_out is not None) for both in zip(watched, some, strict=True)]
+    return [
+        grow(part, judge, start, settings, seed=task.seed, threads=threads)
+        for part, judge, start in zip(_parts(outputs, task.train, unit), judges, starts, strict=True)
+    ]
+
+
+def _parts(outputs: MemberOutputs, sample: Sample, unit: float) -> list[Part]:
+    return [Part(sample.x, loss, sample.weight) for loss in outputs.likelihoods(sample.data, unit)]

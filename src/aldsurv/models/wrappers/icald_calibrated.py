@@ -141,7 +141,8 @@ class ICALDCalibrated(NestedEstimatorMixin, WrappedSurvival):
 
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         **LEVEL_CONSTRAINTS,
-        **{name: TRAINING_CONSTRAINTS[name] for name in ("learning_rate", "max_epochs", "patience")},
+        "max_epochs": WholeNumber(1),
+        **{name: TRAINING_CONSTRAINTS[name] for name in ("learning_rate", "patience")},
         "hidden": Sizes(),
         "members": WholeNumber(1, 1000),
         "stopping": Number(0, 1, below=True, meaning="0: none"),

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.data.event_columns import column_values
-from aldsurv.data.frame_columns import Column
+from aldsurv.data.frame_columns import Column, number_column
+from aldsurv.data.rows.row_checks import require_rows
 from aldsurv.data.survival_data import SurvivalData
 
 __all__ = ["BlockReading"]
@@ -60,7 +61,15 @@ class BlockReading:
             frame[name] = self._coded(frame[name], name)
             if self.causes is not None:
                 roles |= {"cause": roles.pop("event"), "names": list(self.causes)}
-        return SurvivalData.from_frame(frame, unit=self.unit, date_format=self.date_format, **roles)
+        weight = roles.pop("weight", None)
+        data = SurvivalData.from_frame(frame, unit=self.unit, date_format=self.date_format, **roles)
+        if weight is None:
+            return data
+        # In a part all weights may be 0, which is an error of whole tables only.
+        column = Column(frame[weight], "weight", weight)
+        weights = number_column(column)
+        require_rows(np.isfinite(weights) & (weights >= 0), column, "finite and not negative", {"": weights})
+        return SurvivalData.from_checked(*data.columns._replace(weight=weights))
 
     def _coded(self, values: NDArray[Any], name: str) -> NDArray[Any]:
         """Bools, or numbers of causes; gaps that stand for nothing stay gaps, which are refused with their row."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from aldsurv.columns.covariates import take_rows
 from aldsurv.data.group_column import group_numbers
+from aldsurv.data.rows.row_selection import spread_rows
 from aldsurv.distributions.time_zero import with_zero_as_early
 from aldsurv.distributions.wrappers.covariate_path import along_paths
 from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
@@ -17,6 +18,8 @@ __all__ = ["enough_events", "held_out_gain", "held_out_log_likelihood", "held_ou
 
 # Held-out events from which on two models can be compared.
 _LEAST_EVENTS = 10
+# Rows learned from that a Kaplan-Meier curve is made of.
+_MOST_CURVE_ROWS = 50_000
 
 
 def enough_events(task: Prepared) -> bool:
@@ -71,6 +74,7 @@ def held_out_gain(fitted: FittedNetwork, task: Prepared) -> Gain | None:
         rows = sampled_rows(held)
         raw = fitted.outputs(task.x[rows], member=k)[0]
         predicted = fitted.member_distribution(raw, k, take_rows(task.covariates, rows))
-        learned_from = observed if fitted.model.LEARNS_FROM_ALL else observed[training]
+        # Of more rows the Kaplan-Meier curve would be no other.
+        learned_from = observed if fitted.model.LEARNS_FROM_ALL else observed[spread_rows(training, _MOST_CURVE_ROWS)]
         parts.append(HeldPart(predicted, observed[rows], learned_from))
     return gain_over_kaplan_meier(parts, repeats=task.rows.repeats)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.columns.covariates import table_size
 from aldsurv.columns.features import Features
 from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.frame_columns import table_names
@@ -253,7 +254,7 @@ def _read_columns(model: NetworkModel, options: RunOptions, columns: Any) -> tup
     # Lists are no way to hold many rows, or many columns.
     n_rows, n_columns = (*(getattr(columns, "shape", None) or ()), 0, 0)[:2]
     if isinstance(columns, Mapping):
-        n_columns = len(columns)
+        n_rows, n_columns = table_size(columns) or (0, len(columns))
     features = Features.learn(
         columns,
         categorical=options.categorical,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.data.rows.row_selection import spread_rows
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.errors import NoSkillWarning
@@ -67,10 +68,7 @@ class Gain(NamedTuple):
 
 def sampled_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Those of the rows held out that are looked at: all, or as many as are enough."""
-    if len(rows) <= _MOST_ROWS:
-        return rows
-    chosen: NDArray[np.int64] = rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).round().astype(np.intp)]
-    return chosen
+    return spread_rows(rows, _MOST_ROWS)
 
 
 def gain_over_kaplan_meier(parts: Iterable[HeldPart], *, repeats: float = 1.0) -> Gain | None:

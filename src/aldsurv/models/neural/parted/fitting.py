@@ -171,7 +171,7 @@ def _with_slices(task: Prepared, rows: EncodedRows) -> Prepared:
     n, slices = int(rows.slice_counts.sum(axis=0).max()), len(rows.slice_counts)
     model = replace(
         task.model,
-        max_epochs=int(settings.max_epochs) * slices,
+        max_epochs=settings.epochs(n) * slices,
         patience=settings.patience * slices,
         warmup=settings.warmup * slices,
         weight_decay=settings.decay(n),

@@ -1,0 +1,56 @@
+"""How many threads fit a table, and blocks of rows in several of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from aldsurv.losses.likelihood.tied_mixture_steps import MapBlocks
+from aldsurv.models.trees.boosting_settings import LARGE_ROWS
+
+__all__ = ["count_threads", "run_blocks"]
+
+
+def count_threads(n_jobs: int | None, rows: int) -> int:
+    """How many threads fit a table.
+
+    Parameters
+    ----------
+    n_jobs
+        As of `BoostedALD`.
+    rows
+        How many the table has.
+    """
+    if n_jobs is None:
+        # Workers of a pool are started with as many threads as they may have.
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        most = int(limit) if limit.isdecimal() and int(limit) > 0 else _cores()
+        return 1 if rows < LARGE_ROWS else min(most, _cores())
+    return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
+
+
+@contextmanager
+def run_blocks(threads: int) -> Iterator[MapBlocks]:
+    """What applies a function to every block of rows: one after the other, or so many at a time."""
+    if threads == 1:
+        yield _in_turn
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="rows") as pool:
+
+        def each(work: Callable[[slice], None], blocks: Sequence[slice]) -> None:
+            for _ in pool.map(work, blocks):
+                pass
+
+        yield each
+
+
+def _in_turn(work: Callable[[slice], None], blocks: Sequence[slice]) -> None:
+    for block in blocks:
+        work(block)
+
+
+def _cores() -> int:
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
