@@ -42,6 +42,9 @@ def recipe_fingerprint(model: str, recipe: str = "default") -> str:
             settings["small_tables"] = [rows, columns, _network_settings(kind.RECIPES[name])]
     else:
         defaults = {name: portable(v) for name, v in kind.parameter_defaults().items()}
+        if "n_jobs" in defaults:
+            # How many threads compute changes no result.
+            defaults["n_jobs"] = 1
         settings = {"recipe": _without_rank({k: v for k, v in defaults.items() if k not in kind.LATER_PARAMETERS})}
     if recipe == "paper":
         settings["datasets"] = {name: paper_settings(model, name) for name in names(paper=True)}
