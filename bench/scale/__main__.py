@@ -1,7 +1,8 @@
 """Large tables on the command line.
 
 ``python -m bench.scale draw FOLDER --rows 50000000 --columns 20 --seed 1`` writes a drawn table as Parquet; ``fit
-JOURNAL`` measures fits in memory, by turns, into docs/results/scale.json: what the journal has is not measured again.
+JOURNAL`` measures fits in memory, by turns, into docs/results/scale.json: what the journal has is not measured again;
+``trees JOURNAL`` those of boosted trees.
 ``peers FOLDER`` fits drawn tables of 1,000 to 10 million rows by this library and by peers, by turns, and stores
 seconds, memory and held-out log-likelihood there, too.
 """
@@ -15,7 +16,7 @@ from typing import Any
 
 from bench.scale import stream
 from bench.scale.drawn_rows import LAWS
-from bench.scale.fit import MODELS, store
+from bench.scale.fit import MODELS, store, store_trees
 from bench.scale.parquet import write_parquet
 from bench.scale.tried import store_tried
 
@@ -45,9 +46,17 @@ def main(arguments: list[str]) -> int:
     fit.add_argument("--rows", default="10000,100000,1000000", help="sizes, up to 10000000")
     fit.add_argument("--threads", type=int, default=2)
     fit.add_argument("--models", default=";".join(MODELS))
+    trees = commands.add_parser("trees", help="measure fits of boosted trees in memory")
+    trees.add_argument("journal", type=Path)
+    trees.add_argument("--rows", default="10000,100000", help="sizes, up to 10000000")
+    trees.add_argument("--threads", type=int, default=2)
+    trees.add_argument("--before", type=Path, help="an older tree of the library, to be measured, too")
     tried = commands.add_parser("tried", help="fit what was tried before the recipes were settled")
     tried.add_argument("journal", type=Path)
     given = parser.parse_args(arguments)
+    if given.command == "trees":
+        store_trees(given.journal, [int(rows) for rows in given.rows.split(",")], given.threads, given.before)
+        return 0
     if given.command == "tried":
         store_tried(given.journal)
         return 0

@@ -23,7 +23,7 @@ from bench.journal import Line, complete_journal
 from bench.pages.results import store_section, today
 from bench.scale.drawn_rows import Block, block_of, whole
 
-__all__ = ["MODELS", "RESULTS_FILE", "SECTION", "measure", "store"]
+__all__ = ["MODELS", "RESULTS_FILE", "SECTION", "measure", "store", "store_trees"]
 
 RESULTS_FILE, SECTION = "scale.json", "fits in memory"
 # Those of 10,000 rows have fewer columns, as a table of that size has.
@@ -43,6 +43,13 @@ def _ours(recipe: str) -> Callable[[dict[str, Any], SurvivalData], Predict]:
         return lambda test_x, test_y: float(metrics.log_likelihood(model.predict_distribution(test_x), test_y))
 
     return fit
+
+
+def _boosted_ald(x: dict[str, Any], y: SurvivalData) -> Predict:
+    from aldsurv import BoostedALD, metrics
+
+    model = BoostedALD(random_state=0).fit(x, y)
+    return lambda test_x, test_y: float(metrics.log_likelihood(model.predict_distribution(test_x), test_y))
 
 
 def _xgboost_aft(x: dict[str, Any], y: SurvivalData) -> Predict:
@@ -72,12 +79,14 @@ MODELS: dict[str, Callable[[dict[str, Any], SurvivalData], Predict]] = {
     "XGBoost survival:aft": _xgboost_aft,
     'ALDSurvival("large")': _ours("large"),
 }
+BEFORE = "BoostedALD() before"
+TREES = {"BoostedALD()": _boosted_ald, "XGBoost survival:aft": _xgboost_aft, BEFORE: _boosted_ald}
 
 
 def measure(model: str, rows: int, law: str) -> Line:
     """Seconds by the clock and of the processor, megabytes above what was held, and the log-likelihood per test row."""
     warnings.simplefilter("ignore")
-    fit = MODELS[model]
+    fit = {**MODELS, **TREES}[model]
     few = whole(500, 5, SEED)
     fit(few.x, few.y)
     train, test = whole(rows, COLUMNS[rows], SEED, law=law), _test(rows, law)
@@ -121,12 +130,31 @@ def store(journal: Path, sizes: Sequence[int], threads: int, models: Sequence[st
     return lines
 
 
+def store_trees(journal: Path, sizes: Sequence[int], threads: int, before: Path | None) -> list[Line]:
+    """The same of boosted trees, into a section of their own; those of before by another tree of the library."""
+
+    def compute(table: str, model: str) -> list[Line]:
+        rows, law = table.split(maxsplit=1)
+        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+        line = _in_child(model, int(rows), law, threads, before if model == BEFORE else None)
+        line |= {"threads": threads, "load before": round(load, 1)}
+        print(json.dumps(line), flush=True)
+        return [line]
+
+    models = [model for model in TREES if model != BEFORE or before is not None]
+    cells = [(f"{rows} {law}", model) for rows in sizes for law in LAWS for model in models]
+    lines = complete_journal(journal, ("table", "model"), cells, compute)
+    values = {"test rows": _TEST_ROWS, "seed": SEED, "fits": lines}
+    store_section(RESULTS_FILE, "boosted trees", values, today("python -m bench.scale trees JOURNAL", []))
+    return lines
+
+
 def _test(rows: int, law: str) -> Block:
     """Rows of the same table behind those that are learned from."""
     return block_of(rows, rows + _TEST_ROWS, COLUMNS[rows], SEED, law=law)
 
 
-def _in_child(model: str, rows: int, law: str, threads: int) -> Line:
+def _in_child(model: str, rows: int, law: str, threads: int, tree: Path | None = None) -> Line:
     code = (
         "import json, sys\n"
         "from bench.scale.fit import measure\n"
@@ -137,7 +165,7 @@ def _in_child(model: str, rows: int, law: str, threads: int) -> Line:
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+        env={**os.environ, "OMP_NUM_THREADS": str(threads), **({"PYTHONPATH": str(tree / "src")} if tree else {})},
     )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 

@@ -178,6 +178,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     cause_scores_: Mapping[str, float] = field(init=False)
 
     TAKES_CAUSES: ClassVar[bool] = True
+    FITS_PARTS: ClassVar[bool] = True
     LATER_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"causes", "cure"})
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {
         "support": Choice(tuple(SUPPORTS)),
