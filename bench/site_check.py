@@ -64,9 +64,9 @@ function contrast(view, element) {
 function look(page) {
   const view = frame.contentWindow, root = view.document, faults = [];
   // Colours that change little by little would be read in between.
-  const still = root.createElement("style");
-  still.textContent = "*, *::before, *::after { transition: none !important; }";
-  root.head.append(still);
+  const still = new view.CSSStyleSheet();
+  still.replaceSync("*, *::before, *::after { transition: none !important; }");
+  root.adoptedStyleSheets = [...root.adoptedStyleSheets, still];
   const wide = root.documentElement.scrollWidth;
   if (wide > WIDTH) faults.push(`scrolls sideways: ${wide} pixels`);
   let level = 0;

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import html
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import ziamath
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from latex2mathml.converter import convert
@@ -19,7 +19,9 @@ from latex2mathml.converter import convert
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 # What the converter leaves behind where it does not know a command or an environment.
 _LEFT_BEHIND = re.compile(r'\\|&(?!#?\w+;)|linebreak="newline"')
-_FONT = Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
+# Of the package only its font is used: it is not imported.
+_SPEC = find_spec("ziamath")
+_FONT = Path((_SPEC and _SPEC.origin) or "").parent / "fonts" / "STIXTwoMath-Regular.ttf"
 _SERVED = Path("assets", "stix-two-math.woff2")
 # Latin, Greek, punctuation, letterlike, arrows, operators, technical, shapes, brackets, mathematical letters.
 _RANGES = (

@@ -54,7 +54,8 @@ class TrainingSettings:
     schedule
         How the rate goes down over `max_epochs`: ``"constant"``, ``"cosine"`` or ``"linear"`` to 0,
         ``"exponential"`` to a hundredth, ``"step"`` by a factor of 10 after 70 % and again after 90 % of the epochs;
-        ``"one_cycle"`` rises over the first tenth of all steps and then falls to 0 as a cosine, again in each step.
+        ``"one_cycle"`` rises over the first tenth of all steps and then falls to 0 as a cosine, with a new rate in each
+        step.
     warmup
         Epochs over which the rate first rises.
     batch_size
