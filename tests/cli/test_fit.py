@@ -264,7 +264,7 @@ def test_many_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, caps
         ([*OUTCOME, "--model", "recalibrated", "--categorical", "x"], "has no --categorical, but 'x' holds codes"),
         ([*OUTCOME, "--support", "lg"], "--support must be one of 'real', 'positive', 'log', 'auto', but is 'lg'"),
         ([*OUTCOME, "--members", "0"], "members must be a whole number from 1"),
-        ([*OUTCOME, "--recipe", "cake"], "recipe must be one of default, small, large, paper"),
+        ([*OUTCOME, "--recipe", "cake"], "recipe must be one of default, small, large, larger, huge, paper"),
         # Of models without recipes, too, before anything is read.
         (
             [*OUTCOME, "--model", "boosted_ald", "--support", "auto"],

@@ -126,7 +126,7 @@ def test_what_is_set_is_what_the_model_is_fitted_with(table: str, capsys: pytest
             ("--set", "hidden=a,b"),
             "--set hidden must be sizes of layers, such as (32, 32) or (), but is ('a', 'b').",
         ),
-        (("--set", "max_epochs=2.5"), "--set max_epochs must be a whole number from 1 on, but is 2.5."),
+        (("--set", "max_epochs=2.5"), "--set max_epochs must be a whole number from 1 on or 'auto', but is 2.5."),
         (("--set", "max_epochs"), "--set must be NAME=VALUE, such as --set max_epochs=50, but is 'max_epochs'."),
         (("--set", "max_epochs="), "--set must be NAME=VALUE, such as --set max_epochs=50, but is 'max_epochs='."),
         (("--set", "random_state=1"), "--set cannot give the parameter 'random_state'. Give --seed in its place."),
