@@ -220,10 +220,13 @@ def censoring() -> None:
             np.where(seen, np.where(before > 0, before, -np.inf), lost), np.where(seen, before + apart, np.inf)
         ),
     }
+    seconds = {}
     for title, y in forms.items():
         start = time.process_time()
         model = BoostedALD(random_state=0).fit(x, y)
-        print(f"{title:>18} {time.process_time() - start:>8.2f}, rounds {model.rounds_.tolist()}")
+        seconds[title] = round(time.process_time() - start, 2)
+        print(f"{title:>18} {seconds[title]:>8.2f}, rounds {model.rounds_.tolist()}")
+    store_section(PERFORMANCE, "censoring", seconds, today("python -m bench.fit censoring", ["boosted_ald/default"]))
 
 
 def memory() -> None:

@@ -68,6 +68,15 @@ def _peers(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {"peers": table(["dataset", "model", "seconds", "log-likelihood", "IBS", "C"], rows, left=2)}
 
 
+def _censoring(seconds: Mapping[str, float]) -> dict[str, str]:
+    right, interval = seconds["right-censored"], seconds["interval-censored"]
+    return {
+        "seconds of right-censored rows": number(right, 2),
+        "seconds of interval-censored rows": number(interval, 2),
+        "interval over right": f"{interval / right:.1f}",
+    }
+
+
 def _models(values: Mapping[str, Any]) -> dict[str, str]:
     kinds = ("paper", "default", "pycox")
     rows = [
@@ -244,6 +253,7 @@ _SECTIONS: dict[str, Callable[[Any], dict[str, str]]] = {
     "epochs": _epochs,
     "closed_forms": _closed_forms,
     "peers": _peers,
+    "censoring": _censoring,
     "models": _models,
     "memory": _memory,
     "whole_benchmark": _whole_benchmark,
