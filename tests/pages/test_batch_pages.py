@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,8 @@ def test_spark(rows, monkeypatch):
         pytest.skip("java is not installed")
     from pyspark.sql import SparkSession
 
+    # Its workers would take the first python3 of the path, which need not have the packages of this one.
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     local = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     spark = local.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
     try:

@@ -43,6 +43,8 @@ SECONDS_WITHOUT_WORKERS = 60.0
 # Items that are with the workers at a time, per thread of theirs: enough that none waits for the next.
 _ITEMS_PER_THREAD = 3
 _LOCAL = "local"
+# What Dask calls futures of which nothing more comes; one whose worker was killed is lost for a while, then pending.
+_ENDED = ("finished", "error", "cancelled")
 
 
 @dataclass(frozen=True)
@@ -212,9 +214,9 @@ class DaskEngine(Engine):
                     places[self._submit(function, item, *common)] = position
                 if not places:
                     return
-                for future in self._some_done(list(places)):
+                for future, status in self._some_done(list(places)):
                     position = places.pop(future)
-                    yield position, self._result(future, str(items[position]))
+                    yield position, self._result(future, status, str(items[position]))
         finally:
             self.client.cancel(list(places))
 
@@ -263,14 +265,18 @@ class DaskEngine(Engine):
         except (OSError, self._distributed.CancelledError):
             raise self._lost() from None
 
-    def _some_done(self, futures: list[Any]) -> list[Any]:
-        """Those futures that have ended, once there are any."""
+    def _some_done(self, futures: list[Any]) -> list[tuple[Any, str]]:
+        """Those futures that have ended, and how, once there are any.
+
+        None of them may be left: the result of a killed worker is lost, which Dask reports before it computes it again.
+        """
         lonely = 0.0
         while True:
             try:
                 with self.client.as_current():
                     done = self._distributed.wait(futures, timeout=5.0, return_when="FIRST_COMPLETED").done
-                return list(done)
+                states = [(future, str(future.status)) for future in done]
+                return [(future, status) for future, status in states if status in _ENDED]
             except (TimeoutError, self._distributed.TimeoutError):
                 lonely = 0.0 if self.client.status != "running" or self._threads() else lonely + 5.0
             except self._distributed.CancelledError:
@@ -281,13 +287,13 @@ class DaskEngine(Engine):
                     argument="cluster",
                 )
 
-    def _result(self, future: Any, label: str) -> Any:
-        if future.status == "finished":
+    def _result(self, future: Any, status: str, label: str) -> Any:
+        if status == "finished":
             try:
                 return future.result()
             except (OSError, self._distributed.CancelledError):
                 raise self._lost() from None
-        if future.status != "error":
+        if status != "error":
             raise self._lost()
         error = future.exception()
         if isinstance(error, AldsurvError):
