@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
         print(json.dumps({**line, "seconds to draw": round(drawn, 1)}))
     if not given.memory and given.member_epochs is None:
         command = f"python -m bench.scale stream --rows {given.rows}"
-        store_section("scale.json", f"{SECTION}, {given.rows} rows", {"fits": lines}, today(command, ["ald/default"]))
+        store_section("scale.json", f"{SECTION}, {given.rows} rows", {"fits": lines}, today(command, ["ald/huge"]))
     return 0
 
 

@@ -284,7 +284,7 @@ _SMALL = replace(
 _MOST_SMALL_ROWS = 1000
 # So many rows need few passes, with a rate that ends at 0, and no dropout: by rows that drawn tables hold out,
 # docs/results/scale.json.
-_LARGER = replace(_LARGE, dropout=0.0, schedule="one_cycle", batch_size=512, max_epochs=6, patience=3)
+_LARGER = replace(_LARGE, dropout=0.0, schedule="one_cycle", batch_size=512, max_epochs=5, patience=3)
 # Columns are no longer in pieces: more layers bend their effects.
 _HUGE = replace(_LARGER, members=3, hidden=(64, 64), residual=False, max_epochs="auto")
 _MOST_LARGE_ROWS = 50_000
