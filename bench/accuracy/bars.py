@@ -32,7 +32,7 @@ def bars(found: Found, speed: dict[str, Any] | None = None, model: str = "defaul
     known = _complete(found, model, REAL) and _complete(found, "paper", REAL)
     made += _cells(against(found, model), known)
     made.append(_truth(found, model))
-    made.append(_most(None if speed is None else speed["ratio"], "METABRIC fit over XGBoost's five folds", 4.0))
+    made.append(_most(None if speed is None else speed["ratio"], "METABRIC fit over XGBoost's five folds", 3.0))
     return made
 
 
