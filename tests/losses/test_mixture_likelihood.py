@@ -113,6 +113,21 @@ def test_every_kind_of_row_is_that_of_the_distribution(layout, support, kinds, e
 
 
 @every_layout
+@pytest.mark.parametrize("size", [100.0, 300.0])
+def test_outputs_that_single_precision_has_no_exponential_of(layout, size):
+    # Of tens of millions of rows one may be so far out that the network answers in the hundreds.
+    data = known(n=4 * layout.outputs)
+    objective = mixture_objective(layout, SUPPORTS["log"], data, LEAST)
+    raw = np.zeros((1, len(data), layout.outputs), np.float32)
+    rows = np.arange(len(data))
+    raw[0, rows, rows % layout.outputs] = np.where(rows < 2 * layout.outputs, size, -size)
+    fields = [field.numpy()[None] for field in objective.fields]
+    losses, slopes = objective.losses_and_slopes(raw, fields, None)
+    assert np.isfinite(losses).all()
+    assert np.isfinite(slopes).all()
+
+
+@every_layout
 @every_support
 @pytest.mark.parametrize("kinds", ["er", "erl", "erli"])
 @pytest.mark.parametrize("entry", [True, False], ids=["entry", "no entry"])

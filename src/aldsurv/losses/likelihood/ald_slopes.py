@@ -22,8 +22,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["between_parameter_slopes", "between_value_and_slopes", "parameter_slopes", "value_and_slopes"]
+__all__ = [
+    "LARGEST_LOG_KAPPA",
+    "between_parameter_slopes",
+    "between_value_and_slopes",
+    "parameter_slopes",
+    "value_and_slopes",
+    "within_range",
+]
 
+# As predicted distributions limit them; of κ the square is needed, also in single precision.
+_LARGEST_LOG, LARGEST_LOG_KAPPA = 80.0, 40.0
 _SQRT2 = math.sqrt(2.0)
 _LOG_SQRT2 = math.log(2.0) / 2
 
@@ -66,7 +75,14 @@ def between_parameter_slopes(
 
 
 def _parameters(xp: Any, raw: Any, exp_theta: bool) -> tuple[Any, Any, Any]:
-    return xp.exp(raw[..., 0]) if exp_theta else raw[..., 0], raw[..., 1], raw[..., 2]
+    location, log_sigma, log_kappa = raw[..., 0], raw[..., 1], raw[..., 2]
+    theta = xp.exp(within_range(xp, location)) if exp_theta else location
+    return theta, within_range(xp, log_sigma), within_range(xp, log_kappa, LARGEST_LOG_KAPPA)
+
+
+def within_range(xp: Any, log: Any, largest: float = _LARGEST_LOG) -> Any:
+    """A logarithm limited to what can be taken back; its slope beyond the limits is that at them."""
+    return xp.clip(log, -largest, largest)
 
 
 def _by_outputs(xp: Any, theta: Any, slopes: list[Any], exp_theta: bool) -> Any:

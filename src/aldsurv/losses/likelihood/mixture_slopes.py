@@ -16,7 +16,12 @@ from typing import Any
 import numpy as np
 
 from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
-from aldsurv.losses.likelihood.ald_slopes import between_parameter_slopes, parameter_slopes
+from aldsurv.losses.likelihood.ald_slopes import (
+    LARGEST_LOG_KAPPA,
+    between_parameter_slopes,
+    parameter_slopes,
+    within_range,
+)
 
 __all__ = ["between_value_and_slopes", "constant_value_and_slopes", "value_and_slopes"]
 
@@ -71,10 +76,12 @@ class _Parts:
         self.xp, self.layout, self.positive = xp, layout, positive
         planes = np.ascontiguousarray(np.moveaxis(raw, -1, 0)) if xp is np else raw.movedim(-1, 0).contiguous()
         location, log_scale, log_kappa, logits = layout.split(planes)
+        # Outputs of one extreme row among millions may be so large that single precision has no number for e to them.
+        log_scale, log_kappa = within_range(xp, log_scale), within_range(xp, log_kappa, LARGEST_LOG_KAPPA)
         if xp is np and layout.constants and not layout.skewed and (log_kappa == log_kappa[..., :1]).all():
             # As a network gives it, the same for every row: what depends on it alone is computed once.
             log_kappa = log_kappa[..., :1]
-        theta = xp.exp(location) if layout.exp_theta else location
+        theta = xp.exp(within_range(xp, location)) if layout.exp_theta else location
         grown = xp.exp(log_scale)
         sigma = grown + least
         share = xp.exp(logits - (logits.max(0) if xp is np else logits.amax(0)))
@@ -157,7 +164,7 @@ def _by_tied_outputs(xp: Any, layout: MixtureOutputs, planes: Any, location: Any
     if not layout.exp_theta:
         # The places are relative to the shared scale: it moves them, too.
         spread = spread + (by_location * (location - planes[:1])).sum(0)
-        by_relative = by_location * xp.exp(planes[1:2])
+        by_relative = by_location * xp.exp(within_range(xp, planes[1:2]))
     shared = [shift[None], spread[None]]
     if layout.skewed:
         shared.append(by_log_kappa.sum(0)[None])
