@@ -22,6 +22,7 @@ Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Blocks: TypeAlias = Sequence[Arrays]
 
 _MOST_BYTES = 1 << 28
+_ALIGNED = 16
 
 
 @final
@@ -40,13 +41,13 @@ class ScratchBlocks:
         stored = [self._stored(block) for block in blocks]
         return _StoredBlocks(stored)
 
-    def _stored(self, block: Arrays) -> Arrays | _File:
+    def _stored(self, block: Arrays) -> Arrays | _Filed:
         self._bytes += sum(array.nbytes for array in block.values())
         if self._bytes <= _MOST_BYTES:
             return block
         if self._folder is None:
             self._folder = _Folder()
-        return _File(self._folder, block)
+        return _Filed(self._folder, block)
 
 
 @final
@@ -58,16 +59,22 @@ class _Folder:
 
 
 @final
-class _File:
-    """A block in a file."""
+class _Filed:
+    """A block in a file, one array after the other."""
 
     def __init__(self, folder: _Folder, block: Arrays) -> None:
-        # The folder lasts as long as one of its files.
+        # The folder lasts as long as one of its blocks.
         self._folder = folder
-        self._path = folder.path / f"{folder.files}.npz"
+        self._path = folder.path / f"{folder.files}.bin"
         folder.files += 1
+        self._places: dict[str, tuple[int, np.dtype[Any], tuple[int, ...]]] = {}
         try:
-            np.savez(self._path, allow_pickle=False, **block)
+            with self._path.open("wb") as file:
+                for name, array in block.items():
+                    self._places[name] = file.tell(), array.dtype, array.shape
+                    np.ascontiguousarray(array).tofile(file)
+                    # The next one begins where numbers of any type may; no file is empty.
+                    file.write(bytes(_ALIGNED - file.tell() % _ALIGNED))
         except OSError as error:
             raise DataError(
                 f"rows cannot be written to {quoted(str(folder.path))}: {error.strerror or error}",
@@ -75,13 +82,14 @@ class _File:
             ) from None
 
     def read(self) -> dict[str, NDArray[Any]]:
-        with np.load(self._path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+        """Arrays of which only those rows come from the disk that are used."""
+        content = np.asarray(np.memmap(self._path, np.uint8, "r"))
+        return {name: np.ndarray(shape, dtype, content, start) for name, (start, dtype, shape) in self._places.items()}
 
 
 @final
 class _StoredBlocks(Sequence[Arrays]):
-    def __init__(self, blocks: list[Arrays | _File]) -> None:
+    def __init__(self, blocks: list[Arrays | _Filed]) -> None:
         self._blocks = blocks
 
     def __len__(self) -> int:
@@ -95,4 +103,4 @@ class _StoredBlocks(Sequence[Arrays]):
         if isinstance(index, slice):
             return _StoredBlocks(self._blocks[index])
         block = self._blocks[index]
-        return block.read() if isinstance(block, _File) else block
+        return block.read() if isinstance(block, _Filed) else block

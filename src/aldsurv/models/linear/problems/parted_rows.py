@@ -78,8 +78,13 @@ def summed(parts: Iterable[Sequence[FloatArray]]) -> list[FloatArray]:
     """Sums of several arrays, one after the other: in the same order with any number of workers."""
     total: list[FloatArray] = []
     for part in parts:
-        total = [a + b for a, b in zip(total, part, strict=True)] if total else [np.asarray(array) for array in part]
+        total = [_added(a, b) for a, b in zip(total, part, strict=True)] if total else [np.array(own) for own in part]
     return total
+
+
+def _added(sums: FloatArray, more: FloatArray) -> FloatArray:
+    """The sum, in place where it has the same shape: a part without rows has a 0."""
+    return np.add(sums, more, out=sums if sums.shape == np.shape(more) else None)
 
 
 class Moments(NamedTuple):
