@@ -151,7 +151,8 @@ def _xgboost_on_dask(folder: Path, client: Any) -> Predict:
     import dask.dataframe
     from xgboost import dask as xgboost_dask
 
-    frame = dask.dataframe.read_parquet(folder)
+    # Dask reads files together by the columns asked for: read first, features and labels have the same partitions.
+    frame = client.persist(dask.dataframe.read_parquet(folder))
     x = frame[[name for name in frame.columns if name not in (TIME, EVENT)]]
     upper = frame[TIME].where(frame[EVENT], np.inf)
     rows = xgboost_dask.DaskQuantileDMatrix(client, x, label_lower_bound=frame[TIME], label_upper_bound=upper)
