@@ -1,10 +1,10 @@
-"""Values of docs/scale.md: fits of growing tables beside peers, what they cost, and what larger ones would."""
+"""Values of docs/scale.md: fits of growing tables beside peers, in memory and from disk, and costs of larger ones."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench.pages.markdown import number, table
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "digest_text", "draw_growth", "values"]
 
 FILE, _SECTION = "scale.json", "peers"
+_IN_MEMORY, _TREES, _FROM_DISK = "fits in memory", "boosted trees", "fits from disk, "
 _BILLION, _CORES = 10**9, 64
 # In a fit of fewer rows what does not grow with them is most of what it takes.
 _LEAST_ROWS = 100_000
@@ -55,6 +56,26 @@ def values() -> dict[str, str]:
         "scale likelihood": _by_size(fits, sizes, lambda fit: f"{fit['log-likelihood']:.4f}"),
         "scale cost": _costs(fits),
         "scale cluster cores": str(_CORES),
+        **_own_runs(),
+    }
+
+
+def _own_runs() -> dict[str, str]:
+    """What was measured in runs of their own: fits in memory by table, trees, and fits from disk."""
+    sections = origins(FILE)
+    memory, trees = (read_section(FILE, section) for section in (_IN_MEMORY, _TREES))
+    from_disk = [
+        fit for section in sections if section.startswith(_FROM_DISK) for fit in read_section(FILE, section)["fits"]
+    ]
+    return {
+        "scale in memory": _in_memory(memory["fits"], ("seconds", "processor seconds")),
+        "scale in memory date": sections[_IN_MEMORY].date,
+        "scale test rows": f"{memory['test rows']:,}",
+        # Other programs ran beside them: the clock says little.
+        "scale trees": _in_memory(trees["fits"], ("processor seconds",)),
+        "scale trees date": sections[_TREES].date,
+        "scale from disk": _from_disk(sorted(from_disk, key=lambda fit: int(fit["rows"]))),
+        "scale limit": f"{max(fit['limit of data, GB'] for fit in from_disk):g}",
     }
 
 
@@ -133,6 +154,46 @@ def _cell(fit: Mapping[str, Any] | None, text: Any) -> str:
     if "given up" in fit:
         return "failed" if fit["given up"].startswith("failed") else str(fit["given up"]).replace("more than", ">")
     return str(text(fit))
+
+
+def _in_memory(fits: list[Mapping[str, Any]], seconds: Sequence[str]) -> str:
+    """A row per table and model: seconds, memory, and the log-likelihood beside that of the truth."""
+    rows = [
+        [
+            f"{fit['rows']:,} × {fit['columns']}, {fit['law'].replace('-groups', ' groups')}",
+            f"`{fit['model']}`" if "(" in fit["model"] else fit["model"],
+            *(number(fit[key], 3) for key in seconds),
+            str(fit["megabytes"]),
+            f"{fit['log-likelihood']:.4f}",
+            f"{fit['log-likelihood of the truth']:.4f}",
+        ]
+        for fit in sorted(fits, key=lambda fit: (fit["rows"], fit["law"]))
+        if fit["rows"] >= _LEAST_ROWS
+    ]
+    return table(["table", "model", *seconds, "MB", "log-likelihood", "of the truth"], rows, left=2)
+
+
+def _from_disk(fits: list[Mapping[str, Any]]) -> str:
+    """A row per fit."""
+    rows = [
+        [
+            f"{fit['rows']:,} × {fit['columns']}",
+            str(fit["threads"]),
+            f"{fit['seconds']:.0f}",
+            f"{fit['steps']['training']:.0f}",
+            f"{fit['processor seconds']:.0f}",
+            f"{fit['rows per second']:,}",
+            f"{fit['peak memory, GB']:.2f}",
+            f"{fit['held-out log-likelihood']:.4f} ± {fit['standard error']:.4f}",
+            f"{fit['true log-likelihood']:.4f}",
+        ]
+        for fit in fits
+    ]
+    head = [
+        "table", "threads", "seconds", "of these training", "processor seconds", "rows per second", "peak memory, GB",
+        "log-likelihood", "of the truth",
+    ]  # fmt: skip
+    return table(head, rows)
 
 
 def _costs(fits: Fits) -> str:
