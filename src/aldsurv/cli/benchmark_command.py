@@ -57,7 +57,7 @@ def benchmark(ctx: click.Context) -> None:
     "--definition",
     default="released",
     show_default=True,
-    help="Of synthetic data: released, printed or both.",
+    help="Definition of synthetic data: released, printed or both.",
     metavar="NAMES",
 )
 @click.option("--grouped/--no-grouped", default=True, show_default=True, help="WHAS and BreastMSK also by patient.")
@@ -79,7 +79,7 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run the comparison; if stopped, the same command goes on from there.
+    """Run the comparison; if stopped, the same command continues.
 
     Results are in one SQLite file in the folder; a cell (all seeds of a
     model on a dataset) is in it as a whole or not at all. A cell that

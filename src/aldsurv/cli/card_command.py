@@ -46,15 +46,15 @@ _NOT_ON_THE_CARD = ("out", "force", "as_json", "quiet", "front_matter")
     "--times",
     default=None,
     metavar="T,T",
-    help="Times at which predictions are judged  [default: the median time and up to two round ones]",
+    help="Times at which predictions are evaluated  [default: the median time and up to two round ones]",
 )
 @click.option("--groups", default=None, metavar="COLUMN,…", help="Columns whose values are compared as subgroups.")
 @click.option("--title", default=None, metavar="TEXT", help="Name of the model in the heading  [default: its file]")
 @click.option("--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none.")
-@click.option("--event-name", default=None, metavar="TEXT", help="What the event is called, such as death or churn.")
+@click.option("--event-name", default=None, metavar="TEXT", help="Name of the event, such as death or churn.")
 @click.option("--labels", default=None, metavar="FILE", help="Labels of columns and levels: CSV or JSON.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Of the resamples.")
-@click.option("--front-matter", is_flag=True, help="Begin with YAML that catalogues of models read.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of the resamples.")
+@click.option("--front-matter", is_flag=True, help="Begin with YAML metadata for model catalogues.")
 @out_option("The card: .md or .json  [default: print Markdown]")
 @force_option()
 @json_option("Print JSON in place of Markdown.")
@@ -78,13 +78,13 @@ def card(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write a card about MODEL: what it is, how well it predicts, its limits.
+    """Write a model card: what MODEL is, how it predicts, its limits.
 
-    What the file knows is filled in: training data, columns, settings,
-    updates. With TABLE (CSV, TSV, Parquet, Excel; the columns of training
-    and the outcome, preferably of rows that the model was not trained on)
-    there are metrics with intervals, too. What only the author knows is
-    marked "To be filled in". A card of that name is replaced, with all that
+    Training data, columns, settings and updates are filled in from the
+    file. TABLE (CSV, TSV, Parquet, Excel; the columns of training and
+    the outcome, preferably of rows that the model was not trained on)
+    adds metrics with intervals. What only the author knows is marked
+    "To be filled in". A card of that name is replaced, with all that
     was filled in; any other file only with --force.
 
     \b

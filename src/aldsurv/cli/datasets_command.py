@@ -120,8 +120,8 @@ def path(name: str | None) -> None:
 def fetch(names: tuple[str, ...], every: bool, as_json: bool) -> None:
     """Download datasets from their publishers.
 
-    A file that is already there is checked and not downloaded again; a
-    download that was cut goes on where it stopped.
+    Existing files are checked and not downloaded again; an interrupted
+    download continues.
 
     \b
     Examples:

@@ -134,18 +134,18 @@ class _DemoResults:
     default=Path("demo"),
     show_default=True,
     metavar="DIR",
-    help="Folder for picture and model; made if missing.",
+    help="Folder for picture and model; created if missing.",
 )
 @json_option("Print the numbers as JSON only.")
 @force_option()
 def demo(out: Path, as_json: bool, force: bool) -> None:
     """Fit ALDSurvival to a real table and predict for held-out people.
 
-    2232 women with breast cancer (Rotterdam tumour bank and German Breast
-    Cancer Study Group), with the time to recurrence or death. A fifth of
-    them is held out. Printed are how well these are predicted, and five of
-    them one by one; a picture of their survival curves goes to
-    DIR/survival.png, the model to DIR/gbsg.aldsurv.
+    2232 women with breast cancer (Rotterdam tumour bank and German
+    Breast Cancer Study Group), with the time to recurrence or death. A
+    fifth of them is held out. The output has scores on these rows and
+    predictions for five of them. A picture of their survival curves is
+    written to DIR/survival.png, and the model to DIR/gbsg.aldsurv.
 
     \b
     Examples:

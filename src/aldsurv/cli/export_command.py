@@ -29,20 +29,20 @@ SQL = FileKind("SQL of aldsurv", lambda path, start: start.startswith(b"-- ") an
 @click.command()
 @click.argument("model")
 @click.option(
-    "--onnx", type=click.Path(path_type=Path, readable=False), default=None, metavar="FILE", help="Write a graph."
+    "--onnx", type=click.Path(path_type=Path, readable=False), default=None, metavar="FILE", help="ONNX graph to write."
 )
 @click.option(
     "--sql",
     type=click.Path(path_type=Path, readable=False),
     default=None,
     metavar="FILE",
-    help="Write one SELECT, of a linear model.",
+    help="SQL of a linear model to write, one SELECT.",
 )
 @click.option(
     "--times",
     default=None,
     metavar="T,T",
-    help="Times of the survival  [default: quarters of the follow-up in training]",
+    help="Times of survival  [default: quarters of the follow-up in training]",
 )
 @click.option(
     "--quantiles", default=None, metavar="Q,Q", help=f"Levels of quantiles, beside the median  [default: {_LEVELS}]"
@@ -57,7 +57,7 @@ SQL = FileKind("SQL of aldsurv", lambda path, start: start.startswith(b"-- ") an
     "--float32/--float64",
     "single",
     default=False,
-    help="Type of numbers that go into the graph and come out  [default: float64]",
+    help="Type of inputs and outputs of the graph  [default: float64]",
 )
 @click.option("--table", default=None, metavar="NAME", help="Table that the SELECT reads  [default: people]")
 @force_option()
@@ -78,10 +78,11 @@ def export(
 ) -> None:
     """Write MODEL as an ONNX graph or as SQL, to predict without Python.
 
-    The graph takes each column as people have it (text and gaps included)
-    and gives survival, quantiles, median, parameters, incidences of causes,
-    and whether a row lies outside of training. The SELECT does the same for
-    Cox and accelerated failure time models, in a database.
+    The inputs of the graph are columns as in the table (including text
+    and gaps); its outputs are survival, quantiles, median, parameters,
+    incidences of causes, and whether a row lies outside the range of
+    the training rows. The SELECT does the same for Cox and accelerated
+    failure time models, in a database.
 
     \b
     Examples:

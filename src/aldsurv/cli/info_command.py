@@ -29,9 +29,9 @@ _FACTS = ("rows", "events", "total_weight", "first_time", "last_time", "fingerpr
 @click.argument("model", type=click.Path(path_type=Path))
 @json_option()
 def info(model: Path, as_json: bool) -> None:
-    """What the model of a file is, and what it was trained on.
+    """Show the model in a file, and its training data.
 
-    The columns are those that a table to predict for must have.
+    The columns are those that a table needs for predictions.
 
     \b
     Examples:

@@ -18,8 +18,8 @@ __all__ = ["models"]
 def models(name: str | None, as_json: bool) -> None:
     """List the models, or the parameters of the model NAME.
 
-    The parameters are those that 'aldsurv fit --set' takes, each with the
-    value that it has by default, and what it may be.
+    The parameters are those of 'aldsurv fit --set', with their defaults
+    and allowed values.
 
     \b
     Examples:

@@ -44,16 +44,16 @@ _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
     "--times",
     default=None,
     metavar="T,T",
-    help="Times at which predictions are judged  [default: the median time and up to two round ones]",
+    help="Times at which predictions are evaluated  [default: the median time and up to two round ones]",
 )
 @click.option("--group", default=None, metavar="COLUMN", help="Column of subgroups  [default: the most important]")
 @click.option("--title", default=None, metavar="TEXT", help="Heading of the page.")
 @click.option("--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none.")
-@click.option("--event-name", default=None, metavar="TEXT", help="What the event is called, such as death or churn.")
+@click.option("--event-name", default=None, metavar="TEXT", help="Name of the event, such as death or churn.")
 @click.option("--labels", default=None, metavar="FILE", help="Labels of columns and levels: CSV or JSON.")
-@click.option("--people", default=6, show_default=True, metavar="N", help="Single subjects shown, 1 to 10.")
-@click.option("--rows", default=None, metavar="NUMBERS", help="Which ones: row numbers from 1, commas between them.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Of everything random.")
+@click.option("--people", default=6, show_default=True, metavar="N", help="Number of single subjects shown, 1 to 10.")
+@click.option("--rows", default=None, metavar="NUMBERS", help="Their row numbers, from 1, separated by commas.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed.")
 @out_option("The page.", default="report.html")
 @click.option(
     "--pdf",
@@ -88,13 +88,12 @@ def report(
 ) -> None:
     """Write an HTML report about MODEL and the rows of TABLE.
 
-    TABLE (CSV, TSV, Parquet, Excel) has the columns of training and the outcome,
-    preferably of rows that the model was not trained on. The page says in
-    plain words how well the predictions agree with what was observed, what
-    they depend on and what to be careful about; of a model with causes,
-    cause by cause. It is one file that needs
-    no other and no network. A page of that name is replaced, any other
-    file only with --force.
+    TABLE (CSV, TSV, Parquet, Excel) has the columns of training and the
+    outcome, preferably of rows that the model was not trained on. The
+    page describes in plain words how well the predictions agree with
+    the outcomes, which covariates they depend on, and their limits; for
+    a model with causes, by cause. It is one self-contained file. A page
+    of that name is replaced, any other file only with --force.
 
     \b
     Examples:

@@ -24,9 +24,9 @@ _MEGABYTE = 1 << 20
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, metavar="[NAME=]MODEL...")
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, metavar="N", help="0: any that is free."
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, metavar="N", help="0: any free port."
 )
 @click.option("--times", metavar="T,T", help="Survival at these times, unless a request names others.")
 @click.option("--quantiles", metavar="P,P", help="Quantiles, unless a request names others.  [default: 0.1,0.9]")
@@ -34,7 +34,7 @@ _MEGABYTE = 1 << 20
     "--api-key-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"A key per line, one of which requests must send; or a key in the variable {_KEY_VARIABLE}.",
+    help=f"File with one key per line; requests must send one of them. Or a key in {_KEY_VARIABLE}.",
 )
 @click.option(
     "--max-body", type=click.FloatRange(0, min_open=True), default=16, show_default=True, metavar="MB",
@@ -45,22 +45,22 @@ _MEGABYTE = 1 << 20
     help="Largest body of a batch.",
 )  # fmt: skip
 @click.option(
-    "--max-rows", type=click.IntRange(1), default=10_000, show_default=True, metavar="N", help="Most rows of a request."
+    "--max-rows", type=click.IntRange(1), default=10_000, show_default=True, metavar="N", help="Largest number of rows."
 )
 @click.option(
     "--max-concurrent", type=click.IntRange(1), default=2048, show_default=True, metavar="N",
-    help="Most requests under way; others get 503.",
+    help="Largest number of concurrent requests; others get 503.",
 )  # fmt: skip
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), default=30, show_default=True, metavar="SECONDS",
-    help="For a body to arrive, and for a prediction.",
+    help="Time limit for receiving a body, and for a prediction.",
 )  # fmt: skip
 @click.option(
     "--grace", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
-    help="For running requests when the service is stopped.",
+    help="Time limit for running requests when the service is stopped.",
 )  # fmt: skip
 @click.option("--log-covariates", is_flag=True, help="Write rows to the log; they may be personal data.")
-@quiet_option("No address, and no line per request in the log.")
+@quiet_option("Print no address, and log no line per request.")
 def serve(
     models: tuple[str, ...],
     host: str,
@@ -77,16 +77,17 @@ def serve(
     log_covariates: bool,
     quiet: bool,
 ) -> None:
-    """Answer requests for predictions with one or more models.
+    """Serve predictions of one or more models over HTTP.
 
     POST rows to /models/NAME/predict, as JSON or CSV, or any number of
-    them to /models/NAME/batch; GET /openapi.json says what rows must have,
-    /metrics is for Prometheus and /healthz for the process that restarts it.
-    A model has the name of its file unless NAME is given.
+    them to /models/NAME/batch; GET /openapi.json describes the rows,
+    /metrics is for Prometheus and /healthz for the process that
+    supervises the service. A model has the name of its file unless NAME
+    is given.
 
-    Standard output gets the address, standard error the log: a line of
-    JSON per request, without covariates. Ctrl-C or SIGTERM stop the
-    service when running requests are answered. Needs
+    The address is written to standard output, and the log to standard
+    error: a line of JSON per request, without covariates. Ctrl-C or
+    SIGTERM stop the service after running requests are finished. Needs
     pip install "aldsurv[serve]", and no torch.
 
     \b

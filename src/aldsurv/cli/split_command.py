@@ -29,10 +29,10 @@ _FILE = click.Path(path_type=Path, readable=False)
 @click.argument("table", type=click.Path(path_type=Path))
 @outcome_options
 @reading_options
-@click.option("--test", default=0.25, show_default=True, metavar="SHARE", help="Share of the rows to test on.")
+@click.option("--test", default=0.25, show_default=True, metavar="SHARE", help="Share of test rows.")
 @click.option("--out-train", type=_FILE, default=None, metavar="FILE", help="Training rows  [default: TABLE_train]")
 @click.option("--out-test", type=_FILE, default=None, metavar="FILE", help="Test rows  [default: TABLE_test]")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="The same seed gives the same rows.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of the split.")
 @click.option("--stratify/--no-stratify", default=True, help="Whether both have the same share of events.")
 @force_option()
 @json_option()
@@ -52,13 +52,14 @@ def split(
 ) -> None:
     """Split TABLE (CSV, TSV or Parquet) at random into training and test rows.
 
-    Both parts have the same share of events. Rows of one person, named by
-    --id, stay together, and so do exact copies of a row. They are the rows
-    that 'aldsurv fit' holds out with the same share and seed.
+    Both parts have the same share of events. Rows of one person, named
+    by --id, stay together, and so do exact copies of a row. The test
+    rows are those that 'aldsurv fit' holds out with the same share and
+    seed.
 
-    Rows are written as they are in TABLE, with its header, delimiter and
-    encoding, in their order. A file whose name ends in .gz is zipped.
-    Without names the files are in the current folder, as in
+    Rows are written unchanged and in the same order, with the header,
+    delimiter and encoding of TABLE. A file whose name ends in .gz is
+    compressed. By default the files are in the current folder, as in
     people_train.csv and people_test.csv.
 
     \b

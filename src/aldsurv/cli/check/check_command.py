@@ -19,7 +19,7 @@ __all__ = ["check"]
 @click.argument("table", type=click.Path(path_type=Path))
 @outcome_options
 @reading_options
-@click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, commas between them.")
+@click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, separated by commas.")
 @click.option("--categorical", default=None, metavar="COLUMNS", help="Columns whose values are codes.")
 @click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; of dates, days.")
 @json_option()
@@ -32,19 +32,18 @@ def check(
     unit: str | None,
     as_json: bool,
 ) -> None:
-    """What would be read of TABLE, and how; nothing is trained.
+    """Show how TABLE is read; no model is fitted.
 
     The table is read as by 'aldsurv fit', whose options have the same
-    meaning here. Shown are how it is written down, every column with its
-    use, the outcome, what should be looked at before a model learns from
-    the table, such as columns that give the outcome away, and the command
-    to run next.
+    meaning. The output shows the format of the file, every column with
+    its use, the outcome, possible problems such as columns that give
+    the outcome away, and the command to run next.
 
     Columns of the outcome that are not named are guessed by their names and
     values.
 
-    The exit code is 2 if the table cannot be read, or not with the columns
-    that were named.
+    The exit code is 2 if the table, or a column that was named, cannot
+    be read.
 
     \b
     Examples:

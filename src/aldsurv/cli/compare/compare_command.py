@@ -30,7 +30,7 @@ __all__ = ["compare"]
 @click.argument("files", nargs=-1, metavar="MODEL MODEL... TABLE")
 @outcome_options
 @reading_options
-@cause_option("Compare by the incidence of this one of several causes.")
+@cause_option("Compare by the incidence of this cause.")
 @metric_options(500)
 @json_option()
 @quiet_option("No notes, only the scores.")

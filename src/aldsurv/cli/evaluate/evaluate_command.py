@@ -124,8 +124,8 @@ class _Evaluation:
 @click.argument("table", metavar="TABLE")
 @outcome_options
 @reading_options
-@cause_option("Only the scores of this one of several causes.")
-@click.option("--group", default=None, metavar="COLUMN", help="Also for each of its values, and which is worst.")
+@cause_option("Only the scores of this cause.")
+@click.option("--group", default=None, metavar="COLUMN", help="Also score each value of this column.")
 @click.option(
     "--times",
     default=None,
@@ -152,20 +152,22 @@ def evaluate(
 ) -> None:
     """Measure how well a model predicts the rows of a table.
 
-    TABLE is a CSV, TSV, Parquet or Excel file with the columns that the model was
-    trained on and those of the outcome. A model made by 'aldsurv fit' knows
-    the names of the latter.
+    TABLE is a CSV, TSV, Parquet or Excel file with the columns that the
+    model was trained on and those of the outcome. A model made by
+    'aldsurv fit' has the names of the latter.
 
-    A model with causes is scored by the first event of any cause, and by the
-    incidence of each. In the latter, who has had another event never has
-    this one.
+    A model with causes is scored by the first event of any cause, and
+    by the incidence of each. For the latter, a person with an event of
+    another cause never has one of this cause.
 
-    TABLE may be a folder of Parquet files of any size: metrics are merged over
-    its parts, without intervals. Of more than five million rows harrell_c and
-    uno_c come from a sample, with a standard error.
+    TABLE can be a folder of Parquet files of any size: metrics are
+    merged over its parts, without intervals. With more than five
+    million rows, harrell_c and uno_c are computed from a sample, with a
+    standard error.
 
-    Intervals come from resampling the rows, those of calibration slope and
-    observed/expected from their regressions; the model stays as it is.
+    Intervals are computed by resampling the rows, those of calibration
+    slope and observed/expected by their regressions. The model is not
+    fitted again.
 
     \b
     Examples:

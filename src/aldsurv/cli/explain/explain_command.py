@@ -32,14 +32,14 @@ _MOST_ROWS = 200
 @click.argument("table")
 @click.option("--row", "--rows", "rows", default=None, metavar="N", help="Row to explain, from 1; or several, 3,17.")
 @click.option("--times", default=None, metavar="T,T", help="Explain survival at these times  [default: 20 times]")
-@click.option("--summary", default=None, metavar="NAME", help="In their place median, mean or restricted_mean.")
+@click.option("--summary", default=None, metavar="NAME", help="Explain median, mean or restricted_mean instead.")
 @cause_option("Explain the probability of this cause.")
-@click.option("--since", type=float, default=None, metavar="T", help="Given that nothing happened by this time.")
-@click.option("--background", default=None, metavar="TABLE", help="Rows that say what is usual  [default: TABLE]")
+@click.option("--since", type=float, default=None, metavar="T", help="Given that there was no event by this time.")
+@click.option("--background", default=None, metavar="TABLE", help="Rows of the population  [default: TABLE]")
 @reading_options
-@click.option("--plot", type=click.Path(path_type=Path), default=None, metavar="FILE", help="A picture (PNG) to write.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Of the orders that are sampled.")
-@out_option("A table (CSV) of all contributions.")
+@click.option("--plot", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Picture to write (PNG).")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of the sampled orders.")
+@out_option("Table of all contributions to write (CSV).")
 @force_option()
 @json_option()
 @quiet_option()
@@ -60,18 +60,18 @@ def explain(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Say how much each column of TABLE moves the predictions of MODEL.
+    """Show how much each column contributes to predictions of MODEL.
 
     With --row: why the prediction of that row differs from the mean
-    prediction, column by column. Without it: how much each column moves
-    the predictions of all rows on average; of more than 200 rows, 200 are
-    taken at even steps.
+    prediction, column by column. Without it: the mean contribution of
+    each column over all rows; of more than 200 rows, 200 are used at
+    even steps.
 
-    The contributions are Shapley values: they add up to the prediction less
-    the mean prediction of 20 rows that stand for the background. Up to 7
-    columns all subsets of them are used, of more columns random orders.
-    Standard errors are shown. They say what the model uses, not what causes
-    the event.
+    The contributions are Shapley values: they add up to the prediction
+    minus the mean prediction of 20 background rows. Up to 7 columns all
+    their subsets are used, and with more columns random orders.
+    Standard errors are shown. Contributions show what the model uses,
+    not what causes the event.
 
     \b
     Examples:

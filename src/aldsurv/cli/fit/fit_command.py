@@ -33,31 +33,31 @@ _INTERRUPTED = 130
 @click.argument("tables", metavar="TABLE...", type=click.Path(path_type=Path), nargs=-1, required=True)
 @outcome_options
 @reading_options
-@click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, commas between them.")
+@click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, separated by commas.")
 @click.option("--categorical", default=None, metavar="COLUMNS", help="Columns whose values are codes.")
 @click.option("--model", default="ald", show_default=True, metavar="NAME", help="One of the models below.")
 @click.option("--recipe", default=None, metavar="NAME", help="default or paper.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="The same seed gives the same model.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of split and model.")
 @click.option("--members", type=int, default=None, metavar="N", help="Members of the ensemble.")
 @click.option("--support", default=None, metavar="NAME", help="real, positive, log or auto.")
-@click.option("--learning-rate", type=float, default=None, metavar="X", help="Of networks and boosted trees.")
+@click.option("--learning-rate", type=float, default=None, metavar="X", help="Learning rate of networks and trees.")
 @click.option("--ridge", type=float, default=None, metavar="X", help="Penalty of a regression; 0: none.")
 @click.option(
     "--set", "assignments", multiple=True, metavar="NAME=VALUE", help="Any parameter of the model; may be repeated."
 )
 @click.option("--unit", default=None, metavar="NAME", help="Unit of time, such as months; of dates, days.")
-@click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Share of rows to test on; 0: none.")
-@click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for better settings by N trials.")
+@click.option("--held-out", default=0.2, show_default=True, metavar="SHARE", help="Share of held-out rows; 0: none.")
+@click.option("--tune", "trials", type=int, default=None, metavar="N", help="Search for better settings with N trials.")
 @cluster_option()
-@click.option("--stream", is_flag=True, help="Read a Parquet file in parts, as folders are read.")
-@out_option("The model to write.")
+@click.option("--stream", is_flag=True, help="Read a Parquet file in parts, like a folder.")
+@out_option("Model file to write.")
 @click.option(
     "--report",
     is_flag=False,
     flag_value="",
     default=None,
     metavar="[FILE]",
-    help="Write a report of the rows held out  [default: beside the model]",
+    help="Write a report on the held-out rows  [default: beside the model]",
 )
 @force_option()
 @json_option()
@@ -87,46 +87,45 @@ def fit(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Learn from TABLE (CSV, TSV, Parquet, Excel) and save the model.
+    """Fit a model to TABLE (CSV, TSV, Parquet, Excel) and save it.
 
-    Columns that are not named are covariates. A random part of the rows is
-    held out to measure how well the model predicts; the model that is saved
-    is then fitted to all rows, with the same settings. Rows of one person,
-    named by --id, are held out together or not at all; with --start and
-    --stop in place of --time they are episodes, from one change of the
-    person's covariates to the next. The name of the model is that of the
-    table with the ending .aldsurv, in the current folder, unless --out
-    is given. A model of that name is replaced, any other file only with
-    --force.
+    Columns that are not named are covariates. A random part of the rows
+    is held out to measure how well the model predicts; the model that
+    is saved is then fitted to all rows, with the same settings. Rows of
+    one person, identified by --id, are held out together; with --start
+    and --stop in place of --time they are episodes between changes of
+    the person's covariates. By default the model is saved under the
+    name of the table with the ending .aldsurv, in the current folder. A
+    model of that name is replaced, any other file only with --force.
 
-    Two dates in place of a time are --start and --end; --unit is then
-    days, weeks, months (30.4375 days) or years (365.25 days).
+    Two columns of dates, --start and --end, can replace --time; --unit
+    is then days, weeks, months (30.4375 days) or years (365.25 days).
 
-    --event-values names the causes of an event that may be of several
-    kinds. Models that tell causes apart predict the probability of each;
-    the others, the time to the first event of any cause.
+    --event-values names competing causes. Models for several causes
+    predict the probability of each; the others predict the time to the
+    first event of any cause.
 
-    --tune N tries N settings by cross-validation, the first being the
-    default. The best are tried again on fresh folds, and replace the default
-    only if they are better beyond noise; otherwise the default stays. The
-    rows held out take no part in the search.
+    --tune N compares N settings by cross-validation, the first being
+    the default. The best are compared again on new folds, and replace
+    the default only if they are better by more than chance. The
+    held-out rows take no part in the search.
 
-    --set gives any parameter of the model, as in --set max_epochs=50 or
-    --set hidden=64,64; 'aldsurv models NAME' lists them. What is set is not
-    searched by --tune.
+    --set sets any parameter of the model, as in --set max_epochs=50 or
+    --set hidden=64,64; 'aldsurv models NAME' lists them. --tune does
+    not search parameters that are set.
 
-    --report writes the page of 'aldsurv report' about the rows held out, and
-    the model that was fitted without them.
+    --report writes the page of 'aldsurv report' for the held-out rows
+    and the model that was fitted without them.
 
-    TABLE may be a folder of Parquet files, or several files. They are read
-    in parts, and so is a Parquet file of more than 5 million rows, or any
-    with --stream: rows need not fit in memory. The model is then fitted
-    once, to the rows that are not held out, of which there are 50,000 at
-    most. After Ctrl-C the same command goes on.
+    TABLE can be a folder of Parquet files, or several files. They are
+    read in parts, like a Parquet file of more than 5 million rows, or
+    any with --stream: rows need not fit in memory. At most 50,000 rows
+    are then held out, and the model is fitted once, to the others.
+    After Ctrl-C the same command continues.
 
-    Ctrl-C ends the training: the best model so far is saved, the exit code
-    is 130. A search by --tune that was stopped goes on when the same command
-    is given again.
+    Ctrl-C ends the training: the best model so far is saved, and the
+    exit code is 130. A search by --tune that was stopped continues when
+    the same command is repeated.
 
     \b
     Examples:

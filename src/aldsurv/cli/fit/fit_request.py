@@ -30,9 +30,9 @@ class FitRequest:
     model, parameters
         Registered name of the model, and those of its parameters that were given as options.
     seed
-        Of everything random.
+        Random seed.
     held_out
-        Share of the rows to test on.
+        Share of test rows.
     trials
         Of a search for settings; None for no search.
     target

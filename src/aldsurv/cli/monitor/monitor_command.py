@@ -31,18 +31,18 @@ _ALARM = 1
 @click.argument("table", metavar="TABLE")
 @click.option("--by", required=True, metavar="COLUMN", help="Column of periods or dates, at which each row began.")
 @click.option(
-    "--period", type=click.Choice(["month", "quarter", "year"]), default=None, help="What dates are cut into  [month]"
+    "--period", type=click.Choice(["month", "quarter", "year"]), default=None, help="Length of periods  [month]"
 )
 @outcome_options
 @reading_options
-@cause_option("Only events of this one of several causes.")
-@click.option("--train", default=None, metavar="TABLE", help="Training rows, which covariates are compared with.")
+@cause_option("Only events of this cause.")
+@click.option("--train", default=None, metavar="TABLE", help="Training rows to compare covariates with.")
 @click.option(
-    "--reference", default=1, show_default=True, metavar="N", help="Without --train: with those of the first N periods."
+    "--reference", default=1, show_default=True, metavar="N", help="Without --train: compare with the first N periods."
 )
-@click.option("--alpha", default=0.05, show_default=True, metavar="P", help="Rate of false alarms, over all time.")
+@click.option("--alpha", default=0.05, show_default=True, metavar="P", help="Probability of any false alarm.")
 @click.option("--title", default=None, metavar="TEXT", help="Heading of the page.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Of the resamples for limits of C.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of the resamples for limits of C.")
 @out_option("The page.", default="monitor.html")
 @force_option()
 @click.option("--fail-on-alarm", is_flag=True, help="Exit with 1 if there is an alarm.")
@@ -69,19 +69,21 @@ def monitor(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Watch MODEL over the calendar periods of TABLE.
+    """Monitor MODEL over the calendar periods of TABLE.
 
-    TABLE has the columns of training, the outcome so far, and the period or
-    date at which each row began. For every period the page shows observed
-    against expected events, calibration slope, C and how far covariates have
-    moved. Alarms are raised by tests that may be looked at any time: while
-    nothing changes, the probability of any alarm, ever, is at most --alpha.
+    TABLE has the columns of training, the outcome so far, and the
+    period or date at which each row began. For every period the page
+    shows observed and expected events, calibration slope, C and the
+    drift of covariates. Alarms are raised by sequential tests, which
+    are valid at any time: while nothing changes, the probability of any
+    alarm, ever, is at most --alpha.
 
-    A row belongs to one period with its whole follow-up. Who is followed over
-    several periods needs a row in each, with --entry and --id.
+    A row belongs to one period with its whole follow-up. A person
+    followed over several periods needs a row in each, with --entry and
+    --id.
 
-    The exit code is 0 with an alarm, too; with --fail-on-alarm it is 1, for
-    jobs that run by themselves. The page is written in any case.
+    The exit code is 0 even if there is an alarm; with --fail-on-alarm
+    it is 1, for scheduled jobs. The page is written in any case.
 
     \b
     Examples:

@@ -48,12 +48,12 @@ def _number(
 @click.group(invoke_without_command=True)
 @click.pass_context
 def plan(ctx: click.Context) -> None:
-    """How many people a model needs, before or while data are collected.
+    """Compute how many people a model needs.
 
     \b
     develop   people to develop a model with (Riley et al. 2019, 2020)
-    validate  people to validate one with (Riley et al. 2021, 2022)
-    table     what more rows would bring to a table at hand
+    validate  people to validate a model with (Riley et al. 2021, 2022)
+    table     a learning curve: how scores improve with more rows
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def plan(ctx: click.Context) -> None:
 
 
 @plan.command()
-@click.option("--parameters", type=int, required=True, metavar="N", help="Candidate parameters, all that are tried.")
+@click.option("--parameters", type=int, required=True, metavar="N", help="Number of candidate parameters.")
 @_number("--rate", "Events per person and unit of time.", required=True)
 @_number("--follow-up", "Mean time under observation.", required=True)
 @_number("--horizon", "Time for which risks are predicted.", required=True)
@@ -98,14 +98,15 @@ def develop(
 ) -> None:
     """People needed to develop a model of times to an event.
 
-    Three criteria of Riley et al.: coefficients that need little shrinkage,
-    an R² that is little too optimistic, and a risk over all people that is
-    known well. The largest of the three numbers counts.
+    Three criteria of Riley et al.: little shrinkage of coefficients,
+    little optimism of R², and a precise estimate of the overall risk.
+    The largest of the three numbers is needed.
 
-    A category with k levels has k - 1 parameters, a spline one per term;
-    those that a selection leaves out count, too. How well the model will
-    predict is taken from one of the field: --r2, --nagelkerke, --c or --d.
-    Where nothing is known, --nagelkerke 0.15 is usual.
+    A category with k levels has k - 1 parameters, a spline one per
+    term; candidates that a selection leaves out also count. How well
+    the model will predict is taken from a published model: --r2,
+    --nagelkerke, --c or --d. If there is none, --nagelkerke 0.15 is
+    usual.
 
     \b
     Examples:
@@ -142,11 +143,11 @@ def develop(
 @_number("--c", "Expected concordance.")
 @_number("--d", "Or Royston and Sauerbrei's D.")
 @_number("--censored", "Share of people followed up for less than the horizon.", default=0.0)
-@_number("--threshold", "Risk from which on people are treated: adds net benefit.")
+@_number("--threshold", "Risk above which people are treated: adds net benefit.")
 @_number("--ratio-width", "Width of the interval of observed/expected.", default=0.2)
-@_number("--slope-width", "Of the calibration slope.", default=0.2)
-@_number("--c-width", "Of the concordance.", default=0.1)
-@_number("--benefit-width", "Of the net benefit over the risk.", default=0.2)
+@_number("--slope-width", "Width for the calibration slope.", default=0.2)
+@_number("--c-width", "Width for the concordance.", default=0.1)
+@_number("--benefit-width", "Width for the net benefit divided by the risk.", default=0.2)
 @json_option()
 def validate(
     risk: float,
@@ -162,10 +163,10 @@ def validate(
 ) -> None:
     """People needed to validate a model of times to an event.
 
-    The 95 % intervals of the ratio of observed to expected events by the
-    horizon, of the calibration slope there, of the concordance and, with
-    --threshold, of the net benefit are to have given widths. The model is
-    taken to be calibrated, with a normal linear predictor.
+    The 95 % intervals of the ratio of observed to expected events by
+    the horizon, of the calibration slope there, of the concordance and,
+    with --threshold, of the net benefit should have given widths. The
+    model is assumed to be calibrated, with a normal linear predictor.
 
     \b
     Examples:
@@ -198,13 +199,15 @@ def validate(
 @plan.command(cls=CommandWithRecords, registries={"Models": MODELS})
 @click.argument("table", type=click.Path(path_type=Path))
 @outcome_options
-@click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, commas between them.")
+@click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, separated by commas.")
 @click.option("--categorical", default=None, metavar="COLUMNS", help="Columns whose values are codes.")
 @click.option("--model", default="cox", show_default=True, metavar="NAME", help="One of the models below.")
 @click.option("--sizes", default=None, metavar="N,…", help="Numbers of training rows  [default: six]")
-@click.option("--repeats", type=int, default=5, show_default=True, metavar="N", help="Repetitions, with other parts.")
-@click.option("--held-out", default=0.25, show_default=True, metavar="SHARE", help="Share of rows to score on.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="The same seed gives the same parts.")
+@click.option(
+    "--repeats", type=int, default=5, show_default=True, metavar="N", help="Repetitions with other parts."
+)
+@click.option("--held-out", default=0.25, show_default=True, metavar="SHARE", help="Share of rows that are held out.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of the parts.")
 @click.option(
     "--record", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Where the fits are recorded."
 )
@@ -228,16 +231,17 @@ def table(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """What more rows like those of TABLE would bring: a learning curve.
+    """Draw a learning curve: how scores improve with more rows.
 
-    The model is fitted to growing parts of the rows and scored on rows that
-    are held out, several times. A power law through the scores says what
-    two and four times the rows would bring; what it would have said about
-    the largest part from the smaller ones is shown beside what it was. With
-    causes, scores are of the first event of any of them.
+    The model is fitted to growing parts of the rows and scored on rows
+    that are held out, several times. A power law through the scores
+    predicts those with two and four times the rows. As a check, its
+    prediction for the largest part from the smaller ones is shown
+    beside the score. With causes, scores are of the first event of any
+    of them.
 
-    Each fit is recorded. A command that was stopped goes on when it is given
-    again, and so does one with more --repeats or other --sizes.
+    Each fit is recorded. A command that was stopped continues when it
+    is repeated, also with more --repeats or other --sizes.
 
     \b
     Examples:

@@ -55,12 +55,10 @@ _DIGITS = 6
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option(
-    "--times", metavar="T,T", help="Survival at these times, survival_T; and by then each cause: incidence_CAUSE_T."
-)
+@click.option("--times", metavar="T,T", help="Times of survival_T and, with causes, incidence_CAUSE_T.")
 @reading_options
-@cause_option("Of several causes only the incidence of this one at --times.")
-@click.option("--quantiles", metavar="P,P", help="Times by which the event has come with these probabilities: q10.")
+@cause_option("Only the incidence of this cause at --times.")
+@click.option("--quantiles", metavar="P,P", help="Times by which the event has occurred with these probabilities: q10.")
 @click.option(
     "--summary",
     metavar="NAME,NAME",
@@ -76,27 +74,27 @@ _DIGITS = 6
 @click.option(
     "--given-survived",
     metavar="C",
-    help="Rows are known to be event-free until then: a column or a number.",
+    help="Time until which rows are known to be event-free: a column or a number.",
 )
 @click.option("--keep", metavar="A,B", help="Columns of the table to copy, such as an id; or all.")
-@out_option("Write here, not to standard output.")
+@out_option("Write to FILE instead of standard output.")
 @force_option()
 @click.option(
     "--format",
     "file_format",
     type=click.Choice(FORMATS),
     metavar="F",
-    help="csv, parquet, jsonl; without it the ending of FILE decides.",
+    help="csv, parquet or jsonl  [default: by the ending of FILE]",
 )
 @click.option(
     "--digits",
     type=click.IntRange(1, ALL_DIGITS),
     metavar="N",
-    help=f"Most significant digits of predictions in csv and jsonl; {ALL_DIGITS}: all. [default: {_DIGITS}]",
+    help=f"Significant digits of predictions in csv and jsonl; {ALL_DIGITS}: all. [default: {_DIGITS}]",
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads. [default: all cores]")
 @cluster_option()
-@json_option("With --out: print a summary as JSON. Else: rows as jsonl.")
+@json_option("With --out, print a summary as JSON; otherwise print rows as jsonl.")
 @quiet_option("No notes, no progress, no summary line.")
 def predict(
     model: Path,
@@ -121,31 +119,34 @@ def predict(
 ) -> None:
     """Predict with MODEL for each row of TABLE.
 
-    TABLE is CSV, TSV (also gzipped), Parquet or Excel of any length. The output has
-    one row for each row of TABLE, in order: the columns kept, the
-    predictions, and whether some value lies outside of what training had
-    shown. With a model of episodes (fit --start --stop) and their columns in
-    TABLE it has one row for each person, whose covariates change as TABLE
-    says and stay as they are after the last episode. Without --times, --quantiles, --summary and --interval: median,
-    q10 and q90.
+    TABLE is CSV, TSV (also gzipped), Parquet or Excel of any length.
+    The output has one row for each row of TABLE, in order: the columns
+    that are kept, the predictions, and whether a value lies outside the
+    range of the training rows. With a model of episodes (fit --start
+    --stop) and their columns in TABLE, it has one row for each person,
+    whose covariates change as in TABLE and are constant after the last
+    episode. The default without --times, --quantiles, --summary and
+    --interval is median, q10 and q90.
 
-    --band shows how far the prediction would move with other training rows
-    like those seen; --interval, where the event of a row may fall.
+    --band shows how much the prediction would vary with other training
+    rows; --interval is a prediction interval for the time of the event.
 
-    A model with causes predicts at each of --times the probability of every
-    cause by then, and of no event: apart from rounding these add up to 1. All
-    else is about the first event of any cause.
+    A model with causes predicts at each of --times the probability of
+    every cause by then, and of no event; except for rounding these add
+    up to 1. All other predictions are for the first event of any cause.
 
-    FILE ends in .csv, .csv.gz, .parquet or .jsonl; one of another kind is
-    replaced only with --force. A quantile that a curve never reaches is inf,
-    in jsonl null. Kept columns of a text table stay the text they are.
+    FILE ends in .csv, .csv.gz, .parquet or .jsonl; a file of another
+    kind is replaced only with --force. A quantile that a curve never
+    reaches is inf, in jsonl null. Kept columns of a text table are
+    copied unchanged.
 
-    Predictions have 6 significant digits in csv and jsonl, or as many as
-    --digits says; with 17 they read back as the same numbers. Parquet always
-    holds all digits.
+    Predictions have 6 significant digits in csv and jsonl, or as many
+    as --digits says; with 17, the numbers that are read back are the
+    same. Parquet always has all digits.
 
-    TABLE may be a folder of Parquet files of any size. --out is then a folder, too, which gets
-    a Parquet file for each of them; if stopped, the same command goes on from there.
+    TABLE can be a folder of Parquet files of any size. --out is then
+    also a folder, with a Parquet file for each of them. If the command
+    is stopped, the same command continues.
 
     \b
     Examples:

@@ -82,17 +82,17 @@ def metric_options(resamples: int) -> Callable[[Callable[..., Any]], Callable[..
 
         inside = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
         for option in (
-            click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the resamples."),
-            click.option("--confidence", default=0.95, show_default=True, type=inside, help="Of the intervals."),
+            click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Random seed."),
+            click.option("--confidence", default=0.95, show_default=True, type=inside, help="Level of the intervals."),
             click.option(
                 "--bootstrap", default=resamples, show_default=True, type=click.IntRange(min=0), metavar="N",
-                help="Resamples behind the intervals; 0: none.",
+                help="Number of resamples for intervals; 0: none.",
             ),
             click.option(
                 "--point", default=None, type=click.Choice(_POINTS), metavar="NAME",
-                help="Time that stands for a distribution in error and ranking: mean, median, mode, restricted_mean, "
-                "or follow_up (the median in errors; ranks by the mean up to the time by which 80 % of the training "
-                "rows have left). Default: what the model predicts and ranks by.",
+                help="Predicted time for errors and ranking: mean, median, mode, restricted_mean, or follow_up (errors "
+                "of the median; ranks by the restricted mean up to the time by which 80 % of the training rows had the "
+                "event or were censored). Default: that of the model.",
             ),
             train_option(),
         ):  # fmt: skip

@@ -59,7 +59,7 @@ def cluster_option(*older: str) -> Callable[[Command], Command]:
         "cluster",
         default=None,
         metavar="ADDRESS",
-        help="A Dask scheduler whose workers do it; local:4 starts four processes here.",
+        help="Address of a Dask scheduler; local:4 starts four processes on this machine.",
     )
 
 

@@ -22,8 +22,8 @@ _METAVARS = {"event_value": "VALUE", "event_values": "V=NAME,…", "date_format"
 _NO_COLUMNS = ("event_value", "event_values", "date_format", "unit")
 _HELP = {
     "time": "Column of times.",
-    "event": "Column that says whether the event was observed.",
-    "event_value": "Its value that is the event; others are censored.",
+    "event": "Column that shows whether the event was observed.",
+    "event_value": "Value of --event that is the event; others are censored.",
     "event_values": 'Its values that are causes, as in "1=relapse,2=death"; others are censored.',
     "lower": "Column of lower bounds, in place of --time.",
     "upper": "Column of upper bounds, in place of --event.",

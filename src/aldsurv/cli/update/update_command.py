@@ -26,9 +26,9 @@ __all__ = ["update"]
     type=click.Choice(["auto", "none", "intercept", "slope", "levels", "last_layer", "refit"]),
     default="auto",
     show_default=True,
-    help="How the model is changed; auto chooses.",
+    help="How the model is changed; auto chooses a rung.",
 )
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Of the parts that are held out.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of the held-out parts.")
 @out_option("The updated model  [default: the name of MODEL with -updated]")
 @force_option()
 @json_option()
@@ -45,10 +45,10 @@ def update(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Update MODEL on the rows of TABLE, from another place or time.
+    """Update MODEL with the rows of TABLE, from another place or time.
 
     Six rungs, from the smallest change to the largest, are compared on
-    rows held out of TABLE:
+    held-out rows of TABLE:
 
     \b
       none        the model as it is
@@ -62,10 +62,10 @@ def update(
       refit       the same model and settings
                   fitted to TABLE alone
 
-    A larger change must be better than the smaller one beyond noise;
-    otherwise the smaller one stays. With few events the larger changes are
-    not tried. The new file keeps its ancestry, which 'aldsurv info' shows.
-    Models of several causes cannot be updated.
+    A larger change replaces a smaller one only if it is better by more
+    than chance. With few events the larger changes are not tried. The
+    new file records the updates, which 'aldsurv info' shows. Models of
+    several causes cannot be updated.
 
     \b
     Examples:
