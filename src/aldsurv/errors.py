@@ -123,7 +123,7 @@ class ClusterError(AldsurvError, RuntimeError):
 
 
 class ModelFileError(AldsurvError, ValueError):
-    """A file that is no saved model, or a damaged, foreign or newer one."""
+    """A file that is not a saved model, or a damaged, foreign or newer one."""
 
 
 class NotFittedError(AldsurvError, ValueError, AttributeError):
@@ -135,7 +135,7 @@ class ParameterError(AldsurvError, ValueError):
 
 
 class TrainingError(AldsurvError, ArithmeticError):
-    """Training cannot go on: the loss is no longer a number; the message names the epoch and the likely cause."""
+    """Training cannot go on: the loss is not finite; the message names the epoch and the likely cause."""
 
 
 class UnknownNameError(AldsurvError, KeyError):

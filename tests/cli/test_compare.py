@@ -330,7 +330,7 @@ def test_interval_censored_rows(ask, folder):
         ((), "Give two models or more, and a table after them"),
         (("right.aldsurv", "test.csv"), "Give two models or more, and a table after them"),
         (("right.aldsurv", "right.aldsurv", "test.csv"), "'right.aldsurv' is given more than once"),
-        (("test.csv", "right.aldsurv", "blind.aldsurv"), "'test.csv' is damaged or no model file"),
+        (("test.csv", "right.aldsurv", "blind.aldsurv"), "'test.csv' is damaged or not a model file"),
         (("blind.aldsurv", "right.aldsurv", "less.csv"), "model 'right.aldsurv': 'less.csv' has no column 'age'"),
         (("right.aldsurv", "days.aldsurv", "test.csv"), "'test.csv': model 'days.aldsurv': there is no column 'days'"),
         (("right.aldsurv", "died.aldsurv", "test.csv"), "but 'died.aldsurv' with time 'months', event 'centre'"),

@@ -325,7 +325,7 @@ def test_wrong_values(capsys: pytest.CaptureFixture[str], changed: dict, told: s
     [
         (b"", "'t.csv' is empty"),
         (b"months,status,x\n", "has a header but no rows"),
-        (bytes(range(256)) * 8, "'t.csv' is no table"),
+        (bytes(range(256)) * 8, "'t.csv' is not a table"),
         (b"months,status,x\n3,1,2\n", "no column has two values to learn from in its 1 row."),
         (None, "there is no file 't.csv'. Check the name."),
     ],

@@ -144,8 +144,8 @@ def test_a_model_with_an_encoder(capsys: pytest.CaptureFixture[str]) -> None:
     ("make", "told"),
     [
         (lambda path: path.write_bytes(b""), "'bad.aldsurv' "),
-        (lambda path: path.write_text("time,event\n1,1\n"), "'bad.aldsurv' is damaged or no model file"),
-        (lambda path: path.write_bytes(bytes(range(256))), "'bad.aldsurv' is damaged or no model file"),
+        (lambda path: path.write_text("time,event\n1,1\n"), "'bad.aldsurv' is damaged or not a model file"),
+        (lambda path: path.write_bytes(bytes(range(256))), "'bad.aldsurv' is damaged or not a model file"),
         (lambda path: path.write_bytes(b"PK\x03\x04" + bytes(200)), "'bad.aldsurv' "),
         (lambda path: path.write_bytes(Path("m.aldsurv").read_bytes()[:-40]), "'bad.aldsurv' is cut short"),
         (lambda path: write_model_file(path, {"kind": "cake"}, {}), "it is a 'cake', not a fitted model"),

@@ -63,6 +63,6 @@ def test_a_command_without_the_option_gets_other_advice() -> None:
     error = DataError("column 'x' holds 'a'", argument="categorical", advice="Say categorical=['x'].")
     assert "--categorical" in error_line(error, OPTIONS["fit"])
     assert error_line(error, OPTIONS["predict"]) == "column 'x' holds 'a'. Leave such fields empty."
-    steps = DataError("the loss is no number", argument="learning_rate", suggestion=3e-4, advice="Try another.")
+    steps = DataError("the loss is not finite", argument="learning_rate", suggestion=3e-4, advice="Try another.")
     assert error_line(steps, OPTIONS["fit"]).endswith("Take shorter steps, such as --learning-rate 0.0003.")
-    assert error_line(steps, OPTIONS["benchmark"]) == "the loss is no number. Try another."
+    assert error_line(steps, OPTIONS["benchmark"]) == "the loss is not finite. Try another."

@@ -421,7 +421,7 @@ def test_tables_that_do_not_suit(models, table, tmp_path, capfd) -> None:
     path.write_text("")
     assert "is empty" in refused(capfd, model, path)
     path.write_bytes(bytes(range(256)) * 20)
-    assert "is no table" in refused(capfd, model, path)
+    assert "is not a table" in refused(capfd, model, path)
     path.write_text("age,grade,marker,smoker\n50,I,1,0\n50,I,1\n")
     assert "has 3 fields in line 3, but 4 in its header" in refused(capfd, model, path)
     path.write_text("age,grade,marker,smoker\n50,I,1,0\ninf,I,1,0\n")

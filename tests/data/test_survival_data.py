@@ -771,7 +771,7 @@ def test_scale_that_is_no_scale(a):
     ],
 )
 def test_scale_must_not_change_the_kind_of_a_row(data, a):
-    message = f"a={a!r} takes times beyond what a float can tell apart. Choose another unit."
+    message = f"a={a!r} gives times that a float cannot distinguish. Choose another unit."
     with pytest.raises(ParameterError, match=whole(message)):
         data.scaled(a)
 

@@ -71,13 +71,13 @@ REFUSALS: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty."),
     "one byte": (b"x", "is too short for a model file: it has 1 bytes."),
     "eight bytes": (bytes(8), "is too short"),
-    "no header": (bytes(64), "its header is no JSON object"),
+    "no header": (bytes(64), "its header is not a JSON object"),
     "text": (b"time,event\n1,1\n", "its header would have"),
     "header beyond the file": (minimal(ONE, DATA)[:100], "cut short or no model file: its header has"),
     "header too long": ((10_000_001).to_bytes(8, "little") + b"{", "its header would have 10000001 bytes"),
     "header far too long": (b"\xff" * 8 + b"{}", "its header would have 18446744073709551615 bytes"),
     "header not UTF-8": (packed(b'{"\xff":1}'), "its header is not UTF-8"),
-    "header a list": (packed("[]"), "its header is no JSON object"),
+    "header a list": (packed("[]"), "its header is not a JSON object"),
     **{
         f"header {text!r}": (packed(text), "its header is not JSON")
         for text in ("{}".encode("utf-16-le"), "{'a': 1}", '{"a": ', "{}{}")
@@ -104,7 +104,7 @@ REFUSALS: dict[str, tuple[bytes, str]] = {
     "schema a number": (minimal({}, schema=1), "'schema' in its metadata is not text"),
     "document a mapping": (minimal({}, aldsurv={}), "'aldsurv' in its metadata is not text"),
     "document not JSON": (minimal({}, aldsurv="{"), "its document is not JSON"),
-    "document a list": (minimal({}, aldsurv="[1]"), "its document is no JSON object"),
+    "document a list": (minimal({}, aldsurv="[1]"), "its document is not a JSON object"),
     "document deep": (minimal({}, aldsurv='{"a":' + "[" * 200_000), "its document is nested too deeply"),
     "document with NaN": (minimal({}, aldsurv='{"a": -Infinity}'), "the number '-Infinity'"),
     "document with a key twice": (minimal({}, aldsurv='{"a": 1, "a": 2}'), "the key 'a' twice"),
@@ -114,7 +114,7 @@ REFUSALS: dict[str, tuple[bytes, str]] = {
     "entry with more": (edited(more=1), ENTRY),
     "unknown dtype": (edited(dtype="F16"), "has the dtype 'F16', not one of F64, F32"),
     "dtype a list": (edited(dtype=["F64"]), "has the dtype ['F64']"),
-    "shape a number": (edited(shape=2), "has the shape 2, which is no list"),
+    "shape a number": (edited(shape=2), "has the shape 2, which is not a list"),
     "shape text": (edited(shape="2"), "has the shape '2'"),
     **{
         f"shape {shape}": (edited(shape=shape), "expected usize")

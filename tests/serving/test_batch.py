@@ -174,7 +174,7 @@ def test_silence_ends_a_batch():
         exchange.give(in_lines(ROWS[:2]))
         await exchange.task
         lines, end = read(exchange.text)
-        assert (len(lines), end["complete"], end["reason"]) == (2, False, "no rows have come for 0.3 s")
+        assert (len(lines), end["complete"], end["reason"]) == (2, False, "no rows were received for 0.3 s")
 
     asyncio.run(run())
 

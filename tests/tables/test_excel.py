@@ -282,9 +282,9 @@ def test_files_made_to_fill_the_memory(tmp_path):
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"a.csv": "x"}, "is no table but a zip file. Unpack it first."),
-        ({"xl/workbook.bin": ""}, "is no table but a binary Excel file. Save the table as .xlsx or CSV."),
-        ({"mimetype": "", "content.xml": ""}, "is no table but an OpenDocument file. Save the table as .xlsx or CSV."),
+        ({"a.csv": "x"}, "is not a table but a zip file. Unpack it first."),
+        ({"xl/workbook.bin": ""}, "is not a table but a binary Excel file. Save the table as .xlsx or CSV."),
+        ({"mimetype": "", "content.xml": ""}, "is not a table but an OpenDocument file. Save the table as .xlsx"),
     ],
 )
 def test_other_archives(tmp_path, parts, message):

@@ -284,7 +284,7 @@ def test_trials_that_fail_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     def sometimes(models, given) -> None:
         calls.append(models)
         if len(calls) in failing:
-            raise TrainingError("the loss is no longer a number")
+            raise TrainingError("the loss is not finite")
         fit_all(models, given)
 
     monkeypatch.setattr(tuning_score, "fit_all", sometimes)

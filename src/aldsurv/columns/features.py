@@ -365,7 +365,7 @@ def _positions(categorical: Sequence[str | int] | None, table: Covariates) -> se
                 near = get_close_matches(column, names, n=1, cutoff=0.5)
                 hint = f"Did you mean {quoted(near[0])}? " if near else ""
                 raise UnknownNameError(
-                    f"categorical lists {quoted(column)}, which is no column of X",
+                    f"categorical lists {quoted(column)}, which is not a column of X",
                     argument="categorical",
                     suggestion=near[0] if near else None,
                     advice=f"{hint}Columns: {listed(names) or 'without names; give positions'}.",

@@ -108,7 +108,7 @@ def scaled_outcome(outcome: Outcome, factor: float) -> Outcome:
         same &= entry < np.where(np.isposinf(outcome.upper), lower, upper)
     if not same.all():
         raise ParameterError(
-            f"a={quoted(factor)} takes times beyond what a float can tell apart",
+            f"a={quoted(factor)} gives times that a float cannot distinguish",
             argument="a",
             advice="Choose another unit.",
         )

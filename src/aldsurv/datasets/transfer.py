@@ -90,7 +90,7 @@ def receive(url: str, part: PartFile, *, timeout: float, report: Report) -> None
             if answer.start != have:
                 part.clear()
             if answer.start not in (0, have):
-                raise CutError("the server went on at another place than was asked for")
+                raise CutError("the server resumed at another position than requested")
             part.version = _version(response.headers)
             _read_into(part, response, answer.total, report)
     except urllib.error.HTTPError as error:

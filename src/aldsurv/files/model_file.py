@@ -292,7 +292,7 @@ def _read(file: BufferedReader, path: Path, size: int) -> tuple[str, ModelFile]:
     try:
         text = file.read(length).decode("utf-8")
     except UnicodeDecodeError:
-        raise _FlawError("is damaged or no model file: its header is not UTF-8") from None
+        raise _FlawError("is damaged or not a model file: its header is not UTF-8") from None
     header = _parse_json(text, "header")
     metadata = _checked_metadata(header.pop("__metadata__", None))
     for name, entry in header.items():
@@ -326,12 +326,12 @@ def _header_length(head: bytes, size: int) -> int:
         raise _FlawError(f"is too short for a model file: it has {size} bytes")
     if length > _MOST_HEADER_BYTES:
         raise _FlawError(
-            f"is damaged or no model file: its header would have {length} bytes, over {_MOST_HEADER_BYTES}"
+            f"is damaged or not a model file: its header would have {length} bytes, over {_MOST_HEADER_BYTES}"
         )
     if length > size - 8:
         raise _FlawError(f"is cut short or no model file: its header has {length} bytes, of which {size - 8} are there")
     if head[8:] != b"{":
-        raise _FlawError("is damaged or no model file: its header is no JSON object")
+        raise _FlawError("is damaged or not a model file: its header is not a JSON object")
     return length
 
 
@@ -342,13 +342,13 @@ def _parse_json(text: str, part: str) -> dict[str, Any]:
             text, object_pairs_hook=_unique, parse_constant=_number, parse_float=_number, parse_int=_whole_number
         )
     except RecursionError:
-        raise _FlawError(f"is damaged or no model file: its {part} is nested too deeply") from None
+        raise _FlawError(f"is damaged or not a model file: its {part} is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise _FlawError(f"is damaged or no model file: its {part} is not JSON ({error})") from None
+        raise _FlawError(f"is damaged or not a model file: its {part} is not JSON ({error})") from None
     if not isinstance(parsed, dict):
-        raise _FlawError(f"is damaged or no model file: its {part} is no JSON object")
+        raise _FlawError(f"is damaged or not a model file: its {part} is not a JSON object")
     if _levels(parsed) > _MOST_LEVELS + 1:
-        raise _FlawError(f"is damaged or no model file: its {part} is nested more than {_MOST_LEVELS} levels deep")
+        raise _FlawError(f"is damaged or not a model file: its {part} is nested more than {_MOST_LEVELS} levels deep")
     return parsed
 
 
@@ -366,19 +366,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     items = dict(pairs)
     if len(items) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise _FlawError(f"is damaged or no model file: it has the key {reprlib.repr(twice)} twice in one JSON object")
+        raise _FlawError(f"is damaged or not a model file: it has the key {reprlib.repr(twice)} twice in an object")
     return items
 
 
 def _number(text: str) -> float:
     if len(text) > _MOST_DIGITS or not math.isfinite(value := float(text)):
-        raise _FlawError(f"is damaged or no model file: it has the number {reprlib.repr(text)}")
+        raise _FlawError(f"is damaged or not a model file: it has the number {reprlib.repr(text)}")
     return value
 
 
 def _whole_number(text: str) -> int:
     if len(text) > _MOST_DIGITS:
-        raise _FlawError(f"is damaged or no model file: it has the number {reprlib.repr(text)}")
+        raise _FlawError(f"is damaged or not a model file: it has the number {reprlib.repr(text)}")
     return int(text)
 
 
@@ -394,7 +394,7 @@ def _checked_metadata(metadata: object) -> dict[str, str]:
     # First of all checks of the content: a newer version may mean anything by the rest.
     schema = metadata["schema"]
     if not (schema.isascii() and schema.isdecimal() and len(schema) < 10 and int(schema) > 0):
-        raise _FlawError(f"is damaged: its schema is {reprlib.repr(schema)}, which is no version")
+        raise _FlawError(f"is damaged: its schema is {reprlib.repr(schema)}, which is not a version")
     if int(schema) > _SCHEMA:
         raise _FlawError(
             f"was written by a newer aldsurv (schema {int(schema)}, this version reads up to {_SCHEMA}): "
@@ -412,7 +412,7 @@ def _check_entry(name: str, entry: object) -> None:
     if not isinstance(code, str) or code not in _DTYPES:
         raise _FlawError(f"{label} has the dtype {reprlib.repr(code)}, not one of {', '.join(_DTYPES)}")
     if not isinstance(shape, list):
-        raise _FlawError(f"{label} has the shape {reprlib.repr(shape)}, which is no list")
+        raise _FlawError(f"{label} has the shape {reprlib.repr(shape)}, which is not a list")
     # numpy multiplies all axes except the empty ones, safetensors all; it refuses axes that are no counts.
     axes = [max(axis, 1) for axis in shape if type(axis) is int]
     if len(shape) > _MOST_AXES or _DTYPES[code].itemsize * math.prod(axes) > sys.maxsize:

@@ -165,7 +165,7 @@ class BatchAnswer:
             if self._service.out_of_time:
                 raise ProblemError(503, "the service is stopping.")
             if waited > limit:
-                raise ProblemError(408, f"no rows have come for {limit:g} s.")
+                raise ProblemError(408, f"no rows were received for {limit:g} s.")
 
     async def _block(self, rows: list[Any], send: Send) -> None:
         lines = await self._service.in_thread(self._predict, rows, self._rows)

@@ -60,7 +60,7 @@ def is_excel(path: Path) -> bool:
     kind = "a binary Excel file" if "xl/workbook.bin" in names else "a zip file"
     kind = "an OpenDocument file" if "mimetype" in names and "content.xml" in names else kind
     advice = "Unpack it first." if kind == "a zip file" else "Save the table as .xlsx or CSV."
-    raise DataError(f"{str(path)!r} is no table but {kind}", argument="path", advice=advice)
+    raise DataError(f"{str(path)!r} is not a table but {kind}", argument="path", advice=advice)
 
 
 def check_archive(path: Path) -> None:

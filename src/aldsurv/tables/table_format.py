@@ -147,7 +147,7 @@ def file_kind(path: Path) -> str:
         raise _empty_error(path)
     for magic, (kind, advice) in _FOREIGN.items():
         if head.startswith(magic):
-            raise DataError(f"{str(path)!r} is no table but {kind}", argument="path", advice=f"{advice}.")
+            raise DataError(f"{str(path)!r} is not a table but {kind}", argument="path", advice=f"{advice}.")
     if head.startswith(b"PK\x03\x04"):
         return "zip"
     return "parquet" if head.startswith(b"PAR1") else "text"
@@ -173,7 +173,7 @@ def text_format(path: Path, *, delimiter: str | None, decimal: str | None, encod
         wide = wrong[0] == "\0" and encoding is None
         hint = " If it is UTF-16 text, say encoding='utf-16-le'." if wide else ""
         raise DataError(
-            f"{str(path)!r} is no table: it holds the character {quoted(wrong[0])} in line "
+            f"{str(path)!r} is not a table: it holds the character {quoted(wrong[0])} in line "
             f"{text.count(chr(10), 0, wrong.start()) + 1}",
             argument="encoding" if wide else "path",
             suggestion="utf-16-le" if wide else None,

@@ -99,7 +99,7 @@ def read_table(
     Raises
     ------
     DataError
-        The file is no table, or its values cannot be what they are said to be; the error has column and line.
+        The file is not a table, or its values do not have their types; the error has column and line.
     UnknownNameError
         A column is not there.
     OSError

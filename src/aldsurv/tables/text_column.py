@@ -37,7 +37,7 @@ def text_numbers(piece: Any, column: str, decimal: str, gaps: Sequence[str]) -> 
     Raises
     ------
     DataError
-        Something is no number; the error has its row in the array.
+        A value is not a number; the error has its row in the array.
     """
     # A number may stand for a gap, too.
     plain = decimal == "." and not any(is_numeric_text(gap) for gap in gaps if gap.lower() != "nan")

@@ -90,7 +90,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(model, frame, folder, 
     frame.rename(columns={"age": "years"}).iloc[:5].to_parquet(tmp_path / "other.parquet")
     with pytest.raises(aldsurv.AldsurvError, match="age"):
         aldsurv.predict_parts(model, open_table(tmp_path / "other.parquet"), tmp_path / "scored")
-    with pytest.raises(ParameterError, match="keep holds 'name', which is no column"):
+    with pytest.raises(ParameterError, match="keep holds 'name', which is not a column"):
         aldsurv.predict_parts(model, open_table(folder), tmp_path / "scored", keep=["name"])
     assert not list(tmp_path.glob("scored/*"))
 

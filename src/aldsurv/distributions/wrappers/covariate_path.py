@@ -322,6 +322,6 @@ def _checked_starts(starts: Any, parts: tuple[SurvivalDistribution, ...]) -> Arr
         )
     if not bool(xp.all(table[:, 1:] >= table[:, :-1])) or bool(xp.any(table[:, 0] == math.inf)):
         raise ParameterError(
-            "starts must never fall from one episode to the next, and the first must come.", argument="starts"
+            "starts must never fall from one episode to the next, and the first must be given.", argument="starts"
         )
     return xp.broadcast_to(table, (n, k))

@@ -41,7 +41,7 @@ function headerLength(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
   if (length > MOST_HEADER_BYTES || bytes[8] !== "{".charCodeAt(0)) {
-    throw new Error("the file is damaged or no model file: its header is no JSON object.");
+    throw new Error("the file is damaged or not a model file: its header is not a JSON object.");
   }
   if (length > bytes.length - 8) {
     throw new Error("the file is cut short or no model file: its header is longer than the file.");
@@ -53,7 +53,7 @@ function decodeText(bytes) {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Error("the file is damaged or no model file: its header is not UTF-8.");
+    throw new Error("the file is damaged or not a model file: its header is not UTF-8.");
   }
 }
 
@@ -62,10 +62,10 @@ function parseObject(text, part) {
   try {
     parsed = JSON.parse(text);
   } catch {
-    throw new Error(`the file is damaged or no model file: its ${part} is not JSON.`);
+    throw new Error(`the file is damaged or not a model file: its ${part} is not JSON.`);
   }
   if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) {
-    throw new Error(`the file is damaged or no model file: its ${part} is no JSON object.`);
+    throw new Error(`the file is damaged or not a model file: its ${part} is not a JSON object.`);
   }
   return parsed;
 }
@@ -81,7 +81,7 @@ function checkedMetadata(metadata) {
   }
   // First of all checks of the content: a newer version may mean anything by the rest.
   if (!/^[0-9]{1,9}$/.test(metadata.schema) || Number(metadata.schema) < 1) {
-    throw new Error("the model file is damaged: its schema is no version.");
+    throw new Error("the model file is damaged: its schema is not a version.");
   }
   if (Number(metadata.schema) > SCHEMA) {
     throw new Error(`the model file was written by a newer aldsurv (schema ${metadata.schema}): make this page again with it.`);
@@ -116,7 +116,7 @@ function checkedTensor(name, entry, body) {
     throw damaged("has an unknown dtype");
   }
   if (!Array.isArray(shape) || shape.length > 32 || !shape.every(isCount)) {
-    throw damaged("has a shape that is no list of counts");
+    throw damaged("has a shape that is not a list of counts");
   }
   if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isCount)) {
     throw damaged("has no offsets");

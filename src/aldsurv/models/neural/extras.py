@@ -52,7 +52,7 @@ class Extras:
         kinds = {field.name: str(field.type) for field in fields(cls)}
         unknown = sorted(({*arrays, *document} - set(kinds)) | (set(arrays) & set(document)))
         if unknown:
-            raise ParameterError(f"this model knows no {unknown[0]} beside its network.")
+            raise ParameterError(f"this model has no {unknown[0]} beside its network.")
         values: dict[str, Any] = {name: from_portable(value) for name, value in document.items()}
         for name, array in arrays.items():
             if not kinds[name].startswith("float"):

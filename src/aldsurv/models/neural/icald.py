@@ -119,7 +119,7 @@ class ICALDNetwork(NetworkModel):
         if network.outputs != 3 or network.constants or not network.level_units:
             raise ParameterError("the network must take a level and have three outputs.")
         if extras != Extras():
-            raise ParameterError("there is nothing to know beside the network.")
+            raise ParameterError("this model has no facts beside the network.")
 
     def describe(self, extras: Extras) -> str:
         """Family, and how many levels there are."""

@@ -243,7 +243,7 @@ def _with_columns(table: PartedTable, model: SurvivalEstimator, keep: Sequence[s
     for name in keep:
         if name not in every:
             raise ParameterError(
-                f"keep holds {quoted(name)}, which is no column of {quoted(table.label)}: it has {listed(every, 12)}",
+                f"keep holds {quoted(name)}, which is not a column of {quoted(table.label)}: it has {listed(every, 9)}",
                 argument="keep",
             )
     covariates = tuple(name for name in every if name in names or name in keep)

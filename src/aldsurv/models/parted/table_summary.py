@@ -287,6 +287,6 @@ def _categorical_names(table: PartedTable, categorical: Sequence[str | int]) -> 
             chosen.add(names[column])
         else:
             raise ParameterError(
-                f"categorical lists {column!r}, which is no column of the table", argument="categorical"
+                f"categorical lists {column!r}, which is not a column of the table", argument="categorical"
             )
     return tuple(name for name in names if name in chosen)

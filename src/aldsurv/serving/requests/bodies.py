@@ -56,7 +56,7 @@ def decode(body: bytes) -> str:
 
 
 def read_csv(body: bytes, columns: Sequence[InputColumn], markers: frozenset[str]) -> list[Any]:
-    """The rows of a CSV with a header; raises `ProblemError` for what is no table."""
+    """The rows of a CSV with a header; raises `ProblemError` if it is not a table."""
     records = CsvRecords(columns, markers, longest=len(body) + 1)
     return [*records.push(body), *records.finish()]
 
