@@ -4,33 +4,55 @@ from __future__ import annotations
 
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
+import click
 import pytest
 from reports.undrawn import leave_pictures_undrawn
 
 from aldsurv import ALDSurvival, DeepHit, datasets
 from aldsurv.cli.evaluate.evaluate_command import evaluate
-from aldsurv.cli.main import main
+from aldsurv.cli.main import aldsurv, main
+from aldsurv.errors import ParameterError
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "docs/tutorial.md", "docs/competing.md"]
 # The page whose report is drawn.
 DRAWN = "docs/tutorial.md"
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EVERY = ["README.md", *sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md"))]
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _SHELL = ("", "sh", "bash", "shell", "console")
 
 
 def blocks(page: str, languages: tuple[str, ...]) -> list[str]:
     """Contents of the fenced blocks of a page in one of some languages."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return [content for language, content in _BLOCK.findall(text) if language in languages]
+    return [textwrap.dedent(content) for _, language, content in _BLOCK.findall(text) if language in languages]
 
 
 def commands(page: str) -> list[list[str]]:
     """Words after ``aldsurv`` of every line that begins so in a shell block, in the order of the page."""
-    lines = "".join(blocks(page, _SHELL)).replace("\\\n", " ").splitlines()
+    lines = [line.removeprefix("$ ") for line in "".join(blocks(page, _SHELL)).replace("\\\n", " ").splitlines()]
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("aldsurv ")]
+
+
+def parse(words: list[str]) -> None:
+    """Raise `click.UsageError` if a command, an option or a value of it is not one that there is."""
+    command: click.Command | None = aldsurv
+    context = click.Context(aldsurv)
+    while isinstance(command, click.Group):
+        name, *words = words
+        command = command.get_command(context, name)
+        if command is None:
+            raise click.UsageError(f"no such command: {name}")
+    # What follows is of the shell.
+    ends = [words.index(sign) for sign in ("|", "||", "<", ">", "&&", "&") if sign in words]
+    try:
+        command.make_context(command.name, words[: min(ends, default=len(words))])
+    except click.exceptions.Exit:
+        # Of --help.
+        return
 
 
 @pytest.fixture
@@ -82,6 +104,18 @@ def test_commands_run_one_after_the_other(page, folder, capfd, monkeypatch):
         # Its header is printed on the page.
         header = predicted.read_text(encoding="utf-8").splitlines()[0].replace('"', "")
         assert header in (ROOT / page).read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("page", [page for page in EVERY if commands(page)])
+def test_commands_of_every_page_are_understood(page):
+    for words in commands(page):
+        parse(words)
+
+
+@pytest.mark.parametrize("words", ["fit a.csv --tme t", "fitt a.csv", "plan develop --rate x", "plan grow"])
+def test_commands_that_are_not_understood_are_found(words):
+    with pytest.raises((click.UsageError, KeyError, ParameterError)):
+        parse(words.split())
 
 
 def test_pages_name_the_commands_they_promise():

@@ -1,4 +1,4 @@
-"""The code on the pages of MLflow, Spark and Dask runs, and predicts what the model itself does."""
+"""The code on the pages of MLflow, Spark, Dask and clusters runs, and predicts what the model itself does."""
 
 from __future__ import annotations
 
@@ -72,6 +72,23 @@ def test_dask(rows):
     meta = names["scored"]._meta
     left = filtered.map_partitions(names["score"], "model.aldsurv", meta=meta).compute(scheduler="synchronous")
     assert left["id"].tolist() == rows["id"][rows["age"] > rows["age"][:15].max()].tolist()
+
+
+def test_cluster(rows):
+    distributed = pytest.importorskip("distributed")
+    rng = np.random.default_rng(1)
+    for folder in ("claims", "new"):
+        Path(folder).mkdir()
+        for part in range(2):
+            times = {"months": rng.exponential(30, len(rows)), "died": rng.random(len(rows)) < 0.6}
+            rows.assign(**times).to_parquet(f"{folder}/{part}.parquet")
+    (block,) = code("cluster.md")
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+        names = run([block.replace("tcp://ADDRESS:8786", cluster.scheduler_address)])
+    assert names["scores"]["harrell_c"].value >= 0.5
+    scored = pd.concat([pd.read_parquet(path) for path in sorted(Path("scored").glob("*.parquet"))])
+    predicted = names["model"].predict_distribution(rows[["id", "age", "sex"]]).survival([12, 36])
+    np.testing.assert_allclose(scored[["survival_12", "survival_36"]][: len(rows)], predicted, rtol=1e-12)
 
 
 def test_what_a_task_of_spark_does(rows, monkeypatch):
