@@ -19,6 +19,9 @@ from latex2mathml.converter import convert
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 # What the converter leaves behind where it does not know a command or an environment.
 _LEFT_BEHIND = re.compile(r'\\|&(?!#?\w+;)|linebreak="newline"')
+# Browsers show other letters for a variant, but not other digits.
+_BOLD = re.compile(r'<mn mathvariant="bold">(\d+)</mn>')
+_FIRST_BOLD_DIGIT = 0x1D7CE
 # Of the package only its font is used: it is not imported.
 _SPEC = find_spec("ziamath")
 _FONT = Path((_SPEC and _SPEC.origin) or "").parent / "fonts" / "STIXTwoMath-Regular.ttf"
@@ -40,8 +43,13 @@ def mathml(latex: str, is_block: bool, place: str) -> str:
     result = convert(latex.strip(), display="block" if is_block else "inline")
     if _LEFT_BEHIND.search(result):
         raise ValueError(f"{place}: latex2mathml cannot read all of the formula {latex!r}")
+    result = _BOLD.sub(lambda match: f"<mn>{_bold(match[1])}</mn>", result)
     # A block scrolls by itself where the page is narrow, and is then reached by the keyboard.
     return f'<div class="formula" tabindex="0">{result}</div>' if is_block else result
+
+
+def _bold(digits: str) -> str:
+    return "".join(chr(_FIRST_BOLD_DIGIT + int(digit)) for digit in digits)
 
 
 def on_post_build(config: Any, **_: Any) -> None:
