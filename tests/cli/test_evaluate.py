@@ -425,7 +425,7 @@ def test_few_rows(ask, folder, n):
         (("weibull.aldsurv", "test.csv", "--train", "trian.csv"), "Did you mean 'train.csv'"),
         (("weibull.aldsurv", "tets.csv"), "Did you mean 'test.csv'"),
         (("weibul.aldsurv", "test.csv"), "Did you mean 'weibull.aldsurv'"),
-        (("test.csv", "test.csv"), "no model file"),
+        (("test.csv", "test.csv"), "not a model file"),
         (("cut.aldsurv", "test.csv"), "cut.aldsurv"),
         (("weibull.aldsurv", "less.csv"), "'less.csv' has no column 'dose', which the model needs"),
         (("weibull.aldsurv", "bare.csv"), "no column 'months'"),

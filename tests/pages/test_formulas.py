@@ -41,5 +41,22 @@ def test_bold_digits_are_letters_of_their_own():
     assert "<mn>𝟏</mn>" in mathml(r"\mathbf{1}(x)", False, "page.md")
 
 
+@pytest.mark.parametrize(
+    ("latex", "spaces"),
+    [
+        (r"-w \log f(y)", 2),
+        (r"\log(x)", 0),
+        (r"q \max(x, 0)", 1),
+        (r"-\log\sigma", 1),
+        (r"\log_2 x", 1),
+        (r"R^2_{\max}", 0),
+    ],
+)
+def test_functions_are_apart_from_what_is_beside_them(latex, spaces):
+    result = mathml(latex, False, "page.md")
+    assert result.count("mspace") == spaces
+    assert "<mo>max" not in result
+
+
 def test_formulas_are_found():
     assert formulas("A `$` and $x$:\n\n$$\ny\n$$\n\n```\n$z$\n```\n") == [("\ny\n", True), ("x", False)]

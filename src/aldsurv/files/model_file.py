@@ -329,7 +329,7 @@ def _header_length(head: bytes, size: int) -> int:
             f"is damaged or not a model file: its header would have {length} bytes, over {_MOST_HEADER_BYTES}"
         )
     if length > size - 8:
-        raise _FlawError(f"is cut short or no model file: its header has {length} bytes, of which {size - 8} are there")
+        raise _FlawError(f"is cut short or not a model file: its header has {length} bytes, but there are {size - 8}")
     if head[8:] != b"{":
         raise _FlawError("is damaged or not a model file: its header is not a JSON object")
     return length

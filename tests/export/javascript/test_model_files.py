@@ -107,4 +107,4 @@ def test_a_changed_model_is_not_loaded(place):
     content[place] ^= 1
     case = {"bytes": b64encode(bytes(content)).decode(), "rows": [], "what": [], "asked": []}
     [answer] = run_script("predict.mjs", {"cases": [case]})
-    assert "damaged" in answer["error"] or "no model file" in answer["error"]
+    assert "damaged" in answer["error"] or "not a model file" in answer["error"]

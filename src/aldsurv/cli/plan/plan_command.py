@@ -203,9 +203,7 @@ def validate(
 @click.option("--categorical", default=None, metavar="COLUMNS", help="Columns whose values are codes.")
 @click.option("--model", default="cox", show_default=True, metavar="NAME", help="One of the models below.")
 @click.option("--sizes", default=None, metavar="N,…", help="Numbers of training rows  [default: six]")
-@click.option(
-    "--repeats", type=int, default=5, show_default=True, metavar="N", help="Repetitions with other parts."
-)
+@click.option("--repeats", type=int, default=5, show_default=True, metavar="N", help="Repetitions with other parts.")
 @click.option("--held-out", default=0.25, show_default=True, metavar="SHARE", help="Share of rows that are held out.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of the parts.")
 @click.option(

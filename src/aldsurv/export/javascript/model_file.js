@@ -44,7 +44,7 @@ function headerLength(bytes) {
     throw new Error("the file is damaged or not a model file: its header is not a JSON object.");
   }
   if (length > bytes.length - 8) {
-    throw new Error("the file is cut short or no model file: its header is longer than the file.");
+    throw new Error("the file is cut short or not a model file: its header is longer than the file.");
   }
   return length;
 }
