@@ -15,6 +15,7 @@ from aldsurv.distributions import LeftTruncated, Mixture, ProportionalHazards, S
 from aldsurv.distributions.wrappers.cause_curves import SummedIncidences
 from aldsurv.distributions.wrappers.level_map import LevelMap
 from aldsurv.distributions.wrappers.recalibrated import recalibrated
+from aldsurv.distributions.wrappers.scaled_hazard import scaled_hazard
 from aldsurv.errors import ImpossibleRowsWarning, ParameterError
 from aldsurv.nonparametric.breslow import BaselineHazard, StratifiedBaseline
 
@@ -87,6 +88,14 @@ def test_it_is_the_step_function_of_the_same_curves(found, wanted):
     assert_same(recalibrated(found, MAP), recalibrated(wanted, MAP), times)
     twice = recalibrated(recalibrated(found, MAP), MAP)
     assert_same(twice, recalibrated(recalibrated(wanted, MAP), MAP), times)
+    factor = np.geomspace(0.5, 2.0, ROWS)
+    assert_same(scaled_hazard(found, factor), scaled_hazard(wanted, factor), times)
+    changed, as_steps = (scaled_hazard(scaled_hazard(recalibrated(one, MAP), factor), 1.5) for one in (found, wanted))
+    assert not isinstance(changed, Step)
+    assert_same(changed, as_steps, times)
+    assert_same(changed[chosen], as_steps[chosen], times)
+    assert_same(recalibrated(changed, MAP), recalibrated(as_steps, MAP), times)
+    assert_same(scaled_hazard(twice, factor).scaled(2.0), scaled_hazard(twice.to_step(), factor).scaled(2.0), 2 * times)
 
 
 @every_case
@@ -178,6 +187,9 @@ def test_joined():
     for method in ("survival", "density", "restricted_mean"):
         wanted = np.concatenate([getattr(part, method)(asked) for part in parts])
         assert_allclose(getattr(joined, method)(asked), wanted, rtol=1e-12, atol=1e-15)
+    several = CASES["members"][0]
+    changed = SurvivalDistribution.concatenate([several, scaled_hazard(several, 2.0)])
+    assert_allclose(changed.survival(asked)[ROWS:], changed.survival(asked)[:ROWS] ** 2, rtol=1e-12)
     again = SurvivalDistribution.concatenate([joined, one])
     assert_array_equal(again.median(), np.concatenate([joined.median(), one.median()]))
     with pytest.raises(ParameterError, match="members"):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,10 +12,8 @@ from numpy.typing import NDArray
 from aldsurv.distributions.base import SurvivalDistribution
 from aldsurv.distributions.competing.base import CompetingDistribution
 from aldsurv.distributions.competing.cause_names import checked_causes
-from aldsurv.distributions.families.step import Step
-from aldsurv.distributions.wrappers.cause_curves import SummedHazards, SummedIncidences
+from aldsurv.distributions.wrappers.cause_curves import CauseIncidence, CurvesByCause, SummedHazards, SummedIncidences
 from aldsurv.distributions.wrappers.cured import Cured
-from aldsurv.distributions.wrappers.hazard_curves import TABLE_VALUES, HazardCurves
 from aldsurv.distributions.wrappers.proportional_hazards import ProportionalHazards
 from aldsurv.errors import ParameterError
 
@@ -33,12 +30,8 @@ IntArray = NDArray[np.intp]
 class _GridIncidences(CompetingDistribution):
     """Incidences that rise with the survival of `curves`, at the times of its grid."""
 
-    curves: HazardCurves
+    curves: CurvesByCause
     causes: tuple[str, ...]
-
-    @abstractmethod
-    def _incidences_after(self, count: IntArray) -> FloatArray:
-        """Incidence (causes, n, q) after so many times (n, q) of each row's grid."""
 
     def __repr__(self) -> str:
         grid = self.curves.times.shape[0]
@@ -72,6 +65,10 @@ class _GridIncidences(CompetingDistribution):
         mass = self._incidences_after(count) - self._incidences_after(count - 1)
         inside = width > 0
         return np.asarray(np.log(np.where(inside, np.maximum(mass, 0.0), 0.0) / np.where(inside, width, 1.0)))
+
+    def _incidences_after(self, count: IntArray) -> FloatArray:
+        """Incidence (causes, n, q) after so many times (n, q) of each row's grid."""
+        return np.moveaxis(np.asarray(self.curves.incidences_after(count)), -1, 0)
 
     def _for_rows(self, values: Any) -> Any:
         return np.broadcast_to(values, (len(self), values.shape[1]))
@@ -119,68 +116,9 @@ class CauseSpecificHazards(_GridIncidences):
         object.__setattr__(self, "curves", curves)
         object.__setattr__(self, "causes", checked_causes(causes, curves.log_risk.shape[1]))
 
-    def subdistribution(self, cause: int | str) -> SurvivalDistribution:
-        """The time to an event of one cause, infinite for those who never have it, as a table of rows × times."""
-        grid = np.asarray(self.curves._shared_grid())
-        values = np.clip(1 - self.incidence(grid, cause), 0.0, 1.0)
-        return Step.from_checked(times=grid[None, :], values=values, tail="hold")
-
-    def quantile(self, levels: object, cause: int | str) -> FloatArray:
-        """Time by which a share `levels` of those who ever have the event of a cause have had it."""
-        table = self._as_array(levels, "levels")
-        step = max(1, TABLE_VALUES // self.curves.times.shape[0])
-        if len(self) <= step:
-            return super().quantile(levels, cause)
-        starts = range(0, len(self), step)
-        parts = (table if table.ndim < 2 or table.shape[0] == 1 else table[k : k + step] for k in starts)
-        return np.concatenate([self[k : k + step].quantile(part, cause) for k, part in zip(starts, parts, strict=True)])
-
-    def _incidences_after(self, count: IntArray) -> FloatArray:
-        answer, factors = np.empty((len(self.causes), *count.shape)), self.curves.hazard_factors()
-        for rows, low, high in self._row_blocks():
-            answer[:, rows] = self._block(factors, rows, low, high, count[rows])
-        return answer
-
-    def _row_blocks(self) -> Iterator[tuple[IntArray, int, int]]:
-        """Rows of one stratum, as many as a small table holds, and where its grid begins and ends."""
-        stratum = self.curves.stratum[:, 0]
-        for code in np.unique(stratum):
-            low, rows = int(self.curves.first[code]), np.flatnonzero(stratum == code)
-            high = low + int(self.curves.size[code])
-            step = max(1, TABLE_VALUES // ((high - low) * (len(self.causes) + 1)))
-            for start in range(0, rows.size, step):
-                yield rows[start : start + step], low, high
-
-    def _block(
-        self, factors: list[tuple[FloatArray, FloatArray]], rows: IntArray, low: int, high: int, count: IntArray
-    ) -> FloatArray:
-        """Incidence (causes, rows, q) of rows of one stratum."""
-        factors = [(baseline[low:high], risk[rows]) for baseline, risk in factors]
-        survival = np.zeros((rows.size, high - low + 1))
-        for baseline, risk in factors:
-            survival[:, 1:] -= risk * baseline
-        np.exp(survival, out=survival)
-        lost = survival[:, :-1] - survival[:, 1:]
-        rises = [np.diff(baseline, prepend=0.0) for baseline, _ in factors]
-        tied = np.flatnonzero(np.sum([rise > 0 for rise in rises], axis=0) > 1)
-        # Where hazards of several causes rise at once, each has its share of what is lost.
-        joint = [risk * rise[tied] for rise, (_, risk) in zip(rises, factors, strict=True)]
-        total = np.sum(joint, axis=0)
-        # Sums end where they are asked for.
-        ends = np.unique(count)
-        answer = np.empty((len(self.causes), *count.shape))
-        for k, rise in enumerate(rises):
-            own = lost[:, rise > 0]
-            at_tie = np.searchsorted(np.flatnonzero(rise > 0), tied)
-            shared = rise[tied] > 0
-            share = np.divide(joint[k], total, out=np.full_like(total, 1 / len(rises)), where=total > 0)
-            own[:, at_tie[shared]] *= share[:, shared]
-            sums = _sums_to(own, np.append(0, np.cumsum(rise > 0))[ends])
-            answer[k] = np.take_along_axis(sums, np.searchsorted(ends, count), axis=1)
-        # Sums of many small numbers lose digits: together they are what the survival has lost.
-        whole = answer.sum(axis=0)
-        gone = 1 - np.take_along_axis(survival, count, axis=1)
-        return np.asarray(answer * np.divide(gone, whole, out=np.ones_like(whole), where=whole > 0))
+    def subdistribution(self, cause: int | str) -> CauseIncidence:
+        """The time to an event of one cause, infinite for those who never have it: its cdf is the incidence."""
+        return CauseIncidence.from_checked(**vars(self.curves), cause=self._number(cause) - 1)
 
 
 @final
@@ -234,17 +172,3 @@ class SubdistributionHazards(_GridIncidences):
         )
         share = curves.share[:, own]
         return hazards if bool((share == 1).all()) else Cured(hazards, 1 - share)
-
-    def _incidences_after(self, count: IntArray) -> FloatArray:
-        return np.moveaxis(np.asarray(self.curves.incidences_after(count)), -1, 0)
-
-
-def _sums_to(values: FloatArray, ends: IntArray) -> FloatArray:
-    """Sums (n, q) of the first so many values (n, m), for ascending ends (q,)."""
-    sums = np.zeros((len(values), ends.size))
-    starts = np.append(0, ends[:-1])
-    # An empty stretch would be taken as its first value.
-    some = np.flatnonzero(ends > starts)
-    if some.size:
-        sums[:, some] = np.add.reduceat(values[:, : ends[-1]], starts[some], axis=1)
-    return np.cumsum(sums, axis=1, out=sums)

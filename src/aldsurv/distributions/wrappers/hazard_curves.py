@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -55,6 +56,8 @@ class HazardCurves(SurvivalDistribution):
         Number of each row's stratum (n, 1).
     level_maps
         Maps by which survival was recalibrated, one after the other.
+    powers
+        What hazards of rows (n, 1) are multiplied by, by the number of maps before that.
     """
 
     times: Array
@@ -64,6 +67,7 @@ class HazardCurves(SurvivalDistribution):
     log_risk: Array
     stratum: Array
     level_maps: tuple[LevelMap, ...]
+    powers: Mapping[int, Array] = MappingProxyType({})
 
     # Fields with one row per individual.
     ROW_FIELDS: ClassVar[tuple[str, ...]] = ("log_risk", "stratum")
@@ -85,7 +89,8 @@ class HazardCurves(SurvivalDistribution):
         return self.log_risk
 
     def _map_rows(self, change: Callable[[Array], Array]) -> Self:
-        return self._with(**{name: change(getattr(self, name)) for name in self.ROW_FIELDS})
+        powers = {maps: change(power) for maps, power in self.powers.items()}
+        return self._with(**{name: change(getattr(self, name)) for name in self.ROW_FIELDS}, powers=powers)
 
     def _join(self, others: Sequence[Self]) -> Self:
         parts: list[Self] = [self, *others]
@@ -104,12 +109,16 @@ class HazardCurves(SurvivalDistribution):
             strata.append(part.stratum + sum(one.size.shape[0] for one in baselines[:place]))
         starts = np.cumsum([0, *(one.times.shape[0] for one in baselines)]).tolist()
         rows = {name: xp.concat([getattr(part, name) for part in parts], axis=0) for name in self.ROW_FIELDS}
+        powers: dict[int, Array] = {}
+        for maps in sorted({maps for part in parts for maps in part.powers}):
+            each = [part.powers.get(maps, xp.ones_like(part.log_risk[:, :1])) for part in parts]
+            powers[maps] = xp.concat(each, axis=0)
         return self._with(
             times=_joined(xp, [one.times for one in baselines]),
             log_cumulative=_joined(xp, [one.log_cumulative for one in baselines]),
             first=_joined(xp, [one.first + start for one, start in zip(baselines, starts, strict=False)]),
             size=_joined(xp, [one.size for one in baselines]),
-            **{**rows, "stratum": xp.concat(strata, axis=0)},
+            **{**rows, "stratum": xp.concat(strata, axis=0), "powers": powers},
         )
 
     def _with(self, **fields: Any) -> Self:
@@ -119,7 +128,13 @@ class HazardCurves(SurvivalDistribution):
         return self._with(level_maps=(*self.level_maps, level_map))
 
     def _with_scaled_hazard(self, factor: Array) -> SurvivalDistribution:
-        return self.to_step()._with_scaled_hazard(factor)
+        maps = len(self.level_maps)
+        return self._with(powers={**self.powers, maps: self.powers.get(maps, 1.0) * factor})
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether survival is another than that of the hazards."""
+        return bool(self.level_maps or self.powers)
 
     # ---- the grid of each row, and its survival after so many times of it
 
@@ -162,12 +177,14 @@ class HazardCurves(SurvivalDistribution):
 
     def _after(self, count: Array) -> Array:
         """Survival (n, q) after so many times of the grid."""
-        return self._mapped(self._curve_after(count))
+        return self._mapped(self._curve_after(count), self.powers)
 
-    def _mapped(self, survival: Array) -> Array:
-        """What survival becomes by all maps."""
-        for level_map in self.level_maps:
+    def _mapped(self, survival: Array, powers: Mapping[int, Array] = MappingProxyType({})) -> Array:
+        """What survival becomes by all maps, and by powers between them."""
+        survival = survival ** powers[0] if 0 in powers else survival
+        for maps, level_map in enumerate(self.level_maps, start=1):
             survival = mapped_survival(survival, level_map)
+            survival = survival ** powers[maps] if maps in powers else survival
         return survival
 
     @property
@@ -286,7 +303,8 @@ class HazardCurves(SurvivalDistribution):
 
     def approximate_restricted_mean(self, horizon: float) -> Array:
         """`restricted_mean`; of mapped levels of one hazard to about 1e-6 of the horizon."""
-        shares = self._hazard_shares() if self.level_maps and is_numpy(namespace(self.times)) else None
+        is_mapped = bool(self.level_maps) and not self.powers
+        shares = self._hazard_shares() if is_mapped and is_numpy(namespace(self.times)) else None
         if shares is None or shares.shape[1] > 1 or (shares < 1).any():
             return self.restricted_mean(horizon)
         if not np.isfinite(horizon) or bool((self.times[self.first] <= 0).any()):
@@ -309,7 +327,7 @@ class HazardCurves(SurvivalDistribution):
         That is where survival is no sum over hazards, or where so little of it is left at the start that the areas,
         exact to rounding of the whole, would lose digits when they are divided by it.
         """
-        shares = self._hazard_shares() if is_numpy(namespace(self.times)) and not self.level_maps else None
+        shares = self._hazard_shares() if is_numpy(namespace(self.times)) and not self._is_changed else None
         if shares is None or not all(bool((each == each[:1, :]).all()) for each in (start, stop)):
             return None
         start, stop = np.broadcast_arrays(start[:1, :], stop[:1, :])

@@ -60,18 +60,18 @@ class ProportionalHazards(HazardCurves):
         return namespace(self.times).full_like(self.log_risk, 1 / self.log_risk.shape[1])
 
     def _cdf(self, t: Array) -> Array:
-        if self.level_maps:
+        if self._is_changed:
             return super()._cdf(t)
         return _mean(-namespace(t).expm1(self._log_survivals(self._count(t, inclusive=True))))
 
     def _log_survival(self, t: Array) -> Array:
-        return super()._log_survival(t) if self.level_maps else self._log_tails(t)[0]
+        return super()._log_survival(t) if self._is_changed else self._log_tails(t)[0]
 
     def _log_cdf(self, t: Array) -> Array:
-        return super()._log_cdf(t) if self.level_maps else self._log_tails(t)[1]
+        return super()._log_cdf(t) if self._is_changed else self._log_tails(t)[1]
 
     def _with_scaled_hazard(self, factor: Array) -> SurvivalDistribution:
-        if self.level_maps or self.log_risk.shape[1] > 1:
+        if self._is_changed or self.log_risk.shape[1] > 1:
             return super()._with_scaled_hazard(factor)
         return self._with(log_risk=self.log_risk + namespace(factor).log(factor))
 
@@ -85,7 +85,7 @@ class ProportionalHazards(HazardCurves):
         return or_complement(survival, cdf), or_complement(cdf, survival)
 
     def _log_mass(self, count: Array) -> Array:
-        if self.level_maps:
+        if self._is_changed:
             return super()._log_mass(count)
         mass = log_fall(self._log_survivals(count - 1), self._log_survivals(count))
         return mass[..., 0] if mass.shape[-1] == 1 else log_sum_exp(mass) - math.log(mass.shape[-1])
