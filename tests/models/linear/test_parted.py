@@ -15,7 +15,7 @@ from aldsurv.datasets import open_table
 from aldsurv.errors import DataError, FitWarning
 from aldsurv.models import CoxRegression, ElasticNetCox, LogNormalAFT, WeibullAFT, load
 from aldsurv.models.linear.problems import parted_partial
-from aldsurv.models.parted.engine import DaskEngine
+from aldsurv.models.parted.engine import DaskEngine, open_engine
 
 pyarrow = pytest.importorskip("pyarrow")
 OUTCOME = {"time": "time", "event": "event"}
@@ -96,6 +96,9 @@ CASES = {
     "breslow": (CoxRegression(ties="breslow"), {"entry": "entry", "weight": "weight"}, ()),
     "strata": (CoxRegression(strata=["site"]), {"entry": "entry", "weight": "weight"}, ("site",)),
     "ridge": (CoxRegression(ridge=3.0), {"entry": "entry"}, ()),
+    "robust efron": (CoxRegression(robust=True), {"entry": "entry", "weight": "weight"}, ()),
+    "groups and strata": (CoxRegression(strata=["site"]), {"group": "hospital", "entry": "entry"}, ("site",)),
+    "groups, breslow": (CoxRegression(ties="breslow"), {"group": "hospital", "weight": "weight"}, ()),
 }
 
 
@@ -157,12 +160,35 @@ def test_a_cluster_gives_the_same_bits_even_when_it_loses_a_worker(cluster, fold
         np.testing.assert_array_equal(fitted.standardised_covariance_, alone.standardised_covariance_)
 
 
+@pytest.mark.filterwarnings("ignore::aldsurv.errors.FitWarning")
+def test_every_newton_step_is_the_same_with_any_number_of_workers(cluster, folders, monkeypatch):
+    table = opened(folders["seven"], entry="entry", weight="weight")
+    evaluate, steps = parted_partial.PartedCoxProblem._evaluate, []
+
+    def recorded(self, kept, point):
+        found = evaluate(self, kept, point)
+        steps.append([point.tobytes(), found.value, found.gradient.tobytes(), found.information.tobytes()])
+        return found
+
+    monkeypatch.setattr(parted_partial.PartedCoxProblem, "_evaluate", recorded)
+    runs = []
+    for workers in (None, "local:1", cluster.scheduler_address):
+        steps.clear()
+        with open_engine(workers):
+            CoxRegression().fit(table.x, table.y)
+        runs.append(list(steps))
+    assert len(runs[0]) > 3
+    assert runs[0] == runs[1] == runs[2]
+
+
 def test_what_parts_cannot_do_is_said(folders, monkeypatch):
     table = opened(folders["seven"])
     with pytest.raises(DataError, match="WeibullAFT with a cure cannot be fitted to a table in parts"):
         WeibullAFT(cure=True).fit(table.x, table.y)
-    with pytest.raises(DataError, match="robust standard errors of CoxRegression cannot be computed"):
-        CoxRegression(robust=True).fit(table.x, table.y)
+    with monkeypatch.context() as patch:
+        patch.setattr(parted_partial, "_MOST_SCORE_SUMS", 100)
+        with pytest.raises(DataError, match="distinct times are too large for memory"):
+            CoxRegression(robust=True, ridge=1.0).fit(table.x, table.y)
     with pytest.raises(DataError, match="ElasticNetCox cannot be fitted to a table in parts"):
         ElasticNetCox().fit(table.x, table.y)
     bounded = opened(folders["seven"], lower="lower", upper="upper")
@@ -175,6 +201,22 @@ def test_what_parts_cannot_do_is_said(folders, monkeypatch):
     few = open_table(Path(folders["seven"]) / "1.parquet", **OUTCOME, drop=[*SPARE, "grade"])
     with pytest.raises(DataError, match="no event was observed in any row"):
         WeibullAFT().fit(few.x, few.y)
+
+
+@pytest.mark.parametrize("kind", [CoxRegression, WeibullAFT])
+@pytest.mark.filterwarnings("ignore:.*combination of:aldsurv.errors.FitWarning")
+def test_rows_of_one_group(columns, tmp_path, kind):
+    import pyarrow.parquet
+
+    alike = pyarrow.table({**columns, "hospital": np.zeros(700, np.int64)})
+    for k, (start, stop) in enumerate([(0, 300), (300, 700)]):
+        pyarrow.parquet.write_table(alike.slice(start, stop - start), tmp_path / f"{k}.parquet")
+    table = opened(tmp_path, group="hospital")
+    with pytest.warns(FitWarning, match="need two or more groups, but all rows of positive weight are of one"):
+        fitted = kind().fit(table.x, table.y)
+    assert fitted.standardised_robust_ is None
+    with pytest.raises(DataError, match="two or more groups"):
+        kind(robust=True).fit(table.x, table.y)
 
 
 def test_warnings_are_those_of_rows_in_memory(folders):

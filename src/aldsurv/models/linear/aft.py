@@ -36,7 +36,7 @@ from aldsurv.models.linear.problems.log_time_problem import (
     start_without_columns,
 )
 from aldsurv.models.linear.problems.parted_log_time import PartedLogTimeProblem
-from aldsurv.models.linear.problems.parted_rows import HeldRows, encoded_rows, is_robust
+from aldsurv.models.linear.problems.parted_rows import HeldRows, encoded_rows, robust_setting
 from aldsurv.models.linear.pulled_refit import refit_location
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE, RidgeSurvival
 from aldsurv.models.linear.sandwich import clusters_of
@@ -208,7 +208,7 @@ class AcceleratedFailureTime(RidgeSurvival):
             last=self.LAST_PARAMETER[0],
             smallest=outcome.smallest_time,
             events=outcome.known,
-            robust=is_robust(self.robust, table, outcome),
+            robust=robust_setting(self.robust, table, outcome),
         )
         return (solve(problem, self.ridge),)
 

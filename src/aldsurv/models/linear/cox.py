@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.data.survival_data import SurvivalData
-from aldsurv.errors import DataError
 from aldsurv.models.linear.cox_baseline import CoxBaseline, require_right_censored
 from aldsurv.models.linear.design import Design
 from aldsurv.models.linear.linear_fit import InMemoryProblem, solve
@@ -19,7 +18,7 @@ from aldsurv.models.linear.linear_survival import States, number_of_events, spre
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.partial_likelihood import PartialLikelihood
 from aldsurv.models.linear.problems.parted_partial import PartedCoxProblem
-from aldsurv.models.linear.problems.parted_rows import HeldRows, is_robust
+from aldsurv.models.linear.problems.parted_rows import HeldRows, robust_setting
 from aldsurv.models.linear.problems.risk_slots import risk_slots, slotted_rows
 from aldsurv.models.linear.proportional_hazards_survival import HazardRegression
 from aldsurv.models.linear.ridge_survival import RIDGE_RANGE
@@ -93,15 +92,17 @@ class CoxRegression(HazardRegression):
 
     def _estimate_parts(self, design: Design, table: PartedTable, outcome: OutcomeSummary) -> States:
         owner, engine = type(self).__name__, current_engine()
-        if is_robust(self.robust, table, outcome):
-            raise DataError(
-                f"robust standard errors of {owner} cannot be computed from a table in parts",
-                argument="robust",
-                advice="Give robust=False for those of the model, or read the table into memory by read_table.",
-            )
         slots = risk_slots(table, design, owner, engine)
         rows = HeldRows(engine, engine.hold(partial(slotted_rows, design, owner, slots), table.parts))
-        problem = PartedCoxProblem(rows, design.names, slots, ties=self.ties, events=outcome.known, n_rows=outcome.rows)
+        problem = PartedCoxProblem(
+            rows,
+            design.names,
+            slots,
+            ties=self.ties,
+            events=outcome.known,
+            n_rows=outcome.rows,
+            robust=robust_setting(self.robust, table, outcome),
+        )
         fit = solve(problem, self.ridge)
         average = problem.moments.mean
         hazard = problem.log_cumulative_hazard(fit.standardised) + average @ fit.standardised

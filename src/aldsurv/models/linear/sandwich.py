@@ -11,7 +11,7 @@ from aldsurv.data.group_column import group_numbers
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, FitWarning
 
-__all__ = ["clusters_of", "sandwich"]
+__all__ = ["clusters_of", "report_one_group", "sandwich"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -55,8 +55,14 @@ def clusters_of(data: SurvivalData, robust: bool | str) -> IntArray | None:
         return np.asarray(clusters, np.intp)
     if data.group is None:
         return None
+    report_one_group(robust)
+    return None
+
+
+def report_one_group(robust: bool | str) -> None:
+    """Warn, or with ``robust=True`` raise `DataError`, because all rows of positive weight are of one group."""
     problem = "robust standard errors need two or more groups, but all rows of positive weight are of one"
     if robust == "auto":
-        warnings.warn(f"{problem}: standard errors are those of the model.", FitWarning, stacklevel=5)
-        return None
+        warnings.warn(f"{problem}: standard errors are those of the model.", FitWarning, stacklevel=6)
+        return
     raise DataError(problem, argument="groups", advice="Give the groups that rows belong to, or robust=False.")

@@ -57,7 +57,7 @@ class PartedLogTimeProblem(LocationProblem):
     events
         How many rows have an event.
     robust
-        Whether to compute a robust covariance.
+        Whether to compute a robust covariance: ``True``, ``"auto"`` or ``False``.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PartedLogTimeProblem(LocationProblem):
         last: str,
         smallest: float,
         events: int,
-        robust: bool,
+        robust: bool | str,
     ) -> None:
         self._rows, self._standard, self._smallest, self._robust = rows, standard, smallest, robust
         parts = list(rows.engine.map(partial(_informative, smallest), rows.parts))
@@ -104,10 +104,10 @@ class PartedLogTimeProblem(LocationProblem):
 
     def robust(self, columns: IntArray, point: FloatArray, covariance: FloatArray) -> FloatArray | None:
         """As in the base."""
-        if not self._robust:
+        if self._robust is False:
             return None
         function = partial(_group_scores, self._smallest, self._standard, columns, point)
-        return robust_covariance(covariance, self._rows.engine.map(function, self._rows.parts))
+        return robust_covariance(covariance, self._rows.engine.map(function, self._rows.parts), self._robust)
 
     def gram(self) -> tuple[FloatArray, FloatArray]:
         """As in the base."""

@@ -4,7 +4,8 @@ The distinct times of events of all parts, in each stratum, number the slots of 
 rows that leave in it or later, less those that enter in it or later. An evaluation takes two passes over the rows: the
 first sums the risks of those that leave and enter in each slot, from which follow the sums of those at risk, the value
 and the hazards; the second sums each row's expected events and their products with its columns. Slots are taken in
-stretches, so that no more than so many sums are in memory, however many times there are.
+stretches, so that no more than so many sums are in memory, however many times there are. Robust errors take the first
+pass once more, and then one for the rows' score residuals, which need the sums of all slots at once.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from aldsurv.errors import DataError
 from aldsurv.models.linear.linear_fit import LinearProblem
 from aldsurv.models.linear.newton import Evaluation
 from aldsurv.models.linear.problems.parted_rows import HeldRows, Moments, too_wide
+from aldsurv.models.linear.problems.parted_sandwich import GroupScores, robust_covariance
 from aldsurv.models.linear.problems.risk_slots import RiskSlots
-from aldsurv.models.parted.engine import Blocks
+from aldsurv.models.parted.engine import Arrays, Blocks
 
 __all__ = ["PartedCoxProblem"]
 
@@ -31,6 +34,8 @@ IntArray = NDArray[np.intp]
 _MOST_SUMS = 1 << 22
 # Steps of Efron's rule for tied events that are in memory together.
 _MOST_STEPS = 1 << 20
+# Sums of all slots that robust errors need at once: 400 MB.
+_MOST_SCORE_SUMS = 5 * 10**7
 
 
 class _Stretch(NamedTuple):
@@ -43,13 +48,6 @@ class _Stretch(NamedTuple):
     def slots(self) -> int:
         """How many."""
         return self.high - self.low
-
-
-class _Sums(NamedTuple):
-    """Of the slots of a stretch: risks, and with the columns."""
-
-    at_risk: FloatArray
-    tied: FloatArray
 
 
 @final
@@ -68,12 +66,22 @@ class PartedCoxProblem(LinearProblem):
         ``"efron"`` or ``"breslow"``.
     events, n_rows
         How many events and rows there are.
+    robust
+        Whether to compute a robust covariance: ``True``, ``"auto"`` or ``False``.
     """
 
     def __init__(
-        self, rows: HeldRows, names: list[str], slots: RiskSlots, *, ties: str, events: int, n_rows: int
+        self,
+        rows: HeldRows,
+        names: list[str],
+        slots: RiskSlots,
+        *,
+        ties: str,
+        events: int,
+        n_rows: int,
+        robust: bool | str,
     ) -> None:
-        self._rows, self._slots, self._ties = rows, slots, ties
+        self._rows, self._slots, self._ties, self._robust = rows, slots, ties, robust
         self.moments = Moments.merged(rows.engine.map(_moments, rows.parts))
         super().__init__(names, self.moments.spread, rows=n_rows, events=events)
 
@@ -86,8 +94,14 @@ class PartedCoxProblem(LinearProblem):
         return partial(self._evaluate, columns)
 
     def robust(self, columns: IntArray, point: FloatArray, covariance: FloatArray) -> FloatArray | None:
-        """As in the base: never."""
-        return None
+        """As in the base."""
+        if self._robust is False:
+            return None
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            compensators = self._compensators(columns, point)
+        function = partial(_group_scores, columns, point)
+        parts = self._rows.engine.map(function, self._rows.parts, (compensators,))
+        return robust_covariance(covariance, parts, self._robust)
 
     def too_many(self, every: IntArray) -> bool:
         """As in the base."""
@@ -128,11 +142,24 @@ class PartedCoxProblem(LinearProblem):
 
     def _risk_passes(self, kept: IntArray, point: FloatArray) -> tuple[float, FloatArray, FloatArray, _Steps]:
         """The value, the columns of the events, products of means at events, and the hazards' steps."""
-        slots, size = self._slots, kept.size
+        size = kept.size
         value, gradient, second = 0.0, np.zeros(size), np.zeros((size, size))
-        steps = _Steps(*np.zeros((2, slots.size)))
-        later = np.zeros(1 + size)
-        for stretch in reversed(list(self._stretches(size))):
+        steps = _Steps(*np.zeros((2, self._slots.size)))
+        for sums in self._risk_sums(kept, point):
+            shares = sums.shares
+            value += sums.observed + shares.value
+            gradient = gradient + sums.columns
+            steps.hazard[sums.part], steps.gone[sums.part] = shares.hazard, shares.gone
+            every, own = sums.at_risk[:, 1:], sums.tied[:, 1:]
+            mixed = (shares.mixed[:, None] * every).T @ own
+            second += every.T @ (shares.every[:, None] * every) - mixed - mixed.T
+            second += own.T @ (shares.tied[:, None] * own)
+        return value, gradient, second, steps
+
+    def _risk_sums(self, kept: IntArray, point: FloatArray) -> Iterator[_RiskSums]:
+        """The first pass, from the last stretch of slots to the first."""
+        slots, later = self._slots, np.zeros(1 + kept.size)
+        for stretch in reversed(list(self._stretches(kept.size))):
             observed, columns, leaving, tied = self._rows.sum(partial(_risks, kept, point, stretch))
             at_risk = slots.sums_from_the_last(leaving, stretch.low, later)
             later = at_risk[0].copy()
@@ -140,14 +167,26 @@ class PartedCoxProblem(LinearProblem):
             at_risk[:, 0] = np.maximum(at_risk[:, 0], tied[:, 0])
             part = slice(stretch.low, stretch.high)
             shares = _shares(at_risk[:, 0], tied[:, 0], slots.count[part], slots.weight[part], self._ties)
-            value += float(observed) + shares.value
-            gradient = gradient + columns
-            steps.hazard[part], steps.gone[part] = shares.hazard, shares.gone
-            every, own = at_risk[:, 1:], tied[:, 1:]
-            mixed = (shares.mixed[:, None] * every).T @ own
-            second += every.T @ (shares.every[:, None] * every) - mixed - mixed.T
-            second += own.T @ (shares.tied[:, None] * own)
-        return value, gradient, second, steps
+            yield _RiskSums(part, float(observed), columns, at_risk, tied, shares)
+
+    def _compensators(self, kept: IntArray, point: FloatArray) -> _Compensators:
+        """What the score residuals of rows need of the risk sets."""
+        slots, size = self._slots, kept.size
+        if 3 * slots.size * (1 + size) > _MOST_SCORE_SUMS:
+            raise DataError(
+                f"robust standard errors of {size} columns at {slots.size} distinct times are too large for memory",
+                argument="robust",
+                advice="Round the times to what they were measured to, or give robust=False.",
+            )
+        rise, gone, mean = np.zeros((3, slots.size, 1 + size))
+        for sums in self._risk_sums(kept, point):
+            shares, every, own = sums.shares, sums.at_risk[:, 1:], sums.tied[:, 1:]
+            rise[sums.part, 0], gone[sums.part, 0] = shares.hazard, shares.gone
+            rise[sums.part, 1:] = shares.every[:, None] * every - shares.mixed[:, None] * own
+            gone[sums.part, 1:] = shares.mixed[:, None] * every - shares.tied[:, None] * own
+            weighted = shares.hazard[:, None] * every - shares.gone[:, None] * own
+            mean[sums.part, 1:] = weighted / slots.weight[sums.part, None]
+        return _Compensators(slots.cumulative(rise), gone, mean[:, 1:])
 
     def _stretches(self, columns: int) -> Iterator[_Stretch]:
         step = max(1, _MOST_SUMS // (2 * (columns + 1)))
@@ -201,6 +240,47 @@ def _shares(at_risk: FloatArray, tied: FloatArray, count: FloatArray, weight: Fl
         for row, values in zip(sums, (w * u, w * f * u, w * u**2, w * f * u**2, w * f**2 * u**2), strict=True):
             row[low:high] = np.bincount(slot, values, minlength=m.size)
     return _Shares(value, *sums)
+
+
+class _RiskSums(NamedTuple):
+    """Of a stretch of slots: sums over its events, and of each slot (m,) who is at risk.
+
+    Attributes
+    ----------
+    part
+        The slots.
+    observed, columns
+        Sums of log risks and of columns (k,) over the events.
+    at_risk, tied
+        Sums of risks, and of risks times columns (m, 1 + k), of those at risk and of those with the event.
+    shares
+        What the rule for ties makes of them.
+    """
+
+    part: slice
+    observed: float
+    columns: FloatArray
+    at_risk: FloatArray
+    tied: FloatArray
+    shares: _Shares
+
+
+class _Compensators(NamedTuple):
+    """Of each slot the hazard, and the hazard times the mean columns of those at risk.
+
+    Attributes
+    ----------
+    until
+        Sums of both from the first slot of the stratum on (m, 1 + k).
+    gone
+        How much less those with the event have (m, 1 + k).
+    mean
+        The mean columns of those at risk at an event (m, k): over the steps of Efron's rule.
+    """
+
+    until: FloatArray
+    gone: FloatArray
+    mean: FloatArray
 
 
 def _moments(blocks: Blocks) -> Moments:
@@ -278,3 +358,26 @@ def _add_at(sums: FloatArray, slot: IntArray, values: FloatArray) -> None:
     if slot.size:
         starts = np.flatnonzero(np.diff(slot, prepend=-1))
         sums[slot[starts]] += np.add.reduceat(values, starts)
+
+
+def _group_scores(kept: IntArray, point: FloatArray, blocks: Blocks, compensators: _Compensators) -> GroupScores:
+    """Sums of score residuals ``∫(x - mean(t))·dM(t)``, M the observed less the expected events of a row."""
+    return GroupScores.merged(_block_scores(kept, point, block, compensators) for block in blocks)
+
+
+def _block_scores(kept: IntArray, point: FloatArray, block: Arrays, compensators: _Compensators) -> GroupScores:
+    x = block["x"][:, kept]
+    expected = _up_to(compensators.until, block["slot"])
+    if "entered" in block:
+        expected -= _up_to(compensators.until, block["entered"])
+    event, slot = np.flatnonzero(block["event"]), block["slot"][block["event"]]
+    expected[event] -= compensators.gone[slot]
+    risk = block["weight"] * np.exp(x @ point)
+    scores = risk[:, None] * (expected[:, 1:] - expected[:, :1] * x)
+    scores[event] += block["weight"][event, None] * (x[event] - compensators.mean[slot])
+    return GroupScores.of(scores, block.get("group"))
+
+
+def _up_to(sums: FloatArray, slot: IntArray) -> FloatArray:
+    """The sums up to each slot (n, 1 + k): none before the first."""
+    return np.where(slot[:, None] >= 0, sums[slot], 0.0)

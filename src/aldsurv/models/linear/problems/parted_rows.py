@@ -16,7 +16,7 @@ from aldsurv.models.parted.engine import Arrays, Blocks, Engine, Held
 from aldsurv.models.parted.table_summary import OutcomeSummary
 from aldsurv.tables.parts.parted_table import PartedTable, TablePart
 
-__all__ = ["HeldRows", "Moments", "encoded_rows", "is_robust", "outcome_of", "summed", "too_wide"]
+__all__ = ["HeldRows", "Moments", "encoded_rows", "outcome_of", "robust_setting", "summed", "too_wide"]
 
 FloatArray = NDArray[np.float64]
 
@@ -60,9 +60,10 @@ def outcome_of(block: Arrays) -> SurvivalData:
     return SurvivalData.from_checked(block["lower"], block["upper"], entry, weight, group=group)
 
 
-def is_robust(robust: bool | str, table: PartedTable, outcome: OutcomeSummary) -> bool:
-    """Whether robust errors are to be computed, for a model's parameter of that name."""
-    return robust is True or (robust == "auto" and ("group" in table.reading.roles or outcome.fractional))
+def robust_setting(robust: bool | str, table: PartedTable, outcome: OutcomeSummary) -> bool | str:
+    """A model's parameter of that name, False if no robust errors are to be computed."""
+    computed = robust is True or (robust == "auto" and ("group" in table.reading.roles or outcome.fractional))
+    return robust if computed else False
 
 
 def too_wide(columns: int, events: int) -> DataError:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aldsurv.errors import DataError
+from aldsurv.models.linear.sandwich import report_one_group
 
 __all__ = ["GroupScores", "robust_covariance"]
 
@@ -65,9 +66,15 @@ class GroupScores(NamedTuple):
         return cls(np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros((0, 0))) if total is None else total
 
 
-def robust_covariance(covariance: FloatArray, parts: Iterable[GroupScores]) -> FloatArray:
-    """``V·(Σ s·s')·V``, s the sum of the scores of a cluster, as `aldsurv.models.linear.sandwich` has it."""
+def robust_covariance(covariance: FloatArray, parts: Iterable[GroupScores], robust: bool | str) -> FloatArray | None:
+    """``V·(Σ s·s')·V``, s the sum of the scores of a cluster, as `aldsurv.models.linear.sandwich` has it.
+
+    If all rows are of one group an error is raised, or with ``robust="auto"`` a warning given and None returned.
+    """
     total = GroupScores.merged(parts)
+    if total.groups.size == 1 and not total.products.any():
+        report_one_group(robust)
+        return None
     found = covariance @ (total.products + total.sums.T @ total.sums) @ covariance
     return np.asarray((found + found.T) / 2)
 

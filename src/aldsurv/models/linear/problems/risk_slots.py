@@ -89,8 +89,9 @@ class RiskSlots:
         return slot
 
     def cumulative(self, steps: FloatArray) -> FloatArray:
-        """Sums of what is in the slots (m,), from the first of each stratum on."""
-        return np.concatenate([np.cumsum(steps[start:stop]) for start, stop in self._strata(0, self.size)] or [steps])
+        """Sums of what is in the slots (m, …), from the first of each stratum on."""
+        strata = self._strata(0, self.size)
+        return np.concatenate([np.cumsum(steps[start:stop], axis=0) for start, stop in strata] or [steps])
 
     def sums_from_the_last(self, values: FloatArray, low: int, later: FloatArray) -> FloatArray:
         """Sums of the values (m, …) of slots from `low` on over the slots from each to the last of its stratum.
@@ -166,6 +167,8 @@ def slotted_rows(design: Design, owner: str, slots: RiskSlots, part: TablePart) 
             "slot": slot[order],
             "event": data.exact[order],
         }
+        if data.group is not None:
+            arrays["group"] = data.group[order]
         if data.entry is not None:
             entered = slots.before(data.entry[order], None if "codes" not in block else block["codes"][order])
             arrays |= {"entered": entered, "by_entry": np.argsort(entered, kind="stable")}
