@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -67,6 +69,17 @@ def test_the_order_is_that_of_the_items_wherever_they_are_computed(cluster):
     assert list(local.map(sums_of_held, local.hold(numbers_up_to, range(4)))) == held
 
 
+def times_its_size(number, values):
+    return number * values.size
+
+
+def test_what_is_shared_may_be_large(cluster, recwarn):
+    """Dask warns of a task beyond 10 MB; here it is one for each worker."""
+    with DaskEngine(cluster.scheduler_address) as engine:
+        assert list(engine.map(times_its_size, range(3), (np.zeros(1_500_000),))) == [0, 1_500_000, 3_000_000]
+    assert not recwarn.list
+
+
 def test_what_is_too_much_for_memory_is_held_in_files(monkeypatch, tmp_path):
     monkeypatch.setattr(scratch_blocks, "_MOST_BYTES", 100)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -88,6 +101,31 @@ def test_a_killed_worker_is_replaced_and_a_part_that_kills_each_is_named(cluster
     assert [outcomes[number] for number in (0, 1, 2, 4)] == [0, 1, 2, 4]
     assert isinstance(outcomes[3].error, ClusterError)
     assert str(outcomes[3].error).startswith("'3' killed every worker that took it, last tcp://127.0.0.1:")
+
+
+def growing(number):
+    """More memory than any worker has, a little at a time."""
+    held = []
+    while number == 2:
+        held.append(np.ones(4_000_000))
+        time.sleep(0.02)
+    return number
+
+
+def test_a_worker_without_memory_is_named():
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
+    few = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.pause": False}
+    with (
+        dask.config.set(few),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="700MB", dashboard_address=":0"
+        ) as cluster,
+        DaskEngine(cluster.scheduler_address) as engine,
+    ):
+        outcomes = dict(engine.completed(growing, range(3)))
+    assert [outcomes[number] for number in (0, 1)] == [0, 1]
+    assert isinstance(outcomes[2].error, ClusterError)
+    assert re.match("'2' killed every worker that took it, last .* perhaps for lack of memory", str(outcomes[2].error))
 
 
 def test_errors_are_those_of_the_function(cluster):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +64,27 @@ def test_what_is_written_is_what_a_frame_gets(model, frame, folder, tmp_path, cl
         found = pandas.read_parquet(tmp_path / name)
         assert found["id"].tolist() == frame["id"].tolist()
         pandas.testing.assert_frame_equal(found.drop(columns="id"), expected, rtol=1e-12)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no such signal")
+def test_a_worker_that_is_lost_leaves_no_half_file(model, frame, folder, tmp_path, cluster, monkeypatch):
+    table = open_table(folder, time="months", event="died", drop=["id"])
+    expected = aldsurv.evaluate_parts(model, table)
+    with DaskEngine(cluster.scheduler_address) as engine:
+        completed = engine.completed
+
+        def completed_with_a_loss(function, items, shared=()):
+            for count, result in enumerate(completed(function, items, shared)):
+                if count == 0:
+                    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+                yield result
+
+        monkeypatch.setattr(engine, "completed", completed_with_a_loss)
+        assert aldsurv.predict_parts(model, open_table(folder), tmp_path / "scored", times=[12]).rows == 60
+        assert aldsurv.evaluate_parts(model, table) == expected
+    assert sorted(path.name for path in (tmp_path / "scored").iterdir()) == [f"part-0000{k}.parquet" for k in range(3)]
+    found = pandas.read_parquet(tmp_path / "scored")
+    pandas.testing.assert_frame_equal(found, aldsurv.predict_frame(model, frame, times=[12]), rtol=1e-12)
 
 
 def test_parts_that_are_there_are_not_written_again(model, folder, tmp_path):

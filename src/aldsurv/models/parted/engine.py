@@ -12,6 +12,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
@@ -203,20 +204,29 @@ class DaskEngine(Engine):
         """As in the base."""
         waiting = iter(enumerate(items))
         places: dict[Any, int] = {}
-        # By a task, not by scattering: it is computed again if the workers that have it are lost.
-        common = [self.client.submit(_same, value, pure=False) for value in shared]
+        suspects: list[int] = []
+        alone: set[int] = set()
+        with self._large_tasks():
+            # By a task, not by scattering: it is computed again if the workers that have it are lost.
+            common = [self.client.submit(_same, value, pure=False) for value in shared]
         try:
             while True:
-                for _ in range(self._room() - len(places)):
-                    position, item = next(waiting, (-1, None))
-                    if position < 0:
-                        break
+                room = 0 if suspects else max(self._room() - len(places), 0)
+                chosen = list(islice(waiting, room))
+                if suspects and not places:
+                    # Whatever waited for a worker that died may have had no part in it: once more, by itself.
+                    alone.add(suspects[0])
+                    chosen = [(suspects[0], items[suspects.pop(0)])]
+                for position, item in chosen:
                     places[self._submit(function, item, *common)] = position
                 if not places:
                     return
                 for future, status in self._some_done(list(places)):
                     position = places.pop(future)
-                    yield position, self._result(future, status, str(items[position]))
+                    if status == "error" and position not in alone and self._is_killer(future):
+                        suspects.append(position)
+                    else:
+                        yield position, self._result(future, status, str(items[position]))
         finally:
             self.client.cancel(list(places))
 
@@ -255,6 +265,11 @@ class DaskEngine(Engine):
         # Dask hands the function the result of a future in place of the future.
         return self.client.submit(function, item.content if isinstance(item, Held) else item, *common, pure=False)
 
+    @staticmethod
+    def _large_tasks() -> Any:
+        """Without Dask's warning of large tasks: what is shared goes to the scheduler once."""
+        return import_module("dask").config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"})
+
     def _room(self) -> int:
         """How many items may be with the workers now."""
         return max(_ITEMS_PER_THREAD * self._threads(), 2)
@@ -287,6 +302,10 @@ class DaskEngine(Engine):
                     argument="cluster",
                 )
 
+    def _is_killer(self, future: Any) -> bool:
+        """Whether workers died while they had it."""
+        return isinstance(future.exception(), self._distributed.KilledWorker)
+
     def _result(self, future: Any, status: str, label: str) -> Any:
         if status == "finished":
             try:
@@ -298,7 +317,7 @@ class DaskEngine(Engine):
         error = future.exception()
         if isinstance(error, AldsurvError):
             return Failure(error)
-        if isinstance(error, self._distributed.KilledWorker):
+        if self._is_killer(future):
             problem = (
                 f"{quoted(label)} killed every worker that took it, last {error.last_worker.address}, perhaps for lack "
                 "of memory"

@@ -114,7 +114,6 @@ def write_predictions(
     table = _with_columns(table, model, keep)
     _require_distinct([*keep, *request.names, "outside"])
     place = Path(folder).absolute()
-    place.mkdir(parents=True, exist_ok=True)
     _require_no_others(place, len(table.parts))
     job = _Job(request, tuple(keep), model_digest(model))
     # Whatever is wrong with columns is said before the first file is written.
@@ -122,6 +121,7 @@ def write_predictions(
     if first is not None:
         with muted():
             job.columns(model, first)
+    place.mkdir(parents=True, exist_ok=True)
     items = [_Target(part, place / _NAME.format(number)) for number, part in enumerate(table.parts)]
     total = ScoredParts()
     for _, part in current_engine().completed(_scored, items, (job, model)):
@@ -176,8 +176,8 @@ def _scored(target: _Target, job: _Job, model: SurvivalEstimator) -> ScoredParts
     fields += [arrow.field(name, arrow.float64()) for name in job.request.names]
     schema = arrow.schema([*fields, arrow.field("outside", arrow.bool_())])
     rows = outside = 0
-    with whole_file(target.path) as file, muted():
-        writer = parquet.ParquetWriter(file, schema)
+    # Whatever happens the writer is closed before the file is.
+    with whole_file(target.path) as file, muted(), parquet.ParquetWriter(file, schema) as writer:
         for block in part.blocks(_ROWS):
             with part.located(block.numbers):
                 columns = job.columns(model, block)
@@ -190,7 +190,6 @@ def _scored(target: _Target, job: _Job, model: SurvivalEstimator) -> ScoredParts
             writer.write_batch(arrow.record_batch(arrays, schema=schema))
         counts = {"mark": mark, "rows": rows, "outside": outside}
         writer.add_key_value_metadata({_KEY: json.dumps(counts).encode()})
-        writer.close()
     return ScoredParts(rows, outside, 1, 0)
 
 
