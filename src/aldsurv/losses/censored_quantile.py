@@ -110,7 +110,8 @@ def censored_levels(quantiles: Any, time: Any, levels: Any, *, rule: str = "near
     if rule == "nearest":
         return levels[xp.argmin(xp.abs(quantiles - column), axis=-1)]
     ordered, width = quantiles, quantiles[..., 1:] - quantiles[..., :-1]
-    if bool((width < 0).any()):
+    # To look whether they cross would wait for another device.
+    if (xp is torch and quantiles.device.type != "cpu") or bool((width < 0).any()):
         ordered = np.sort(quantiles, axis=-1) if xp is np else torch.sort(quantiles, dim=-1).values
         width = ordered[..., 1:] - ordered[..., :-1]
     first = ordered[..., 0]
