@@ -56,8 +56,8 @@ def search_before(kind: type[SurvivalEstimator], part: Part, trials: int, seed: 
     alone = {"members": 1} if "members" in kind.parameter_defaults() else {}
     task = Task(kind, alone, part.x, part.y, space.score, 4, seed)
     record, folds, tried = TrialRecord(space, seed, None, "before"), task.draw_folds(0), []
-    for _ in range(trials):
-        draw = record.next_draw()
+    while len(tried) < trials:
+        draw = record.next_draws(1)[0]
         settings = {key: space.entries[key].value(value) for key, value in draw.items()}
         scores = task.score(settings, folds)
         score = None if scores is None else mean_score(scores, folds.parts, part.y.weights)

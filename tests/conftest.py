@@ -1,9 +1,14 @@
-"""Settings for all tests: the same examples on every run, unless asked for others; absent packages skip, not fail."""
+"""Settings for all tests: the same examples on every run, unless asked for others; absent packages skip, not fail.
+
+And a cluster of two worker processes.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import absent_packages
 import pytest
@@ -42,3 +47,15 @@ def pytest_collection_finish() -> None:
     # What lives until the end is not looked through again.
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """Two worker processes on this machine, started once; a part that kills two of them is given up."""
+    distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
+    ):
+        yield started

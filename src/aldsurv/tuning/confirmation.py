@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from aldsurv.models.parted.engine import current_engine
 from aldsurv.tuning.paired import Gain, concordance_gain, critical_value, paired_gain
 from aldsurv.tuning.record import TrialRecord, scores_from_json, scores_to_json
 from aldsurv.tuning.result import Finalist, Trial, Verdict
-from aldsurv.tuning.score import Folds, IntArray, PartScores, Task, mean_concordance, mean_score
+from aldsurv.tuning.score import Attempt, Folds, IntArray, PartScores, Task, mean_concordance, mean_score
 
 __all__ = ["FINALISTS", "LEVEL", "REPEATS", "choose_finalists", "confirm", "none_if_nan"]
 
@@ -57,10 +58,11 @@ def confirm(
             break
         folds = task.draw_folds(repeat)
         parts += folds.parts
-        for number in running:
-            runs[number].add(_scored(task, runs[number].trial, folds, repeat, record))
+        scored = _scored(task, [runs[number].trial for number in running], folds, repeat, record)
+        for place, (number, scores) in enumerate(zip(running, scored, strict=True), start=1):
+            runs[number].add(scores)
             done += 1
-            on_scored(done, done + len(running) * (REPEATS - repeat) + len(running) - 1 - running.index(number))
+            on_scored(done, done + len(running) * (REPEATS - repeat + 1) - place)
         default = runs[trials[0].number]
         running = [number for number in running if runs[number].goes_on(default, parts, task, clusters)]
     if done:
@@ -138,13 +140,23 @@ def _place(finalist: Finalist) -> tuple[bool, float, int]:
     return finalist.verdict != "better", math.inf if value is None else -value, finalist.trial
 
 
-def _scored(task: Task, trial: Trial, folds: Folds, repeat: int, record: TrialRecord) -> list[PartScores] | None:
-    """Scores on the folds, from the record if they are there."""
-    key, known = f"trial {trial.number}, repeat {repeat}", record.repeated()
-    if key not in known:
-        record.store_repeated(key, scores_to_json(task.score(trial.settings, folds)))
-        known = record.repeated()
-    return scores_from_json(known[key])
+def _scored(
+    task: Task, trials: Sequence[Trial], folds: Folds, repeat: int, record: TrialRecord
+) -> Iterator[list[PartScores] | None]:
+    """Scores of each trial on the folds, from the record if they are there."""
+    keys = {trial.number: f"trial {trial.number}, repeat {repeat}" for trial in trials}
+    known = record.repeated()
+    missing = [Attempt(trial.number, trial.settings) for trial in trials if keys[trial.number] not in known]
+    scored = current_engine().map(_score, missing, (task, folds))
+    for trial in trials:
+        key = keys[trial.number]
+        if key not in known:
+            record.store_repeated(key, scores_to_json(next(scored)))
+        yield scores_from_json(record.repeated()[key])
+
+
+def _score(attempt: Attempt, task: Task, folds: Folds) -> list[PartScores] | None:
+    return task.score(attempt.settings, folds)
 
 
 def none_if_nan(value: float) -> float | None:

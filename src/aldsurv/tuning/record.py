@@ -22,6 +22,10 @@ __all__ = ["Draw", "RecordedTrial", "TrialRecord", "import_optuna", "scores_from
 # Values drawn by name: a number of a range, the text of a choice.
 Draw: TypeAlias = dict[str, "float | str"]
 
+# The first trials after the default are drawn evenly; those after them so many at a time from all before, so that they
+# can be scored side by side, and the result does not depend on how many are.
+_EVEN, _AT_A_TIME = 10, 5
+
 # Searches before had trials that were not paired with the default, under names without it.
 _KIND = "paired-"
 
@@ -51,8 +55,8 @@ class RecordedTrial(NamedTuple):
 class TrialRecord:
     """The finished trials of one search, and the scores of settings that were tried again.
 
-    What is tried next depends on the trials before and a seed for its number only: a search that was killed goes on
-    as if it had not been.
+    What is tried next depends on the trials of the rounds before and a seed for its number only: a search that was
+    killed goes on as if it had not been.
 
     Parameters
     ----------
@@ -94,17 +98,26 @@ class TrialRecord:
             for trial in self._study.get_trials(deepcopy=False)
         ]
 
-    def next_draw(self) -> Draw:
-        """What to try next; at first nothing, which leaves every setting as it is."""
+    def next_draws(self, most: int) -> list[Draw]:
+        """What to try next, at most so many: the rest of a round. The first is nothing: every setting as it is."""
         number = len(self)
         if not number:
-            return {}
+            return [{}]
+        known, end = 1, _EVEN
+        if number >= _EVEN:
+            known = number - (number - _EVEN) % _AT_A_TIME
+            end = known + _AT_A_TIME
+        before = self._study.get_trials(deepcopy=False)[:known]
+        return [self._draw(number, before) for number in range(number, min(end, number + most))]
+
+    def _draw(self, number: int, before: Sequence[Any]) -> Draw:
         optuna = self._optuna
         # A sampler that went on drawing from one stream would draw differently after a pause.
         seed = int(np.random.SeedSequence([self._seed, number]).generate_state(1)[0])
         with _quiet(optuna):
-            study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-            study.add_trials(self._study.get_trials(deepcopy=False))
+            sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=_EVEN)
+            study = optuna.create_study(direction="maximize", sampler=sampler)
+            study.add_trials(before)
             draw: Draw = study.ask(self._distributions).params
         return draw
 

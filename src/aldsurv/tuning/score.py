@@ -29,6 +29,7 @@ from aldsurv.models.search_space import Score
 from aldsurv.models.wrappers.cross_fitting import balanced_order, fit_all
 
 __all__ = [
+    "Attempt",
     "FloatArray",
     "Folds",
     "IntArray",
@@ -50,6 +51,16 @@ class Folds(NamedTuple):
 
     parts: list[IntArray]
     seeds: list[int]
+
+
+class Attempt(NamedTuple):
+    """Settings that are scored, beside those that are fixed, and the number of their trial, which messages name."""
+
+    number: int
+    settings: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"trial {self.number}"
 
 
 class PartScores(NamedTuple):

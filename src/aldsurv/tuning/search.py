@@ -18,6 +18,7 @@ from aldsurv.columns.features import Features
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import DataError, ParameterError, TrainingError
 from aldsurv.models.base import SurvivalEstimator
+from aldsurv.models.parted.engine import current_engine
 from aldsurv.models.rows.training_rows import data_fingerprint
 from aldsurv.models.search_space import SearchSpace
 from aldsurv.models.training_target import read_target
@@ -26,7 +27,7 @@ from aldsurv.tuning.confirmation import FINALISTS, REPEATS, confirm, none_if_nan
 from aldsurv.tuning.paired import paired_gain
 from aldsurv.tuning.record import Draw, TrialRecord, scores_from_json, scores_to_json
 from aldsurv.tuning.result import Finalist, Trial, Tuning
-from aldsurv.tuning.score import Folds, IntArray, PartScores, Task, mean_concordance, mean_score
+from aldsurv.tuning.score import Attempt, Folds, IntArray, PartScores, Task, mean_concordance, mean_score
 
 __all__ = ["Finalist", "Progress", "Trial", "Tuning", "search_fingerprint", "tune"]
 
@@ -77,6 +78,9 @@ def tune(
     rows with other seeds. Settings replace the default only if they are better there by more than noise, given how
     many were tried, and do not rank worse by Harrell's C, again by more than noise: a default that is as good as all
     others is replaced with a probability of about 5 %. Ensembles have all their members throughout.
+
+    Inside ``with aldsurv.open_engine(...)`` the workers of a cluster score trials side by side, with the same result:
+    the first ten are drawn without looking at scores, and those after them five at a time from all before.
 
     Parameters
     ----------
@@ -193,21 +197,23 @@ def _run_trials(
     again = REPEATS * (1 + min(FINALISTS, trials - 1)) if trials > 1 else 0
     default = scores_from_json(record.trials[0].facts["scores"]) if len(record) else None
     while len(record) < trials:
-        draw = record.next_draw()
-        chosen = _settings(draw, space)
-        is_first = not len(record)
-        scores = _score_trial(task, chosen, folds, default, clusters)
-        default = scores if is_first else default
-        score, facts = _trial_facts(task, scores, None if is_first else default, folds, clusters)
-        record.add(draw, score, {**facts, "scores": scores_to_json(scores)} if is_first else facts)
-        on_trial(Trial(len(record), chosen, score, **facts))
-        on_progress(Progress(len(record), trials + again, False))
+        draws = record.next_draws(trials - len(record))
+        attempts = [Attempt(number, _settings(draw, space)) for number, draw in enumerate(draws, start=len(record) + 1)]
+        scored = current_engine().map(_score_trial, attempts, (task, folds, default, clusters))
+        for draw, attempt, scores in zip(draws, attempts, scored, strict=True):
+            is_first = attempt.number == 1
+            default = scores if is_first else default
+            score, facts = _trial_facts(task, scores, None if is_first else default, folds, clusters)
+            record.add(draw, score, {**facts, "scores": scores_to_json(scores)} if is_first else facts)
+            on_trial(Trial(attempt.number, dict(attempt.settings), score, **facts))
+            on_progress(Progress(len(record), trials + again, False))
 
 
 def _score_trial(
-    task: Task, settings: Mapping[str, Any], folds: Folds, default: list[PartScores] | None, clusters: IntArray
+    attempt: Attempt, task: Task, folds: Folds, default: list[PartScores] | None, clusters: IntArray
 ) -> list[PartScores] | None:
     """Scores on all folds, or on the first ones if the settings are hopeless there."""
+    settings = attempt.settings
     if default is None:
         return task.score(settings, folds)
     first = (len(folds.parts) + 1) // 2

@@ -108,7 +108,8 @@ def fit(
     --tune N compares N settings by cross-validation, the first being
     the default. The best are compared again on new folds, and replace
     the default only if they are better by more than chance. The
-    held-out rows take no part in the search.
+    held-out rows take no part in the search. With --cluster, workers
+    score trials at the same time, with the same result.
 
     --set sets any parameter of the model, as in --set max_epochs=50 or
     --set hidden=64,64; 'aldsurv models NAME' lists them. --tune does
@@ -197,7 +198,8 @@ def fit(
         checked_output(request.report, PAGE, inputs=[table, request.target], force=force, option="--report")
     to_stderr = is_standard_output(request.target)
     printer = fit_text.Printer(silent=quiet or as_json, to_stderr=to_stderr)
-    if parted_fit.reads_in_parts(tables, stream=stream or cluster is not None):
+    # A search has its rows in memory: the cluster scores its trials.
+    if parted_fit.reads_in_parts(tables, stream=stream or (cluster is not None and trials is None)):
         with warnings_as_notes(quiet=quiet or as_json) as notes:
             parted = parted_fit.run_parted_fit(request, tables, printer, notes)
         seconds = time.monotonic() - start

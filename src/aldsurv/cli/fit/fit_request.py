@@ -44,7 +44,8 @@ class FitRequest:
     reading
         How the table is written down.
     cluster
-        Address of the Dask scheduler whose workers read and fit a table in parts; None: this process does.
+        Address of the Dask scheduler whose workers read and fit a table in parts, or score the trials of a search;
+        None: this process does.
     """
 
     table: Path

@@ -208,6 +208,7 @@ def _without_cause_warnings() -> Iterator[None]:
 
 
 def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
+    from aldsurv.models.parted.engine import open_engine
     from aldsurv.tuning.search import search_fingerprint, tune
 
     estimator_type = request.estimator_type
@@ -220,7 +221,11 @@ def _tune(request: FitRequest, trials: int, rows: Table) -> TuningResult:
     journal = place.with_name(f"{place.stem}.tune-{name[:12]}.journal")
     is_new = not journal.exists()
     try:
-        with progress_line(show=request.show_progress) as show, _without_cause_warnings():
+        with (
+            open_engine(request.cluster),
+            progress_line(show=request.show_progress) as show,
+            _without_cause_warnings(),
+        ):
             tuning = tune(
                 estimator_type,
                 rows.x,
