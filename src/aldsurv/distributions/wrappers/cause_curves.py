@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +158,7 @@ class CauseIncidence(CauseHazardCurves):
     def _join(self, others: Sequence[Self]) -> Self:
         if any(other.cause != self.cause for other in others):
             raise ParameterError("distributions of different causes cannot be joined.")
-        return HazardCurves._join(self, others)
+        return cast("Self", HazardCurves._join(self, others))
 
     def _curve_after(self, count: Array) -> Array:
         return np.clip(1 - self._incidence_after(count), 0.0, 1.0)
