@@ -2,7 +2,7 @@
 
 ``python -m bench.scale draw FOLDER --rows 50000000 --columns 20 --seed 1`` writes a drawn table as Parquet; ``fit
 JOURNAL`` measures fits in memory, by turns, into docs/results/scale.json: what the journal has is not measured again;
-``trees JOURNAL`` those of boosted trees.
+``trees JOURNAL`` those of boosted trees; ``ranks JOURNAL`` training by one process and by two.
 ``peers FOLDER`` fits drawn tables of 1,000 to 10 million rows by this library and by peers, by turns, and stores
 seconds, memory and held-out log-likelihood there, too.
 """
@@ -18,6 +18,7 @@ from bench.scale import stream
 from bench.scale.drawn_rows import LAWS
 from bench.scale.fit import MODELS, store, store_trees
 from bench.scale.parquet import write_parquet
+from bench.scale.shared_training import store_shared
 from bench.scale.tried import store_tried
 
 
@@ -53,9 +54,14 @@ def main(arguments: list[str]) -> int:
     trees.add_argument("--before", type=Path, help="an older tree of the library, to be measured, too")
     tried = commands.add_parser("tried", help="fit what was tried before the recipes were settled")
     tried.add_argument("journal", type=Path)
+    ranks = commands.add_parser("ranks", help="measure training by one process and by two")
+    ranks.add_argument("journal", type=Path)
     given = parser.parse_args(arguments)
     if given.command == "trees":
         store_trees(given.journal, [int(rows) for rows in given.rows.split(",")], given.threads, given.before)
+        return 0
+    if given.command == "ranks":
+        store_shared(given.journal)
         return 0
     if given.command == "tried":
         store_tried(given.journal)

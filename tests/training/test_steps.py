@@ -12,6 +12,7 @@ from aldsurv.networks import Architecture
 from aldsurv.training.batches import RowSource
 from aldsurv.training.member_network import MemberNetwork
 from aldsurv.training.parted_batches import PART_ROWS, PartedBatches
+from aldsurv.training.ranks import Ranks
 from aldsurv.training.settings import TrainingSettings
 from aldsurv.training.steps import take_step
 from training.runs import rows_of
@@ -51,7 +52,7 @@ def differentiated(rows, threads, **options):
     if not threads:
         losses = take_step(network, objective, optimizer, batch, **given)
     else:
-        parted = PartedBatches(network.architecture, network.block, threads)
+        parted = PartedBatches(network.architecture, network.block, threads, Ranks())
         losses = take_step(network, objective, optimizer, batch, parted=parted, **given)
         parted.close()
     return losses.numpy(), {name: gradient.numpy().copy() for name, gradient in network.block.gradients.items()}

@@ -15,6 +15,7 @@ import click
 from aldsurv import __version__
 from aldsurv.cli.process import SignalledError, discard, ended_by_signals, message_streams
 from aldsurv.cli.shared.error_text import error_line
+from aldsurv.cli.shared.launched_group import EndedElsewhereError, joined_group
 from aldsurv.errors import AldsurvError
 from aldsurv.quoting import printable, quoted, shortened
 from aldsurv.registry import Record, Registry
@@ -48,6 +49,8 @@ _COMMANDS = Registry(
 
 # Names from untrusted input are shortened where they are quoted; this limits messages of other libraries.
 _LONGEST_MESSAGE = 2000
+# What the processes that torchrun starts do together.
+_SHARED_COMMAND = "fit"
 _USAGE_ERROR, _SYSTEM_ERROR, _INTERRUPTED = 2, 1, 130
 
 
@@ -79,7 +82,8 @@ class _LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with joined_group() as ctx.obj:
+                return super().invoke(ctx)
         except AldsurvError as error:
             command = None if ctx.invoked_subcommand is None else self.get_command(ctx, ctx.invoked_subcommand)
             raise _RefusedError(error_line(error, None if command is None else _option_names(command))) from error
@@ -104,6 +108,8 @@ def aldsurv(ctx: click.Context) -> None:
       aldsurv datasets list
       aldsurv demo --help
     """  # noqa: D301
+    if ctx.invoked_subcommand != _SHARED_COMMAND:
+        ctx.obj()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -147,6 +153,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
+    except EndedElsewhereError:
+        return _SYSTEM_ERROR
     except MemoryError as error:
         return _fail(_memory_message(str(error)), _USAGE_ERROR)
     except RuntimeError as error:

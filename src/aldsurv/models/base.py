@@ -74,6 +74,8 @@ class SurvivalEstimator(SklearnEstimatorMixin, EnsemblePredictions, OutputRefit,
     TAKES_CAUSES: ClassVar[bool] = False
     # Whether `fit` takes a table in parts, which need not be in memory.
     FITS_PARTS: ClassVar[bool] = False
+    # Whether `fit` shares its work between the processes of `aldsurv.training.ranks.open_ranks`.
+    SHARES_TRAINING: ClassVar[bool] = False
     # What parameters may be; those of base classes hold, too.
     CONSTRAINTS: ClassVar[Mapping[str, Constraint]] = {}
     # Parameters that files of earlier versions do not have: their defaults are how such a model was fitted.

@@ -26,6 +26,7 @@ from aldsurv.training.member_network import MemberNetwork
 from aldsurv.training.parted_batches import PART_ROWS, PartedBatches
 from aldsurv.training.progress import progress_bar
 from aldsurv.training.randomness import encoder_seeds
+from aldsurv.training.ranks import current_ranks
 from aldsurv.training.settings import TrainingSettings
 from aldsurv.training.steps import take_step
 from aldsurv.training.still_training import StillTraining
@@ -85,7 +86,7 @@ class _HeldRows(NamedTuple):
 
 @final
 class Training:
-    """One training run of all members.
+    """One training run of all members, in this process or, inside `open_ranks`, in all of a group.
 
     Parameters
     ----------
@@ -142,6 +143,7 @@ class Training:
         )
         self._size = settings.batch_rows(train.most_rows)
         self._threads = torch.get_num_threads()
+        self._ranks = current_ranks()
         self._units = sum(units for _, units in network.architecture.layers())
         self._written = time.monotonic()
         self._between_epochs = True
@@ -149,26 +151,23 @@ class Training:
 
     def run(self) -> History:
         """Train to the end, or to Ctrl-C, and return what happened; the network remembers the best weights."""
-        if self._checkpoint is not None:
-            if not self._checkpoint.parent.is_dir():
-                raise ParameterError(
-                    f"checkpoint must be a file in a folder that exists, but is '{self._checkpoint}'.",
-                    argument="checkpoint",
-                )
-            if self._checkpoint.exists():
-                self._resume(self._checkpoint)
+        self._join_others()
+        self._resume()
         if self._keep_start and (at_start := self._loss_of_validation_rows()) is not None:
             self._now.best_loss = at_start
         stopped_by = "max_epochs"
         most = int(self._settings.max_epochs)
-        with self._sensible_threads(), progress_bar(self._show, most, self._now.epoch) as advance:
+        with (
+            self._sensible_threads(),
+            self._ranks.interrupted_together(),
+            progress_bar(self._show, most, self._now.epoch) as advance,
+        ):
             try:
                 while self._now.epoch < most and self._now.training.any():
                     report = self._one_epoch()
                     self._save_now_and_then()
                     advance(report)
-                    answers = [callback(report) for callback in self._callbacks]
-                    if any(answers):
+                    if self._asked_to_stop(report):
                         stopped_by = "callback"
                         break
                 else:
@@ -192,6 +191,28 @@ class Training:
             else:
                 self._checkpoint.unlink(missing_ok=True)
         return self._history(stopped_by)
+
+    def _join_others(self) -> None:
+        """Train together with the other processes, if batches have parts to share; else go on without them."""
+        if not self._in_parts:
+            self._ranks.leave(
+                f"training by several processes needs batches of {2 * PART_ROWS} rows or more, here {self._size}, and "
+                "a network and a loss whose gradients are computed in closed form on the CPU"
+            )
+        self._ranks.require_same(self._fingerprint.encode())
+        if not self._ranks.first:
+            # One process writes, shows and calls.
+            self._checkpoint, self._show, self._callbacks = None, False, []
+
+    def _asked_to_stop(self, report: EpochReport) -> bool:
+        """Whether a callback ends the training."""
+        answers = [callback(report) for callback in self._callbacks]
+        return bool(self._of_first(np.array([float(any(answers))]))[0])
+
+    def _of_first(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the first process has: decisions by losses are the same in all, whatever their processors round."""
+        self._ranks.take_from_first(torch.from_numpy(values))
+        return values
 
     @contextmanager
     def _sensible_threads(self) -> Iterator[None]:
@@ -224,18 +245,20 @@ class Training:
         if not self._in_parts:
             return nullcontext()
         network = self._work.network
-        threads = min(self._threads, self._size // PART_ROWS)
-        return closing(PartedBatches(network.architecture, network.block, threads))
+        threads = min(self._threads, max(len(self._ranks.share(self._size // PART_ROWS)), 1))
+        return closing(PartedBatches(network.architecture, network.block, threads, self._ranks))
 
     def _one_epoch(self) -> EpochReport:
         start, epoch = time.perf_counter(), self._now.epoch
         self._between_epochs = False
         rate = self._settings.rate(epoch)
-        train_loss = self._pass_over_training_rows(epoch)
+        # The same gradients move them by the same steps, except for what other processors round.
+        self._ranks.take_from_first(self._work.network.block.values)
+        train_loss = self._of_first(self._pass_over_training_rows(epoch))
         self._require_finite(train_loss, epoch, "training loss")
         # The last step may have spoiled weights that no loss has seen yet.
         largest = _as_float64(self._work.network.largest_weights())
-        self._require_finite(self._work.spread(largest), epoch, "largest weight")
+        self._require_finite(self._of_first(self._work.spread(largest)), epoch, "largest weight")
         validation_loss = self._loss_of_validation_rows()
         if validation_loss is not None:
             self._require_finite(validation_loss, epoch, "validation loss")
@@ -285,6 +308,8 @@ class Training:
         source, network = self._work.validation, self._work.network
         if source is None:
             return None
+        if not self._ranks.first:
+            return self._of_first(self._work.spread(np.zeros(network.members)))
         if self._held is None:
             self._held = _HeldRows.of(source, self._objective.outputs, self._units)
         order, raw, rows, x, fields, weight = self._held
@@ -298,7 +323,7 @@ class Training:
                 raw[:, block] = network.outputs(source.inputs(order[:, block]) if x is None else x, level=own)
             losses = self._objective.losses(raw, fields if level is None else (*fields, level), weight)
             total += share * _as_float64(losses)
-        return self._work.spread(total)
+        return self._of_first(self._work.spread(total))
 
     def _note_epoch(
         self, train_loss: NDArray[np.float64], validation_loss: NDArray[np.float64] | None, rate: float, seconds: float
@@ -395,8 +420,17 @@ class Training:
         moments = {f"optimizer.{name}": value for name, value in self._optimizer.state().items()}
         return {**{f"network.{name}": value for name, value in self._network.state().items()}, **moments}
 
-    def _resume(self, path: Path) -> None:
-        found = read_checkpoint(path, self._fingerprint, self._state())
+    def _resume(self) -> None:
+        """Go on from the checkpoint, if there is one."""
+        path = self._checkpoint
+        if path is not None and not path.parent.is_dir():
+            raise ParameterError(
+                f"checkpoint must be a file in a folder that exists, but is '{path}'.", argument="checkpoint"
+            )
+        with self._ranks.file_of_first(path if path is not None and path.exists() else None) as file:
+            found = None if file is None else read_checkpoint(file, self._fingerprint, self._state())
+        if found is None:
+            return
         self._now = _Progress(
             found["best_loss"],
             found["best_epoch"],

@@ -1,7 +1,7 @@
-"""Gradients of large batches in parts of fixed size, which threads share.
+"""Gradients of large batches in parts of fixed size, which processes and their threads share.
 
-The parts are the same however many threads there are, and their gradients are added in one order: so is what comes out.
-A part's numbers also stay in the cache of one core, where those of a large batch would not.
+The parts are the same however many processes and threads there are, and their gradients are added in one order: so is
+what comes out. A part's numbers also stay in the cache of one core, where those of a large batch would not.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch import Tensor
 from aldsurv.losses.objective import ClosedFormObjective
 from aldsurv.networks.architecture import Architecture
 from aldsurv.networks.closed_form_passes import HandPasses
+from aldsurv.training.ranks import Ranks
 from aldsurv.training.training_rows import Batch
 from aldsurv.training.weights import WeightBlock
 
@@ -25,12 +26,11 @@ __all__ = ["PART_ROWS", "PartedBatches", "losses_by_hand"]
 
 # Rows of a part. Smaller ones spend more on calls than on numbers.
 PART_ROWS = 256
-_NO_PART = (np.zeros(0, np.float32), torch.empty(0))
 
 
 @final
 class PartedBatches:
-    """Losses and gradients of batches, by as many threads as torch has.
+    """Losses and gradients of batches, by the processes of a group and the threads of each.
 
     Parameters
     ----------
@@ -39,24 +39,26 @@ class PartedBatches:
     block
         Weights of all members; their gradients are written there.
     threads
-        Parts that are worked on at once.
+        Parts that this process works on at once.
+    ranks
+        The processes that share a batch.
     """
 
-    def __init__(self, network: Architecture, block: WeightBlock, threads: int) -> None:
-        self._block, self._threads = block, threads
+    def __init__(self, network: Architecture, block: WeightBlock, threads: int, ranks: Ranks) -> None:
+        self._block, self._threads, self._ranks = block, threads, ranks
         self._sums = [torch.zeros_like(block.values) for _ in range(threads)]
         self._passes = [HandPasses(network, block.arrays, block.laid_out(flat)) for flat in self._sums]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
     def losses(self, objective: ClosedFormObjective, batch: Batch) -> Tensor:
         """Losses of a batch (members,); the gradients are where the optimiser reads them."""
-        rows = batch.x.shape[1]
-        starts = range(0, rows, PART_ROWS)
+        starts = range(0, batch.x.shape[1], PART_ROWS)
         shares = _shares(batch, starts)
-        found: list[tuple[NDArray[np.floating], Tensor]] = [_NO_PART] * len(starts)
+        mine = self._ranks.share(len(starts))
+        found: dict[int, tuple[NDArray[np.floating], Tensor]] = {}
 
         def work(thread: int) -> None:
-            for number in range(thread, len(starts), self._threads):
+            for number in mine[thread :: self._threads]:
                 part = _part(batch, slice(starts[number], starts[number] + PART_ROWS))
                 own = losses_by_hand(self._passes[thread], objective, part, shares[number])
                 found[number] = own, self._sums[thread].clone()
@@ -65,8 +67,18 @@ class PartedBatches:
         work(0)
         for other in others:
             other.result()
-        self._block.set_gradients([flat for _, flat in found])
-        return torch.from_numpy(np.sum([own for own, _ in found], axis=0))
+        # A process without a part has them as the others do, except for their precision.
+        kind = found[mine[0]][0].dtype if mine else np.float64
+        losses = torch.zeros(len(starts), self._block.members, dtype=torch.float64)
+
+        def add() -> None:
+            before = [] if mine and mine[0] == 0 else [self._block.flat_gradients]
+            self._block.set_gradients([*before, *(found[number][1] for number in mine)])
+            for number in mine:
+                losses[number] = torch.from_numpy(found[number][0])
+
+        self._ranks.accumulate([self._block.flat_gradients, losses], add)
+        return torch.from_numpy(losses.numpy().astype(kind).sum(axis=0))
 
     def close(self) -> None:
         """End the threads."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +23,12 @@ from aldsurv.cli.shared.number_text import json_text
 from aldsurv.cli.shared.outcome_options import OutcomeColumns, outcome_options
 from aldsurv.cli.shared.outputs import MODEL, PAGE, checked_output, is_standard_output
 from aldsurv.cli.shared.reading_options import ReadingOptions, reading_options
+from aldsurv.errors import ParameterError
+from aldsurv.quoting import quoted
 from aldsurv.registry import MODELS
+
+if TYPE_CHECKING:
+    from aldsurv.cli.fit.fit_request import FitRequest
 
 __all__ = ["fit"]
 
@@ -128,6 +134,10 @@ def fit(
     exit code is 130. A search by --tune that was stopped continues when
     the same command is repeated.
 
+    Several processes of one or more machines train one network, when they
+    are started by torchrun, or on the workers of --cluster: the model is
+    that of one process.
+
     \b
     Examples:
       aldsurv fit people.csv \\
@@ -162,14 +172,21 @@ def fit(
       aldsurv fit claims/ \\
         --time t --event e \\
         --out model.aldsurv
+      torchrun --nproc-per-node 2 \\
+        -m aldsurv -- fit claims/ \\
+        --time t --event e \\
+        --out model.aldsurv
     """  # noqa: D301
     # Imported here, so that help is shown at once.
     from aldsurv.cli.fit import fit_request, fit_run, fit_text, parted_fit
     from aldsurv.cli.fit.model_parameters import OPTION_PARAMETERS, chosen_parameters
     from aldsurv.files.writing import write_text
+    from aldsurv.training.ranks import current_ranks
 
     start = time.monotonic()
-    table = tables[0]
+    table, ranks = tables[0], current_ranks()
+    # One of several processes writes and speaks.
+    quiet, as_json = quiet or not ranks.first, as_json and ranks.first
     options = dict(zip(OPTION_PARAMETERS, (recipe, members, support, learning_rate, ridge, unit), strict=True))
     target = out or fit_request.default_target(table)
     if outcome.end:
@@ -201,6 +218,7 @@ def fit(
     # A search has its rows in memory: the cluster scores its trials.
     if parted_fit.reads_in_parts(tables, stream=stream or (cluster is not None and trials is None)):
         with warnings_as_notes(quiet=quiet or as_json) as notes:
+            _share_work(request)
             parted = parted_fit.run_parted_fit(request, tables, printer, notes)
         seconds = time.monotonic() - start
         if as_json:
@@ -211,10 +229,12 @@ def fit(
             raise click.exceptions.Exit(_INTERRUPTED)
         return
     with warnings_as_notes(quiet=quiet or as_json) as notes:
+        _share_work(request)
         summary = fit_run.summarize_table(request)
         printer.show(fit_text.table_text(summary, outcome.unit or unit))
         notes.show()
         result = fit_run.run_fit(request, summary.table, printer, notes)
+        ranks.leave()
         result.model.set_outcome_columns(summary.outcome.given, reading.missing or ())
         result.model.save(request.target)
         if request.report is not None and result.page is not None:
@@ -228,3 +248,16 @@ def fit(
         printer.show(fit_text.saved_text(request, result, len(summary.table), seconds))
     if result.interrupted:
         raise click.exceptions.Exit(_INTERRUPTED)
+
+
+def _share_work(request: FitRequest) -> None:
+    """Go on in one process, if torchrun has started several that have nothing to share."""
+    from aldsurv.training.ranks import current_ranks
+
+    ranks = current_ranks()
+    if ranks.count > 1 and request.cluster is not None:
+        raise ParameterError("--cluster and torchrun cannot be combined: each starts the processes that train.")
+    if not request.estimator_type.SHARES_TRAINING:
+        ranks.leave(f"the model {quoted(request.model)} is not fitted by several processes")
+    if request.trials is not None:
+        ranks.leave("--tune does not search with several processes")

@@ -33,6 +33,7 @@ from aldsurv.files.writing import is_stream
 from aldsurv.models.base import SurvivalEstimator
 from aldsurv.quoting import printable, quoted
 from aldsurv.tables.date_covariates import without_dates
+from aldsurv.training.ranks import current_ranks
 
 if TYPE_CHECKING:
     from aldsurv.cli.fit.fit_text import Printer
@@ -154,10 +155,13 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
     model = fit_model(request, settings, train)
     if test is None:
         return FitResult(model, len(train), None, tuning, model.innermost.interrupted_)
-    scores = score_held_out(model, train, test, request.seed, notes)
-    has_causes = test.y is not None and test.y.causes is not None
-    printer.show(fit_text.held_out_text(scores, len(train), has_causes=has_causes))
-    notes.show()
+    scores = None
+    # Of several processes, one scores.
+    if current_ranks().first:
+        scores = score_held_out(model, train, test, request.seed, notes)
+        has_causes = test.y is not None and test.y.causes is not None
+        printer.show(fit_text.held_out_text(scores, len(train), has_causes=has_causes))
+        notes.show()
     if model.innermost.interrupted_:
         return FitResult(model, len(train), scores, tuning, interrupted=True)
     try:
@@ -165,7 +169,7 @@ def run_fit(request: FitRequest, table: Table, printer: Printer, notes: Notes) -
     except KeyboardInterrupt:
         # Not one epoch was done: the model that was tested is complete.
         return FitResult(model, len(train), scores, tuning, interrupted=True)
-    if final_model.innermost.interrupted_ or request.report is None:
+    if final_model.innermost.interrupted_ or request.report is None or not current_ranks().first:
         return FitResult(final_model, len(table), scores, tuning, final_model.innermost.interrupted_)
     page = held_out_page(request, model, train, test)
     return FitResult(final_model, len(table), scores, tuning, interrupted=False, page=page)

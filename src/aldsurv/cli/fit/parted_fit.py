@@ -98,6 +98,7 @@ def run_parted_fit(request: FitRequest, paths: Sequence[Path], printer: Printer,
         Gets what the user should know.
     """
     from aldsurv.models.parted.engine import open_engine
+    from aldsurv.training.ranks import current_ranks
 
     _require_possible(request)
     table = _opened(request, paths)
@@ -122,6 +123,8 @@ def run_parted_fit(request: FitRequest, paths: Sequence[Path], printer: Printer,
             fit_text.show_note(f"training goes on from {printable(checkpoint)}.")
     with open_engine(request.cluster):
         model.fit(train.x, train.y)
+    # Of several processes, one scores and saves.
+    current_ranks().leave()
     if "checkpoint" in model.get_params():
         # It belongs to this run, not to the model.
         model.set_params(checkpoint=None)

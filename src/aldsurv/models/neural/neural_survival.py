@@ -143,6 +143,7 @@ class NeuralSurvival(SurvivalEstimator):
     callbacks: Sequence[Callable[[EpochReport], Any]] | None = None
     checkpoint: str | Path | None = None
 
+    SHARES_TRAINING: ClassVar[bool] = True
     RECIPES: ClassVar[Mapping[str, NetworkModel]]
     # By name of a recipe: those that stand in its place, each for tables of up to so many rows and columns. The first
     # that a table fits in is taken; one without a limit has `math.inf`.

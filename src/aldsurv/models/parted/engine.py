@@ -6,8 +6,12 @@ function over the parts; results come in the order of the parts, so that their s
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
+import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +27,8 @@ from aldsurv.quoting import quoted
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from aldsurv.training.ranks import Ranks
+
 __all__ = [
     "Arrays",
     "Blocks",
@@ -35,12 +41,17 @@ __all__ = [
     "open_engine",
 ]
 
+# Shows a text, and whether it is the last one of its line.
+ShowText = Callable[[str, bool], object]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 SECONDS_TO_CONNECT = 10.0
 # Dask starts killed workers again within seconds: after so long without any, none will come.
 SECONDS_WITHOUT_WORKERS = 60.0
+# How often processes that train together are looked at, and how often they are started.
+_SECONDS_BETWEEN_LOOKS = 0.2
+_MOST_STARTS = 4
 # Items that are with the workers at a time, per thread of theirs: enough that none waits for the next.
 _ITEMS_PER_THREAD = 3
 _LOCAL = "local"
@@ -90,6 +101,25 @@ class Engine(ABC):
 
         A cluster holds them in the memory of its workers, where Dask writes to disk what is too much; this process in
         its memory as far as they are few, and in files without a name for longer than it needs them.
+        """
+
+    @abstractmethod
+    def together(
+        self, function: Callable[..., Result], shared: tuple[Any, ...], *, most: int, show: ShowText | None
+    ) -> Result:
+        """The result of a function that several processes call at the same time to train one model.
+
+        Each calls it with what is `shared` and what shows texts, inside of `aldsurv.training.ranks.open_ranks`; the
+        result is that of the first. One that is lost ends the others, and all start again.
+
+        Parameters
+        ----------
+        function, shared
+            As in `completed`.
+        most
+            How many processes have something to do, at most.
+        show
+            What shows texts of the first process, such as `models.neural.parted.row_progress.status_line`; or None.
         """
 
     def map(
@@ -171,6 +201,12 @@ class LocalEngine(Engine):
         scratch = ScratchBlocks()
         return [Held(str(item), scratch.store(function(item))) for item in items]
 
+    def together(
+        self, function: Callable[..., Result], shared: tuple[Any, ...], *, most: int, show: ShowText | None
+    ) -> Result:
+        """As in the base: this process, or the group that it belongs to already."""
+        return function(*shared, show)
+
 
 @final
 class DaskEngine(Engine):
@@ -233,6 +269,95 @@ class DaskEngine(Engine):
     def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
         """As in the base."""
         return [Held(str(item), self._submit(partial(_all_blocks, function), item)) for item in items]
+
+    def together(
+        self, function: Callable[..., Result], shared: tuple[Any, ...], *, most: int, show: ShowText | None
+    ) -> Result:
+        """As in the base: the processes are workers, one task each."""
+        common = [self.client.submit(_same, value, pure=False) for value in shared]
+        topic = f"aldsurv-{uuid.uuid4().hex}" if show is not None else None
+        if show is not None:
+            self.client.subscribe_topic(topic, lambda event: show(*event[1]))
+        try:
+            result: Result = self._from_first(function, common, most, topic)
+            return result
+        finally:
+            if topic is not None:
+                self.client.unsubscribe_topic(topic)
+
+    def _from_first(self, function: Callable[..., Any], common: list[Any], most: int, topic: str | None) -> Any:
+        """What the first of several processes gives; they start again if one is lost."""
+        for _ in range(_MOST_STARTS):
+            workers = self._workers()[:most]
+            address = self._distributed.comm.get_address_host(workers[0])
+            # On another worker if this one is lost meanwhile: what follows notices it.
+            place = {"workers": workers[:1], "allow_other_workers": True}
+            port = self._result_of(self.client.submit(_free_port, **place, pure=False))
+            futures = [
+                self.client.submit(
+                    partial(_as_rank, function, f"tcp://{address}:{port}", number, len(workers), topic),
+                    *common,
+                    workers=[worker],
+                    pure=False,
+                )
+                for number, worker in enumerate(workers)
+            ]
+            try:
+                if self._all_done(futures, workers):
+                    return self._result_of(futures[0])
+            finally:
+                # Those that still work notice it after the next batch.
+                self.client.cancel(futures)
+        raise ClusterError(
+            f"training on the cluster at {quoted(self.address)} lost a worker {_MOST_STARTS} times, perhaps for "
+            "lack of memory",
+            advice="Give the workers more memory; with a checkpoint, the same command goes on",
+        )
+
+    def _all_done(self, futures: list[Any], workers: list[str]) -> bool:
+        """Wait for processes that train together; False if one was lost, and all others have noticed.
+
+        An error that is no consequence of a loss is raised.
+        """
+        while True:
+            alive = set(self._workers())
+            states = [str(future.status) for future in futures]
+            if states[0] == "finished":
+                return True
+            for future, state in zip(futures, states, strict=True):
+                if state == "error" and not isinstance(future.exception(), self._losses()):
+                    self._result_of(future)
+            if all(state in _ENDED or worker not in alive for state, worker in zip(states, workers, strict=True)):
+                return False
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+    def _losses(self) -> tuple[type[Exception], ...]:
+        from aldsurv.training.ranks import LostRankError
+
+        return LostRankError, self._distributed.KilledWorker
+
+    def _result_of(self, future: Any) -> Any:
+        """The result of one task; its error is raised."""
+        ((_, status),) = self._some_done([future])
+        result = self._result(future, status, "training")
+        if isinstance(result, Failure):
+            raise result.error
+        return result
+
+    def _workers(self) -> list[str]:
+        """Addresses of the workers, of which there is at least one."""
+        waited = 0.0
+        while True:
+            try:
+                workers = sorted(self.client.nthreads())
+            except (OSError, self._distributed.CancelledError):
+                raise self._lost() from None
+            if workers:
+                return workers
+            if waited >= SECONDS_WITHOUT_WORKERS:
+                raise self._without_workers(waited)
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            waited += _SECONDS_BETWEEN_LOOKS
 
     def close(self) -> None:
         """Leave the cluster; one that was started for this engine ends."""
@@ -297,10 +422,7 @@ class DaskEngine(Engine):
             except self._distributed.CancelledError:
                 raise self._lost() from None
             if lonely >= SECONDS_WITHOUT_WORKERS:
-                raise ClusterError(
-                    f"the cluster at {quoted(self.address)} has had no worker for {lonely:.0f} seconds.",
-                    argument="cluster",
-                )
+                raise self._without_workers(lonely)
 
     def _is_killer(self, future: Any) -> bool:
         """Whether workers died while they had it."""
@@ -327,6 +449,11 @@ class DaskEngine(Engine):
         failed.__cause__ = error
         return Failure(failed)
 
+    def _without_workers(self, seconds: float) -> ClusterError:
+        return ClusterError(
+            f"the cluster at {quoted(self.address)} has had no worker for {seconds:.0f} seconds.", argument="cluster"
+        )
+
     def _lost(self) -> ClusterError:
         return ClusterError(
             f"the Dask scheduler at {quoted(self.address)} does not answer any more.",
@@ -337,6 +464,42 @@ class DaskEngine(Engine):
 
 def _same(value: Item) -> Item:
     return value
+
+
+def _free_port() -> int:
+    """A port that no process of this machine has."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return int(probe.getsockname()[1])
+
+
+def _as_rank(
+    function: Callable[..., Result], url: str, number: int, count: int, topic: str | None, *shared: Any
+) -> Result | None:
+    """On a worker: call a function as one of several processes; None from those that are not the first."""
+    from aldsurv.training.ranks import open_ranks
+
+    worker, ended = _distributed().get_worker(), threading.Event()
+    task = worker.state.tasks, worker.get_current_task()
+    result = None
+    with open_ranks(url, number, count) as ranks:
+        threading.Thread(target=_stop_unwanted, args=(*task, ranks, ended), daemon=True).start()
+        try:
+            shows = topic is not None and ranks.first
+            result = function(*shared, (lambda *text: worker.log_event(topic, text)) if shows else None)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            ended.set()
+    return result if number == 0 else None
+
+
+def _stop_unwanted(tasks: Mapping[Any, Any], key: Any, ranks: Ranks, ended: threading.Event) -> None:
+    """Stop training whose result nobody waits for any more: Dask does not end a task that works."""
+    while not ended.wait(_SECONDS_BETWEEN_LOOKS):
+        if key not in tasks or tasks[key].state == "cancelled":
+            ranks.stop()
+            return
 
 
 def _all_blocks(function: Callable[[Item], Iterator[Arrays]], item: Item) -> list[Arrays]:

@@ -1,7 +1,8 @@
 """Fit an estimator with a network to a table in parts: two passes over the table, and training from a file.
 
 The first pass learns columns and outcomes, and samples rows; the second writes the rows, as the network takes them,
-into buckets, and keeps those that members hold out. Then they are learned from by the same loop as rows in memory.
+into buckets, and keeps those that members hold out. Then they are learned from by the same loop as rows in memory. On a
+cluster all workers share the first pass; in the second each writes the rows to its own disk, and they train together.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from aldsurv.data.follow_up import end_of_follow_up
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ParameterError
 from aldsurv.models.neural.fitting.encoding import require_torch
+from aldsurv.models.neural.fitting.fitted_network import FittedNetwork
 from aldsurv.models.neural.fitting.held_out import held_out_gain
 from aldsurv.models.neural.fitting.joint_fit import with_points
 from aldsurv.models.neural.fitting.prepare import Prepared, slowed_if_wide
-from aldsurv.models.neural.fitting.skill_check import warn_without_skill
+from aldsurv.models.neural.fitting.skill_check import Gain, warn_without_skill
 from aldsurv.models.neural.fitting.train import train
 from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.neural.parted.held_rows import HeldShares
 from aldsurv.models.neural.parted.row_encoding import EncodedRows, HeldOutRows, RowEncoder, write_rows
-from aldsurv.models.neural.parted.row_progress import RowProgress
+from aldsurv.models.neural.parted.row_progress import RowProgress, ShowLine, status_line
+from aldsurv.models.parted.engine import current_engine
 from aldsurv.models.parted.table_summary import TableSummary, summarise
 from aldsurv.models.rows.member_rows import Rows, member_seeds
 from aldsurv.models.rows.time_units import time_unit
@@ -42,29 +45,53 @@ _MOST_SEED = 2**63
 
 
 def fit_in_parts(estimator: NeuralSurvival, table: PartedTable) -> None:
-    """Fit an estimator to a table in parts; it becomes what ``fit`` makes of it."""
+    """Fit an estimator to a table in parts; it becomes what ``fit`` makes of it.
+
+    On a cluster its workers summarise the parts, and then train together.
+    """
     owner = type(estimator).__name__
     require_torch(owner)
     estimator.check_parameters()
-    model = _model_for(estimator, table)
-    with RowProgress(estimator.progress) as progress:
+    model, engine = _model_for(estimator, table), current_engine()
+    show = status_line(estimator.progress)
+    with RowProgress(show) as progress:
         progress.begin("columns", len(table))
         summary, codes = summarise(table, estimator.categorical or (), on_rows=progress.advance)
         task = _task_of_sample(estimator, model, summary, codes)
-        progress.begin("encoding", len(table))
-        encoder = _encoder(estimator, task, summary)
+    encoder = _encoder(estimator, task, summary)
+    most = _most_processes(task, summary.n_rows)
+    fitted, gain = engine.together(_learned, (encoder, table, summary), most=most, show=show)
+    estimator.adopt(fitted)
+    warn_without_skill(gain, owner)
+
+
+def _learned(
+    encoder: RowEncoder, table: PartedTable, summary: TableSummary, show: ShowLine | None
+) -> tuple[FittedNetwork, Gain | None]:
+    """The second pass over the table, and training: the fitted network, and how much it gains by held-out rows."""
+    task = encoder.task
+    with RowProgress(show) as rows_done:
+        rows_done.begin("encoding", len(table))
         shares, seed = _held_shares(task, summary.n_rows)
-        rows, held = write_rows(table, encoder, shares, seed, on_block=progress.advance, on_rows=progress.advance_epoch)
+        rows, held = write_rows(
+            table, encoder, shares, seed, on_block=rows_done.advance, on_rows=rows_done.advance_epoch
+        )
         with rows.file:
             task = replace(_with_held_rows(task, encoder, held, shares, summary), stream=rows)
             by_slices = _with_slices(task, rows)
-            progress.begin("fit", int(by_slices.model.max_epochs) * summary.n_rows // len(rows.slice_counts))
+            rows_done.begin("fit", int(by_slices.model.max_epochs) * summary.n_rows // len(rows.slice_counts))
             (fitted,) = train([by_slices])
     # The rate of learning may have been lowered.
     fitted = replace(fitted, model=replace(task.model, learning_rate=fitted.model.learning_rate))
     fitted = replace(with_points(fitted, task), trained_on=_described(fitted.trained_on, summary))
-    estimator.adopt(fitted)
-    warn_without_skill(held_out_gain(fitted, task), owner)
+    return fitted, held_out_gain(fitted, task)
+
+
+def _most_processes(task: Prepared, rows: int) -> int:
+    """By how many processes of a cluster training can be shared: as many as a batch has parts."""
+    from aldsurv.training.parted_batches import PART_ROWS
+
+    return -(-task.model.training_settings().batch_rows(rows) // PART_ROWS)
 
 
 def _model_for(estimator: NeuralSurvival, table: PartedTable) -> NetworkModel:
@@ -74,6 +101,11 @@ def _model_for(estimator: NeuralSurvival, table: PartedTable) -> NetworkModel:
     if estimator.encoder is not None:
         raise ParameterError(
             "encoder cannot be used with a table in parts: it takes arrays of numbers", argument="encoder"
+        )
+    if estimator.callbacks and current_engine().address is not None:
+        raise ParameterError(
+            "callbacks cannot be used on a cluster: its workers train, and cannot call functions of this process",
+            argument="callbacks",
         )
     if model.parts_obstacle is not None:
         raise ParameterError(
@@ -90,6 +122,9 @@ def _task_of_sample(
     """The fit of the sample: all that is learned before training, as it is of rows in memory."""
     # A bar of epochs would be in the way of that of rows.
     options = replace(estimator.run_options(model), progress=False)
+    if options.checkpoint is not None:
+        # Workers of a cluster may be in another folder.
+        options = replace(options, checkpoint=options.checkpoint.absolute())
     features = summary.features(
         categorical=codes,
         clip=float(model.clip_features) or None,
@@ -100,7 +135,7 @@ def _task_of_sample(
     sample = estimator.read_target_sample(summary.sampled_y)
     model = model.for_data(sample)
     facts, n = summary.outcomes, len(sample)
-    examples = _first_event(estimator, facts.examples)
+    examples = _first_event(facts.examples, takes_causes=estimator.TAKES_CAUSES)
     target = model.prepare_target(SurvivalData.concatenate([sample, examples]))
     unit = time_unit(target[:n], model.time_scale)
     data = target.scaled(1 / unit)[:n]
@@ -122,14 +157,14 @@ def _task_of_sample(
     )
 
 
-def _first_event(estimator: NeuralSurvival, y: SurvivalData) -> SurvivalData:
-    return y if estimator.TAKES_CAUSES else y.without_causes()
+def _first_event(y: SurvivalData, *, takes_causes: bool) -> SurvivalData:
+    return y if takes_causes else y.without_causes()
 
 
 def _encoder(estimator: NeuralSurvival, task: Prepared, summary: TableSummary) -> RowEncoder:
     facts = summary.outcomes
     even = facts.least_weight == facts.largest_weight
-    first_event = partial(_first_event, estimator)
+    first_event = partial(_first_event, takes_causes=estimator.TAKES_CAUSES)
     return RowEncoder(task, first_event(facts.examples), even, first_event)
 
 
