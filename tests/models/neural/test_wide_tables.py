@@ -50,21 +50,24 @@ def test_a_hundred_rows_of_six_thousand_columns():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, lambda x: {f"x{j}": x[:, j] for j in range(x.shape[1])}])
-@pytest.mark.parametrize(("columns", "inputs"), [(250, 9 * 250), (251, 251)])
-def test_pieces_of_columns_up_to_250(columns, inputs, kind):
-    x, y = wide(30, columns)
+@pytest.mark.parametrize(
+    ("rows", "columns", "inputs"),
+    [(1001, 250, 9 * 250), (1001, 251, 251), (145, 29, 9 * 29), (151, 30, 9 * 30), (150, 30, 30)],
+)
+def test_pieces_of_columns_that_are_not_many(rows, columns, inputs, kind):
+    x, y = wide(rows, columns)
     model = ALDSurvival(members=1, max_epochs=1, random_state=0, progress=False).fit(kind(x), y)
     assert model.features_.width == inputs
 
 
 def test_shorter_steps_only_where_the_recipe_decides():
     """Pieces of columns are inputs, too."""
-    x, y = wide(40, 250)
+    x, y = wide(1001, 250)
     rates = {
         name: ALDSurvival(**given, members=1, max_epochs=1, progress=False).fit(x, y).settings_.learning_rate
         for name, given in {"default": {}, "given": {"learning_rate": 0.003}, "paper": {"recipe": "paper"}}.items()
     }
-    assert rates == {"default": pytest.approx(0.003 / (9 * 0.25)), "given": 0.003, "paper": 0.01}
+    assert rates == {"default": pytest.approx(0.01 / (9 * 0.25)), "given": 0.003, "paper": 0.01}
 
 
 def independent(n: int, columns: int) -> tuple[np.ndarray, SurvivalData]:
@@ -74,7 +77,7 @@ def independent(n: int, columns: int) -> tuple[np.ndarray, SurvivalData]:
     return x, SurvivalData.right(10 * np.exp(x[:, 0]) * rng.weibull(2, n), rng.random(n) < 0.8)
 
 
-# ---- more columns than rows: linear scores in place of the columns
+# ---- many columns for the rows: linear scores in place of the columns
 
 QUICK = {"members": 2, "max_epochs": 3, "random_state": 0, "progress": False}
 ONE = {**QUICK, "members": 1}
@@ -89,6 +92,15 @@ def awkward(n: int) -> dict[str, np.ndarray]:
     columns["x1"][::4] = np.nan
     columns["site"] = np.where(x[:, 2] > 0, "north", "south").astype(object)
     return columns
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(150, 30), (100, 30), (1000, 200), (40, 251)])
+def test_scores_where_columns_are_many(rows, columns):
+    x, y = independent(rows, columns)
+    assert ALDSurvival(**ONE).prepare(x.tolist(), y).scores is not None
+    assert ALDSurvival("large", **ONE).prepare(x, y).scores is None
+    fewer = x[:, : min(columns, 250, -(-rows // 5)) - 1]
+    assert ALDSurvival(**ONE).prepare(fewer, y).scores is None
 
 
 @pytest.mark.parametrize("name", ["ald", "lognormal", "deepsurv", "deephit", "cqrnn"])
@@ -190,7 +202,7 @@ def test_noise_predicts_as_kaplan_meier_does_and_a_signal_better():
 def test_tables_that_are_not_wide_and_papers_recipes_have_no_scores():
     x, y = independent(30, 260)
     assert ALDSurvival(**ONE).prepare(x, y).scores is not None
-    assert ALDSurvival(**QUICK).prepare(x[:, :250], y).scores is None
+    assert ALDSurvival(**QUICK).prepare(x[:, :29], y).scores is None
     assert ALDSurvival("paper", **QUICK).prepare(x, y).scores is None
     many, times = wide(261, 261)
     assert ALDSurvival(**QUICK).prepare(many, times).scores is None

@@ -123,11 +123,11 @@ class ALDNetwork(ParametricNetwork):
         """The support, and how causes are modelled if there are any."""
         return self.support if self.causes == "auto" else f"{self.support}, {self.causes}"
 
-    def pieces(self, rows: int, columns: int) -> int:
+    def pieces(self, rows: int, columns: int, *, scored: bool = False) -> int:
         """Pieces of a column."""
         if self.bins != "auto":
             return int(self.bins)
-        return _BINS if rows <= _MOST_BINNED and columns <= _MOST_BINNED_COLUMNS else 0
+        return _BINS if rows <= _MOST_BINNED and columns <= _MOST_BINNED_COLUMNS and not scored else 0
 
     def prepare_extras(self, X: object, data: SurvivalData, unit: float) -> Extras:
         """The least scale of a component: how finely times were recorded."""

@@ -233,8 +233,11 @@ class NetworkModel(ABC):
         """The part of `X` that is covariates."""
         return X
 
-    def pieces(self, rows: int, columns: int) -> int:
-        """Pieces into which each column of numbers is divided for a table of this size; 0 for none."""
+    def pieces(self, rows: int, columns: int, *, scored: bool = False) -> int:
+        """Pieces into which each column of numbers is divided for a table of this size; 0 for none.
+
+        `scored`: whether networks see linear scores in place of the columns.
+        """
         return 0
 
     def prepare_target(self, data: SurvivalData) -> SurvivalData:

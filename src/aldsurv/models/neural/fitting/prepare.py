@@ -20,7 +20,12 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.errors import ColumnWarning, ParameterError
 from aldsurv.models.neural.extras import Extras
 from aldsurv.models.neural.fitting.encoding import raw_inputs
-from aldsurv.models.neural.fitting.wide_scores import MemberScores, is_wide, learn_scores
+from aldsurv.models.neural.fitting.wide_scores import (
+    MemberScores,
+    is_wide,
+    learn_scores,
+    many_columns_for_rows,
+)
 from aldsurv.models.neural.network_model import NetworkModel
 from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
 from aldsurv.models.rows.time_units import time_unit
@@ -61,7 +66,7 @@ class RunOptions:
     slow_if_wide
         Whether the learning rate is the default recipe's, which goes down for wide tables.
     scores_if_wide
-        Whether networks see linear scores in place of the columns, where these outnumber the rows.
+        Whether networks see linear scores in place of the columns, where these are many for the rows.
     restart
         Whether training that diverges may start again with a smaller learning rate.
     """
@@ -194,7 +199,7 @@ def prepare(
     model = model.for_table(X)
     columns = model.covariates(X)
     features, x = _read_columns(model, options, columns)
-    wide = options.scores_if_wide and features is not None and is_wide(features.n_features_in, x.shape[1], len(x))
+    wide = options.scores_if_wide and features is not None and is_wide(len(x), features.n_features_in, x.shape[1])
     if features is not None and not wide:
         model = slowed_if_wide(model, options, x.shape[1])
     observed = read_target()
@@ -251,15 +256,13 @@ def _read_columns(model: NetworkModel, options: RunOptions, columns: Any) -> tup
                 ColumnWarning,
             )
         return None, raw_inputs(columns)
-    # Lists are no way to hold many rows, or many columns.
-    n_rows, n_columns = (*(getattr(columns, "shape", None) or ()), 0, 0)[:2]
-    if isinstance(columns, Mapping):
-        n_rows, n_columns = table_size(columns) or (0, len(columns))
+    n_rows, n_columns = table_size(columns) or (0, 0)
+    scored = options.scores_if_wide and many_columns_for_rows(n_rows, n_columns)
     features = Features.learn(
         columns,
         categorical=options.categorical,
         clip=float(model.clip_features) or None,
-        bins=model.pieces(n_rows, n_columns),
+        bins=model.pieces(n_rows, n_columns, scored=scored),
         owner=options.owner,
     )
     return features, features.transform(columns, owner=options.owner)

@@ -1,4 +1,4 @@
-"""Tables with more columns than rows: each member's network sees a few linear scores in place of thousands of columns.
+"""Tables with many columns for their rows: each member's network sees a few linear scores in place of the columns.
 
 The scores are learned from the member's training rows alone: a ridge, which finds signals spread over many columns, and
 an elastic net, which finds those of a few; with several causes both for each cause. A row that a score was fitted to is
@@ -24,7 +24,7 @@ from aldsurv.models.neural.fitting.skill_check import right_censored_rows
 from aldsurv.models.rows.member_rows import Rows, split_for_members
 from aldsurv.networks import Architecture
 
-__all__ = ["MemberScores", "is_wide", "learn_scores", "with_scores_inside"]
+__all__ = ["MemberScores", "is_wide", "learn_scores", "many_columns_for_rows", "with_scores_inside"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -32,6 +32,8 @@ Follow = Callable[[FloatArray, Sequence[PenalisedFit], Sequence[float]], Iterato
 
 # Columns from which on a table can be wide; fewer are learned from as they are.
 _LEAST_COLUMNS = 250
+# Up to so many rows fewer columns are many, if there is one for so many rows: by rows that drawn tables hold out.
+_MOST_FEW_ROWS, _LEAST_FOR_FEW_ROWS, _ROWS_PER_COLUMN = 1000, 30, 5
 _FOLDS = 5
 # Penalties that are tried, and after how many worse ones no smaller one is.
 _RIDGE_ALPHAS, _RIDGE_PATIENCE = 10, 2
@@ -40,17 +42,22 @@ _NET_ALPHAS, _NET_PATIENCE = 20, 6
 _L1_RATIO, _NET_LAST = 0.9, 0.05
 
 
-def is_wide(columns: int, inputs: int, rows: int) -> bool:
+def many_columns_for_rows(rows: int, columns: int) -> bool:
+    """Whether a table of few rows has too many columns to learn from them as they are."""
+    return rows <= _MOST_FEW_ROWS and columns >= max(_LEAST_FOR_FEW_ROWS, rows / _ROWS_PER_COLUMN)
+
+
+def is_wide(rows: int, columns: int, inputs: int) -> bool:
     """Whether a table has too many columns to learn from them as they are.
 
     Parameters
     ----------
-    columns, inputs
-        Columns of the table, and as how many numbers.
     rows
         Rows to learn from.
+    columns, inputs
+        Columns of the table, and as how many numbers.
     """
-    return columns > _LEAST_COLUMNS and inputs > rows
+    return many_columns_for_rows(rows, columns) or (columns > _LEAST_COLUMNS and inputs > rows)
 
 
 @final
