@@ -204,7 +204,7 @@ def test_tables_that_are_not_wide_and_papers_recipes_have_no_scores():
     assert ALDSurvival(**ONE).prepare(x, y).scores is not None
     assert ALDSurvival(**QUICK).prepare(x[:, :29], y).scores is None
     assert ALDSurvival("paper", **QUICK).prepare(x, y).scores is None
-    many, times = wide(261, 261)
+    many, times = wide(1001, 260)
     assert ALDSurvival(**QUICK).prepare(many, times).scores is None
 
 

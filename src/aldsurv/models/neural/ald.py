@@ -329,7 +329,7 @@ class ALDSurvival(ParametricSurvival):
     bins
         Pieces into which the quantiles of a column of numbers divide it; how far each row has come through each piece
         stands beside the column. 0 for none; ``"auto"``: 8 up to 100,000 rows and 250 columns, and none beyond, where
-        the network sees enough rows to bend by itself, or too few for so many pieces.
+        the network sees enough rows to bend by itself, or too few for so many pieces, nor where it sees linear scores.
     calibration
         Weight of X-CAL, a smooth CensDcal of each batch, in the loss; 0 for none.
     varied
