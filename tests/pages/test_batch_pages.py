@@ -28,9 +28,9 @@ def code(page: str) -> list[str]:
     return _BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
 
 
-def run(blocks: list[str]) -> dict[str, object]:
+def run(blocks: list[str], **given: object) -> dict[str, object]:
     # As in a script or a notebook: functions travel to workers by value.
-    names: dict[str, object] = {"__name__": "__main__"}
+    names: dict[str, object] = {"__name__": "__main__", **given}
     for block in blocks:
         exec(compile(block, "page", "exec"), names)  # noqa: S102
     return names
@@ -74,7 +74,7 @@ def test_dask(rows):
     assert left["id"].tolist() == rows["id"][rows["age"] > rows["age"][:15].max()].tolist()
 
 
-def test_cluster(rows):
+def test_cluster(rows, monkeypatch):
     distributed = pytest.importorskip("distributed")
     rng = np.random.default_rng(1)
     for folder in ("claims", "new"):
@@ -82,13 +82,18 @@ def test_cluster(rows):
         for part in range(2):
             times = {"months": rng.exponential(30, len(rows)), "died": rng.random(len(rows)) < 0.6}
             rows.assign(**times).to_parquet(f"{folder}/{part}.parquet")
-    (block,) = code("cluster.md")
+    block, of_one_process = code("cluster.md")
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         names = run([block.replace("tcp://ADDRESS:8786", cluster.scheduler_address)])
     assert 0.5 <= names["scores"]["harrell_c"] <= 1
     scored = pd.concat([pd.read_parquet(path) for path in sorted(Path("scored").glob("*.parquet"))])
     predicted = names["model"].predict_distribution(rows[["id", "age", "sex"]]).survival([12, 36])
     np.testing.assert_allclose(scored[["survival_12", "survival_36"]][: len(rows)], predicted, rtol=1e-12)
+    for name, value in {"RANK": "0", "WORLD_SIZE": "1"}.items():
+        monkeypatch.setenv(name, value)
+    x = rows[["age"]]
+    alone = run([of_one_process], x=x, y=(times["months"], times["died"]))
+    np.testing.assert_array_equal(aldsurv.load("model.aldsurv").predict(x), alone["model"].predict(x))
 
 
 def test_what_a_task_of_spark_does(rows, monkeypatch):
