@@ -157,31 +157,30 @@ def _cell(fit: Mapping[str, Any] | None, text: Any) -> str:
 
 
 def _in_memory(fits: list[Mapping[str, Any]], seconds: Sequence[str]) -> str:
-    """A row per table and model: seconds, memory, and the log-likelihood beside that of the truth."""
+    """A row per table and model: seconds, memory, and in brackets after the log-likelihood that of the truth."""
     rows = [
         [
-            f"{fit['rows']:,} × {fit['columns']}, {fit['law'].replace('-groups', ' groups')}",
-            f"`{fit['model']}`" if "(" in fit["model"] else fit["model"],
-            *(number(fit[key], 3) for key in seconds),
+            f"{fit['rows']:,}",
+            fit["law"].replace("-groups", " groups"),
+            f"`{fit['model']}`" if "(" in fit["model"] else fit["model"].replace("survival:", ""),
+            " ".join((number(fit[seconds[0]], 3), *(f"({number(fit[key], 3)})" for key in seconds[1:]))),
             str(fit["megabytes"]),
-            f"{fit['log-likelihood']:.4f}",
-            f"{fit['log-likelihood of the truth']:.4f}",
+            f"{fit['log-likelihood']:.4f} ({fit['log-likelihood of the truth']:.4f})",
         ]
         for fit in sorted(fits, key=lambda fit: (fit["rows"], fit["law"]))
         if fit["rows"] >= _LEAST_ROWS
     ]
-    return table(["table", "model", *seconds, "MB", "log-likelihood", "of the truth"], rows, left=2)
+    return table(["rows", "times", "model", seconds[0], "MB", "log-likelihood (truth)"], rows, left=3)
 
 
 def _from_disk(fits: list[Mapping[str, Any]]) -> str:
     """A row per fit."""
     rows = [
         [
-            f"{fit['rows']:,} × {fit['columns']}",
+            f"{fit['rows']:,}",
             str(fit["threads"]),
-            f"{fit['seconds']:.0f}",
+            f"{fit['seconds']:.0f} ({fit['processor seconds']:.0f})",
             f"{fit['steps']['training']:.0f}",
-            f"{fit['processor seconds']:.0f}",
             f"{fit['rows per second']:,}",
             f"{fit['peak memory, GB']:.2f}",
             f"{fit['held-out log-likelihood']:.4f} ± {fit['standard error']:.4f}",
@@ -190,8 +189,7 @@ def _from_disk(fits: list[Mapping[str, Any]]) -> str:
         for fit in fits
     ]
     head = [
-        "table", "threads", "seconds", "of these training", "processor seconds", "rows per second", "peak memory, GB",
-        "log-likelihood", "of the truth",
+        "rows", "threads", "seconds", "training", "rows per second", "peak GB", "log-likelihood", "truth",
     ]  # fmt: skip
     return table(head, rows)
 
