@@ -414,7 +414,7 @@ def test_few_rows(ask, folder, n):
         (("weibull.aldsurv", "test.csv", "--group", "age"), "--group 'age' has "),
         (
             ("weibull.aldsurv", "test.csv", "--times", "12,x"),
-            "--times must be numbers with commas between them, but holds 'x'",
+            "--times must be numbers separated by commas, but holds 'x'",
         ),
         (("weibull.aldsurv", "test.csv", "--times", "-3"), "--times must be above 0, but holds '-3'"),
         (("weibull.aldsurv", "test.csv", "--bootstrap", "1"), "--bootstrap must be 0 (no intervals) or 2 and more"),

@@ -89,7 +89,7 @@ def test_criteria_fit_a_narrow_terminal(ask, monkeypatch, width):
         (["validate", "--risk", "0.2"], "one of --c and --d is needed"),
         (["validate", "--risk", "0.2", "--c", "0.4"], "--c must be a number between 0.5 and 1, but is 0.4."),
         (["validate", "--risk", "0.2", "--c", "0.6", "--censored", "1"], "--censored must be a number from 0 to below"),
-        ([*TABLE, "--sizes", "10,x"], "--sizes must be numbers with commas between them"),
+        ([*TABLE, "--sizes", "10,x"], "--sizes must be numbers separated by commas"),
         ([*TABLE, "--sizes", "10.5"], "--sizes must be whole numbers of rows"),
         ([*TABLE, "--sizes", "1000"], "--sizes must be a whole number from 2 to 210, but is 1000."),
         ([*TABLE, "--repeats", "0"], "--repeats must be a whole number from 1 on, but is 0."),

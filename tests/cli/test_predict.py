@@ -374,7 +374,7 @@ def test_threads_change_nothing(models, table, tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--times", "10,x"], "--times must be numbers with commas between them, but holds 'x'"),
+        (["--times", "10,x"], "--times must be numbers separated by commas, but holds 'x'"),
         (["--times", "-1"], "--times must be from 0 on, but holds '-1'"),
         (["--times", "inf"], "--times must be from 0 on, but holds 'inf'"),
         (["--quantiles", "50"], "--quantiles must be from 0 to below 1, but holds '50'"),

@@ -255,7 +255,7 @@ def test_the_unit_is_the_models_or_given_or_the_name_of_the_column(here, tmp_pat
         (["--rows", "0,3"], "--rows must lie between 1 and 200, the rows of the table, but one is 0."),
         (["--rows", "3;4"], "--rows must be row numbers with commas, such as 3,17, but is '3;4'."),
         (["--rows", ","], "--rows must be 1 to 10 row numbers, but are 0."),
-        (["--times", "12,soon"], "--times must be numbers with commas between them, but holds 'soon'."),
+        (["--times", "12,soon"], "--times must be numbers separated by commas, but holds 'soon'."),
         (["--times", "0,12"], "--times must be"),
         (["--times", "12,900"], "--times must lie after 0 and within the follow-up of the rows, which ends at"),
         (["--people", "11"], "--people must be a number from 1 to 10, but is 11."),

@@ -333,7 +333,7 @@ def test_gaps_inputs_outside_and_two_persons_are_shown(opened, page_of, tmp_path
     )
     found = shown(opened, page, tmp_path, script)
     text = "".join(found.texts)
-    assert "person A: outside of training" in text
+    assert "person A: outside the range of training" in text
     assert "given no event by 6\u00a0months" in text
     assert [row[0] for row in cells(found.tables["gaps"])] == ["dose", "treated", "All of them"]
     assert "All inputs of person B are known." in text

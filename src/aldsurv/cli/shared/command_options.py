@@ -108,7 +108,7 @@ def parse_numbers(
             number = float(word)
         except ValueError:
             raise ParameterError(
-                f"{option} must be numbers with commas between them, but holds {quoted(word)}. Give {option} {example}."
+                f"{option} must be numbers separated by commas, but holds {quoted(word)}. Give {option} {example}."
             ) from None
         if not (low < number if above else low <= number) or not number < high:
             bounds = f"above {low:g}" if above else f"from {low:g} on" if high == math.inf else f"from {low:g}"

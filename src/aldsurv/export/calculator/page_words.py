@@ -18,17 +18,17 @@ def page_title(model: SurvivalEstimator, event: str | None) -> str:
 def lead_text(model: SurvivalEstimator, event: str | None) -> str:
     """What is computed, in a sentence."""
     if model.causes_ is None:
-        return f"What a model predicts for one person: how long until {event or 'the event'}, with which certainty."
+        return f"Predicted time to {event or 'the event'} of one person, with its uncertainty."
     causes = " or ".join(filter(None, [", ".join(model.causes_[:-1]), model.causes_[-1]]))
-    return f"What a model predicts for one person: how long until the first event, and whether it is {causes}."
+    return f"Predicted time to the first event of one person, and whether it is {causes}."
 
 
 def warning_text() -> tuple[str, str]:
     """What the page must not be taken for."""
     return (
         "Not medical advice.",
-        "These are the predictions of a statistical model. Decide nothing by them unless the model was validated for "
-        "people like the one you enter, where and when you use it.",
+        "These are the predictions of a statistical model. Do not base decisions on them unless the model was "
+        "validated for people like the one you enter, at the place and time of use.",
     )
 
 
@@ -37,11 +37,11 @@ def use_text(model: SurvivalEstimator, use: str | None, unit: str | None) -> str
     facts = model.trained_on_
     given = "" if not use else f"{use.strip().rstrip('.')}. "
     if facts is None:
-        return f"{given}Predictions hold, if at all, for people like those of the training data."
+        return f"{given}Predictions are valid only for people like those of the training data."
     last = _time(facts.last_time, unit)
     return (
         f"{given}The model was learned from {facts.rows_text} rows with {facts.known_events} events "
-        f"({percent(facts.event_share)}), observed for up to {last}. Predictions hold, if at all, for people like "
+        f"({percent(facts.event_share)}), observed for up to {last}. Predictions are valid only for people like "
         "these; beyond that time they are extrapolated. Differences between two persons are not effects of a treatment."
     )
 

@@ -165,7 +165,7 @@ class CalculatorPage {
     const times = readTimes(byId("times").value);
     if (times === null) {
       throw new InputError(
-        "Times must be up to 12 positive numbers with commas between them, such as 12, 36, 60.", byId("times"),
+        "Times must be up to 12 positive numbers, separated by commas, such as 12, 36, 60.", byId("times"),
       );
     }
     checkLatest(times[times.length - 1], "Times", byId("times"));
@@ -233,15 +233,15 @@ class CalculatorPage {
     for (const { name, answers } of persons) {
       for (const { column, kind } of answers.notes.filter((note) => note.kind !== "gap")) {
         const who = persons.length > 1 ? `person ${name}: ` : "";
-        const text = `${who}${kind === "outside" ? "outside of training" : "not known from training"}`;
+        const text = `${who}${kind === "outside" ? "outside the range of training" : "not known from training"}`;
         remarks.set(column, remarks.has(column) ? `${remarks.get(column)}; ${text}` : text);
       }
     }
     this.form.remark(remarks);
     const same = this.form.lines.filter(({ column }) => persons[0].row[column.name] === this.typical[column.name]).length;
     const all = this.form.lines.length;
-    refill(byId("typical-note"), same === all ? "All inputs are those of the typical person: enter the person’s own."
-      : `${same} of ${all} inputs are those of the typical person.`);
+    refill(byId("typical-note"), same === all ? "All inputs are those of a typical person: enter those of the person."
+      : `${same} of ${all} inputs are those of a typical person.`);
   }
 
   /** Gaps and contributions, which take many predictions: in slices of time, and ended when an input changes. */
