@@ -145,8 +145,8 @@ def test_a_cluster_gives_the_same_bits_even_when_it_loses_a_worker(cluster, fold
         together = [WeibullAFT(robust=False).fit(table.x, table.y)]
         hold = engine.hold
 
-        def hold_and_lose_a_worker(function, items):
-            parts = hold(function, items)
+        def hold_and_lose_a_worker(function, items, shared=()):
+            parts = hold(function, items, shared)
             list(engine.map(len, parts))
             if hasattr(signal, "SIGKILL"):
                 os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)

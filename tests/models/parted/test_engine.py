@@ -6,6 +6,8 @@ import gc
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -148,6 +150,19 @@ def test_addresses_that_are_refused(monkeypatch):
     assert caught.value.argument == "cluster"
     with pytest.raises(ParameterError, match="a number of processes, but is 'local:many'"):
         open_engine("local:many")
+
+
+def test_a_script_that_starts_processes_as_it_is_imported(tmp_path):
+    pytest.importorskip("distributed")
+    script = tmp_path / "unguarded.py"
+    script.write_text("import aldsurv\nwith aldsurv.open_engine('local:1'):\n    pass\n")
+    paths = {"PYTHONPATH": str(Path(engines.__file__).parents[3])}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, encoding="utf-8", env={**os.environ, **paths}, check=False
+    )
+    assert done.returncode == 1
+    assert "ClusterError: processes of this machine could not be started" in done.stderr
+    assert 'if __name__ == "__main__":' in done.stderr.splitlines()[-1]
 
 
 def test_a_scheduler_that_goes_away():

@@ -93,7 +93,7 @@ class CoxRegression(HazardRegression):
     def _estimate_parts(self, design: Design, table: PartedTable, outcome: OutcomeSummary) -> States:
         owner, engine = type(self).__name__, current_engine()
         slots = risk_slots(table, design, owner, engine)
-        rows = HeldRows(engine, engine.hold(partial(slotted_rows, design, owner, slots), table.parts))
+        rows = HeldRows(engine, engine.hold(partial(slotted_rows, design, owner), table.parts, (slots,)))
         problem = PartedCoxProblem(
             rows,
             design.names,

@@ -96,8 +96,10 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
-        """The blocks of arrays that a function gives for each item, as items of later maps.
+    def hold(
+        self, function: Callable[..., Iterator[Arrays]], items: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> list[Held[Blocks]]:
+        """The blocks of arrays that a function gives for each item and what is `shared`, as items of later maps.
 
         A cluster holds them in the memory of its workers, where Dask writes to disk what is too much; this process in
         its memory as far as they are few, and in files without a name for longer than it needs them.
@@ -196,10 +198,12 @@ class LocalEngine(Engine):
                 result = Failure(error)
             yield position, result
 
-    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
+    def hold(
+        self, function: Callable[..., Iterator[Arrays]], items: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> list[Held[Blocks]]:
         """As in the base."""
         scratch = ScratchBlocks()
-        return [Held(str(item), scratch.store(function(item))) for item in items]
+        return [Held(str(item), scratch.store(function(item, *shared))) for item in items]
 
     def together(
         self, function: Callable[..., Result], shared: tuple[Any, ...], *, most: int, show: ShowText | None
@@ -223,9 +227,7 @@ class DaskEngine(Engine):
         workers = _local_workers(cluster)
         self._local: Any = None
         if workers is not None:
-            self._local = self._distributed.LocalCluster(
-                n_workers=workers or None, threads_per_worker=1, dashboard_address=":0"
-            )
+            self._local = self._started(workers)
         self._address = str(cluster if self._local is None else self._local.scheduler_address)
         self.client = self._connected()
 
@@ -242,9 +244,7 @@ class DaskEngine(Engine):
         places: dict[Any, int] = {}
         suspects: list[int] = []
         alone: set[int] = set()
-        with self._large_tasks():
-            # By a task, not by scattering: it is computed again if the workers that have it are lost.
-            common = [self.client.submit(_same, value, pure=False) for value in shared]
+        common = self._common(shared)
         try:
             while True:
                 room = 0 if suspects else max(self._room() - len(places), 0)
@@ -266,15 +266,18 @@ class DaskEngine(Engine):
         finally:
             self.client.cancel(list(places))
 
-    def hold(self, function: Callable[[Item], Iterator[Arrays]], items: Sequence[Item]) -> list[Held[Blocks]]:
+    def hold(
+        self, function: Callable[..., Iterator[Arrays]], items: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> list[Held[Blocks]]:
         """As in the base."""
-        return [Held(str(item), self._submit(partial(_all_blocks, function), item)) for item in items]
+        common = self._common(shared)
+        return [Held(str(item), self._submit(partial(_all_blocks, function), item, *common)) for item in items]
 
     def together(
         self, function: Callable[..., Result], shared: tuple[Any, ...], *, most: int, show: ShowText | None
     ) -> Result:
         """As in the base: the processes are workers, one task each."""
-        common = [self.client.submit(_same, value, pure=False) for value in shared]
+        common = self._common(shared)
         topic = f"aldsurv-{uuid.uuid4().hex}" if show is not None else None
         if show is not None:
             self.client.subscribe_topic(topic, lambda event: show(*event[1]))
@@ -371,6 +374,19 @@ class DaskEngine(Engine):
         super().__exit__(kind, error, trace)
         self.close()
 
+    def _started(self, workers: int) -> Any:
+        """A cluster of processes of this machine."""
+        try:
+            return self._distributed.LocalCluster(
+                n_workers=workers or None, threads_per_worker=1, dashboard_address=":0"
+            )
+        except (RuntimeError, OSError) as error:
+            raise ClusterError(
+                f"processes of this machine could not be started: {error}",
+                argument="cluster",
+                advice='A script that starts them needs if __name__ == "__main__": around what it does.',
+            ) from error
+
     def _connected(self) -> Any:
         """A client of a scheduler that has workers."""
         try:
@@ -390,10 +406,11 @@ class DaskEngine(Engine):
         # Dask hands the function the result of a future in place of the future.
         return self.client.submit(function, item.content if isinstance(item, Held) else item, *common, pure=False)
 
-    @staticmethod
-    def _large_tasks() -> Any:
-        """Without Dask's warning of large tasks: what is shared goes to the scheduler once."""
-        return import_module("dask").config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"})
+    def _common(self, shared: tuple[Any, ...]) -> list[Any]:
+        """What is shared, on its way to the workers that need it: large tasks, of which Dask would warn."""
+        with import_module("dask").config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+            # By a task, not by scattering: it is computed again if the workers that have it are lost.
+            return [self.client.submit(_same, value, pure=False) for value in shared]
 
     def _room(self) -> int:
         """How many items may be with the workers now."""
@@ -502,8 +519,8 @@ def _stop_unwanted(tasks: Mapping[Any, Any], key: Any, ranks: Ranks, ended: thre
             return
 
 
-def _all_blocks(function: Callable[[Item], Iterator[Arrays]], item: Item) -> list[Arrays]:
-    return list(function(item))
+def _all_blocks(function: Callable[..., Iterator[Arrays]], *given: Any) -> list[Arrays]:
+    return list(function(*given))
 
 
 def _local_workers(cluster: str) -> int | None:

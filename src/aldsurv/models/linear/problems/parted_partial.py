@@ -135,8 +135,8 @@ class PartedCoxProblem(LinearProblem):
             information = -second
             for stretch in self._stretches(kept.size):
                 part = slice(stretch.low, stretch.high)
-                function = partial(_expected, kept, point, stretch, hazard[part], steps.gone[part])
-                first, products = self._rows.sum(function)
+                function = partial(_expected, kept, point, stretch)
+                first, products = self._rows.sum(function, (hazard[part], steps.gone[part]))
                 gradient, information = gradient - first, information + products
             return Evaluation(value, gradient, information)
 
@@ -160,14 +160,19 @@ class PartedCoxProblem(LinearProblem):
         """The first pass, from the last stretch of slots to the first."""
         slots, later = self._slots, np.zeros(1 + kept.size)
         for stretch in reversed(list(self._stretches(kept.size))):
-            observed, columns, leaving, tied = self._rows.sum(partial(_risks, kept, point, stretch))
+            observed, columns = 0.0, np.zeros(kept.size)
+            leaving, tied = np.zeros((2, stretch.slots, 1 + kept.size))
+            for own in self._rows.engine.map(partial(_risks, kept, point, stretch), self._rows.parts):
+                observed, columns = observed + own.observed, columns + own.columns
+                own.leaving.add_to(leaving)
+                own.tied.add_to(tied)
             at_risk = slots.sums_from_the_last(leaving, stretch.low, later)
             later = at_risk[0].copy()
             # Those with the event are at risk: what rounding leaves of a difference is no less.
             at_risk[:, 0] = np.maximum(at_risk[:, 0], tied[:, 0])
             part = slice(stretch.low, stretch.high)
             shares = _shares(at_risk[:, 0], tied[:, 0], slots.count[part], slots.weight[part], self._ties)
-            yield _RiskSums(part, float(observed), columns, at_risk, tied, shares)
+            yield _RiskSums(part, observed, columns, at_risk, tied, shares)
 
     def _compensators(self, kept: IntArray, point: FloatArray) -> _Compensators:
         """What the score residuals of rows need of the risk sets."""
@@ -322,25 +327,54 @@ def _entering(
             yield x, block["weight"][rows] * np.exp(x @ point), block["entered"][rows] - stretch.low
 
 
-def _risks(kept: IntArray, point: FloatArray, stretch: _Stretch, blocks: Blocks) -> list[FloatArray]:
-    """Sums of log risks and columns over events; of each slot the risks (m, 1 + k) of those that leave, of events."""
-    observed, columns = np.zeros(()), np.zeros(kept.size)
+class _SlotSums(NamedTuple):
+    """Sums (m, 1 + k) of those slots (m,) that have any: of many times, a part has few."""
+
+    slots: IntArray
+    sums: FloatArray
+
+    @classmethod
+    def of(cls, sums: FloatArray, some: NDArray[np.bool_]) -> _SlotSums:
+        """Of all slots, and which of them have any."""
+        slots = np.flatnonzero(some)
+        return cls(slots, sums[slots])
+
+    def add_to(self, sums: FloatArray) -> None:
+        """Add them to the sums of all slots."""
+        sums[self.slots] += self.sums
+
+
+class _PartRisks(NamedTuple):
+    """Of a part: sums of log risks and columns over events; of slots the risks of those that leave, and of events."""
+
+    observed: float
+    columns: FloatArray
+    leaving: _SlotSums
+    tied: _SlotSums
+
+
+def _risks(kept: IntArray, point: FloatArray, stretch: _Stretch, blocks: Blocks) -> _PartRisks:
+    observed, columns = 0.0, np.zeros(kept.size)
     leaving, tied = np.zeros((2, stretch.slots, 1 + kept.size))
+    left, happened = np.zeros((2, stretch.slots), np.bool_)
     for part in _leaving(kept, point, stretch, blocks):
         risks = np.column_stack([part.risk, part.risk[:, None] * part.x])
         _add_at(leaving, part.slot, risks)
         event = part.event
         _add_at(tied, part.slot[event], risks[event])
+        left[part.slot] = True
+        happened[part.slot[event]] = True
         weight = part.weight[event]
-        observed = observed + weight @ part.log_risk[event]
+        observed += float(weight @ part.log_risk[event])
         columns = columns + weight @ part.x[event]
     for x, risk, slot in _entering(kept, point, stretch, blocks):
         _add_at(leaving, slot, -np.column_stack([risk, risk[:, None] * x]))
-    return [observed, columns, leaving, tied]
+        left[slot] = True
+    return _PartRisks(observed, columns, _SlotSums.of(leaving, left), _SlotSums.of(tied, happened))
 
 
 def _expected(
-    kept: IntArray, point: FloatArray, stretch: _Stretch, hazard: FloatArray, gone: FloatArray, blocks: Blocks
+    kept: IntArray, point: FloatArray, stretch: _Stretch, blocks: Blocks, hazard: FloatArray, gone: FloatArray
 ) -> list[FloatArray]:
     """Sums of expected events times columns (k,), and times their products (k, k)."""
     first, products = np.zeros(kept.size), np.zeros((kept.size, kept.size))

@@ -39,9 +39,11 @@ class HeldRows:
     engine: Engine
     parts: list[Held[Blocks]]
 
-    def sum(self, function: Callable[[Blocks], Sequence[FloatArray]]) -> list[FloatArray]:
-        """Sums of several arrays over the parts, in their order."""
-        return summed(self.engine.map(function, self.parts))
+    def sum(
+        self, function: Callable[..., Sequence[FloatArray]], shared: tuple[FloatArray, ...] = ()
+    ) -> list[FloatArray]:
+        """Sums of several arrays over the parts, in their order; what is `shared` goes to each worker once."""
+        return summed(self.engine.map(function, self.parts, shared))
 
 
 def encoded_rows(design: Design, owner: str, part: TablePart) -> Iterator[Arrays]:

@@ -151,7 +151,7 @@ def _event_times(design: Design, owner: str, strata: int, part: TablePart) -> tu
     return [WeightsAtTimes.merged(parts) for parts in found], last
 
 
-def slotted_rows(design: Design, owner: str, slots: RiskSlots, part: TablePart) -> Iterator[Arrays]:
+def slotted_rows(design: Design, owner: str, part: TablePart, slots: RiskSlots) -> Iterator[Arrays]:
     """Blocks of a part, sorted by the slot in which a row leaves: those of `encoded_rows` of positive weight.
 
     A row is at risk in the slots after ``entered`` up to ``slot``; ``by_entry`` is the order of its entries.
