@@ -130,6 +130,46 @@ def test_a_worker_without_memory_is_named():
     assert re.match("'2' killed every worker that took it, last .* perhaps for lack of memory", str(outcomes[2].error))
 
 
+def test_no_worker_is_left(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(engines, "SECONDS_WITHOUT_WORKERS", 1.0)
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
+        DaskEngine(cluster.scheduler_address) as engine,
+    ):
+        results = engine.map(square, range(10_000))
+        next(results)
+        cluster.scale(0)
+        with pytest.raises(ClusterError, match=r"has had no worker for 1 seconds"):
+            list(results)
+
+
+HELD = []
+
+
+def filling(number):
+    """Keeps so much memory that Dask pauses the worker, after this."""
+    import psutil
+
+    while psutil.Process().memory_info().rss < 540e6:
+        HELD.append(np.ones(500_000))
+    return number
+
+
+def test_workers_that_are_paused_for_lack_of_memory(monkeypatch):
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
+    monkeypatch.setattr(engines, "SECONDS_WITHOUT_WORKERS", 2.0)
+    with (
+        dask.config.set({"distributed.worker.memory.terminate": False, "distributed.worker.memory.spill": False}),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="600MB", dashboard_address=":0"
+        ) as cluster,
+        DaskEngine(cluster.scheduler_address) as engine,
+        pytest.raises(ClusterError, match=r"every worker .* has been paused for 2 seconds, because its memory"),
+    ):
+        list(engine.map(filling, range(100)))
+
+
 def test_errors_are_those_of_the_function(cluster):
     for engine in (LocalEngine(), DaskEngine(cluster.scheduler_address)):
         with engine:

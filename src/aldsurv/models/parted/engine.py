@@ -427,19 +427,35 @@ class DaskEngine(Engine):
 
         None of them may be left: the result of a killed worker is lost, which Dask reports before it computes it again.
         """
-        lonely = 0.0
+        waited = 0.0
         while True:
+            seconds = min(5.0, SECONDS_WITHOUT_WORKERS)
             try:
                 with self.client.as_current():
-                    done = self._distributed.wait(futures, timeout=5.0, return_when="FIRST_COMPLETED").done
+                    done = self._distributed.wait(futures, timeout=seconds, return_when="FIRST_COMPLETED").done
                 states = [(future, str(future.status)) for future in done]
                 return [(future, status) for future, status in states if status in _ENDED]
             except (TimeoutError, self._distributed.TimeoutError):
-                lonely = 0.0 if self.client.status != "running" or self._threads() else lonely + 5.0
+                workers, at_work = self._at_work()
+                waited = 0.0 if at_work else waited + seconds
             except self._distributed.CancelledError:
                 raise self._lost() from None
-            if lonely >= SECONDS_WITHOUT_WORKERS:
-                raise self._without_workers(lonely)
+            if waited >= SECONDS_WITHOUT_WORKERS:
+                raise self._without_workers(waited, paused=workers > 0)
+
+    def _at_work(self) -> tuple[int, int]:
+        """How many workers there are, and how many of them compute something or would."""
+        if self.client.status != "running":
+            return 1, 1
+        threads = self._threads()
+        try:
+            found: tuple[int, int] = self.client.run_on_scheduler(_workers_at_work)
+        except (OSError, self._distributed.CancelledError):
+            raise self._lost() from None
+        except ValueError:
+            # A scheduler may be set up to take no functions.
+            return threads, threads
+        return found
 
     def _is_killer(self, future: Any) -> bool:
         """Whether workers died while they had it."""
@@ -466,9 +482,17 @@ class DaskEngine(Engine):
         failed.__cause__ = error
         return Failure(failed)
 
-    def _without_workers(self, seconds: float) -> ClusterError:
+    def _without_workers(self, seconds: float, *, paused: bool = False) -> ClusterError:
+        if not paused:
+            return ClusterError(
+                f"the cluster at {quoted(self.address)} has had no worker for {seconds:.0f} seconds.",
+                argument="cluster",
+            )
         return ClusterError(
-            f"the cluster at {quoted(self.address)} has had no worker for {seconds:.0f} seconds.", argument="cluster"
+            f"every worker of the cluster at {quoted(self.address)} has been paused for {seconds:.0f} seconds, because "
+            "its memory is nearly full",
+            argument="cluster",
+            advice="Give the workers more memory, or make the parts smaller.",
         )
 
     def _lost(self) -> ClusterError:
@@ -477,6 +501,13 @@ class DaskEngine(Engine):
             argument="cluster",
             advice="Start the cluster again, then the same command.",
         )
+
+
+def _workers_at_work(dask_scheduler: Any) -> tuple[int, int]:
+    """On the scheduler: Dask pauses a worker whose memory is nearly full, which then only ends what it has begun."""
+    workers = dask_scheduler.workers.values()
+    at_work = sum(worker in dask_scheduler.running or bool(worker.executing) for worker in workers)
+    return len(workers), at_work
 
 
 def _same(value: Item) -> Item:
