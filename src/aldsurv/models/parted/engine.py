@@ -504,7 +504,7 @@ class DaskEngine(Engine):
 
 
 def _workers_at_work(dask_scheduler: Any) -> tuple[int, int]:
-    """On the scheduler: Dask pauses a worker whose memory is nearly full, which then only ends what it has begun."""
+    """On the scheduler: Dask pauses a worker whose memory is nearly full, which then starts no other task."""
     workers = dask_scheduler.workers.values()
     at_work = sum(worker in dask_scheduler.running or bool(worker.executing) for worker in workers)
     return len(workers), at_work
