@@ -80,20 +80,14 @@ def _numbered(number, count):
     return ranks
 
 
-def test_sums_go_from_one_process_to_the_next():
+@pytest.mark.parametrize("items", [1, 3, 7])
+def test_what_each_has_goes_to_all_in_order(items):
     def work(ranks):
-        texts, one = torch.zeros(3, dtype=torch.float64), torch.zeros(2)
+        like = torch.zeros(2, dtype=torch.float64)
+        mine = [torch.full_like(like, 10.0 * number) for number in ranks.share(items)]
+        return [float(value) for tensor in ranks.exchange(items, mine, like) for value in tensor]
 
-        def add():
-            if not ranks.first:
-                texts.mul_(10)
-            texts.add_(ranks.number + 1)
-            one.fill_(ranks.number)
-
-        ranks.accumulate([texts, one], add)
-        return texts.tolist(), one.tolist()
-
-    assert run_ranks(3, work) == [([123.0] * 3, [2.0, 2.0])] * 3
+    assert run_ranks(3, work) == [[10.0 * number for number in range(items) for _ in range(2)]] * 3
 
 
 @pytest.mark.parametrize("later", [1, 3])
@@ -124,16 +118,16 @@ def test_a_checkpoint_of_two_goes_on_with_any_number(later, tmp_path, monkeypatc
 
 
 def test_one_that_is_lost_ends_the_others(monkeypatch):
-    accumulate, calls = Ranks.accumulate, []
+    exchange, calls = Ranks.exchange, []
 
-    def lost_in_the_middle(ranks, tensors, add):
+    def lost_in_the_middle(ranks, *given):
         if ranks.number == 1:
             calls.append(ranks)
-            if len(calls) == 4:
+            if len(calls) == 5:
                 raise EndedError
-        accumulate(ranks, tensors, add)
+        return exchange(ranks, *given)
 
-    monkeypatch.setattr(Ranks, "accumulate", lost_in_the_middle)
+    monkeypatch.setattr(Ranks, "exchange", lost_in_the_middle)
     first, second, third = fitted_together(3)
     assert isinstance(second, EndedError)
     for error in (first, third):
@@ -148,17 +142,17 @@ def test_of_a_failure_one_says_what_is_wrong():
 
 
 def test_all_stop_after_the_same_batch(monkeypatch):
-    accumulate, calls = Ranks.accumulate, []
+    exchange, calls = Ranks.exchange, []
 
-    def stopped_in_the_middle(ranks, tensors, add):
+    def stopped_in_the_middle(ranks, *given):
         if ranks.number == 1:
             calls.append(ranks)
-            # In the second epoch: each has two batches with parts.
-            if len(calls) == 4:
+            # In the second epoch: each has two batches with parts, and there is one call to join.
+            if len(calls) == 5:
                 ranks.stop()
-        accumulate(ranks, tensors, add)
+        return exchange(ranks, *given)
 
-    monkeypatch.setattr(Ranks, "accumulate", stopped_in_the_middle)
+    monkeypatch.setattr(Ranks, "exchange", stopped_in_the_middle)
     with pytest.warns(InterruptedTrainingWarning, match="interrupted in epoch"):
         models = fitted_together(2)
     histories = [model.history_ for model in models]

@@ -47,6 +47,8 @@ class PartedBatches:
     def __init__(self, network: Architecture, block: WeightBlock, threads: int, ranks: Ranks) -> None:
         self._block, self._threads, self._ranks = block, threads, ranks
         self._sums = [torch.zeros_like(block.values) for _ in range(threads)]
+        # Gradients and losses of a part.
+        self._result = block.values.new_zeros(len(block.values) + block.members)
         self._passes = [HandPasses(network, block.arrays, block.laid_out(flat)) for flat in self._sums]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
@@ -55,30 +57,24 @@ class PartedBatches:
         starts = range(0, batch.x.shape[1], PART_ROWS)
         shares = _shares(batch, starts)
         mine = self._ranks.share(len(starts))
-        found: dict[int, tuple[NDArray[np.floating], Tensor]] = {}
+        found = [torch.empty(0)] * len(mine)
 
         def work(thread: int) -> None:
-            for number in mine[thread :: self._threads]:
-                part = _part(batch, slice(starts[number], starts[number] + PART_ROWS))
-                own = losses_by_hand(self._passes[thread], objective, part, shares[number])
-                found[number] = own, self._sums[thread].clone()
+            for place in range(thread, len(mine), self._threads):
+                start = starts[mine[place]]
+                part = _part(batch, slice(start, start + PART_ROWS))
+                own = losses_by_hand(self._passes[thread], objective, part, shares[mine[place]])
+                flat = self._sums[thread]
+                found[place] = torch.cat([flat, torch.from_numpy(own).to(flat)])
 
         others = [self._pool.submit(work, thread) for thread in range(1, self._threads)] if self._pool else []
         work(0)
         for other in others:
             other.result()
-        # A process without a part has them as the others do, except for their precision.
-        kind = found[mine[0]][0].dtype if mine else np.float64
-        losses = torch.zeros(len(starts), self._block.members, dtype=torch.float64)
-
-        def add() -> None:
-            before = [] if mine and mine[0] == 0 else [self._block.flat_gradients]
-            self._block.set_gradients([*before, *(found[number][1] for number in mine)])
-            for number in mine:
-                losses[number] = torch.from_numpy(found[number][0])
-
-        self._ranks.accumulate([self._block.flat_gradients, losses], add)
-        return torch.from_numpy(losses.numpy().astype(kind).sum(axis=0))
+        parts = self._ranks.exchange(len(starts), found, self._result)
+        weights = len(self._sums[0])
+        self._block.set_gradients([part[:weights] for part in parts])
+        return torch.from_numpy(torch.stack([part[weights:] for part in parts]).numpy().sum(axis=0))
 
     def close(self) -> None:
         """End the threads."""

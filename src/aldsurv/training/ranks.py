@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
@@ -54,7 +54,9 @@ class Ranks:
         self.number, self.count, self._store = number, count, store
         self._stopped = False
         self._group: Any = None
+        self._held: dict[tuple[int, Any], tuple[Tensor, Tensor]] = {}
         if count > 1:
+            import torch
             from torch.distributed import ProcessGroupGloo
             from torch.distributed.distributed_c10d import PrefixStore
 
@@ -63,7 +65,7 @@ class Ranks:
             except RuntimeError:
                 raise self._lost() from None
             # None goes on, or leaves, before all are there.
-            self.accumulate([], lambda: None)
+            self.exchange(0, [], torch.zeros(1))
 
     @property
     def first(self) -> bool:
@@ -71,48 +73,35 @@ class Ranks:
         return self.number == 0
 
     def share(self, items: int) -> range:
-        """Numbers of the items that this process has: a stretch, so that sums can go from one process to the next."""
-        start, stop = (-(-items * number // self.count) for number in (self.number, self.number + 1))
-        return range(start, stop)
+        """Numbers of the items that this process has: a stretch of them."""
+        return self._share_of(self.number, items)
 
-    def accumulate(self, tensors: Sequence[Tensor], add: Callable[[], None]) -> None:
-        """Let the processes, one after the other, add to tensors; then all of them have the totals.
+    def exchange(self, items: int, mine: Sequence[Tensor], like: Tensor) -> Sequence[Tensor]:
+        """The tensors of all items, in their order; they are overwritten by the next call.
 
         Parameters
         ----------
-        tensors
-            The totals so far of the processes before, when `add` is called; those of the first have any content.
-        add
-            Adds what this process has.
+        items
+            How many there are in all.
+        mine
+            Those of this process's share.
+        like
+            A tensor of one axis, as long and as precise as each of them.
         """
         if self.count == 1:
-            add()
-            return
-        import torch
-
-        flat = [tensor.detach().view(-1).view(torch.uint8) for tensor in tensors]
-        message = torch.zeros(sum(map(len, flat)) + 1, dtype=torch.uint8)
-
-        def unpack() -> None:
-            start = 0
-            for part in flat:
-                part.copy_(message[start : start + len(part)])
-                start += len(part)
-
-        if self.number > 0:
-            self._wait(self._group.recv([message], self.number - 1, 0))
-            unpack()
-        add()
-        message[:-1] = torch.cat([*flat, message[:0]])
+            return mine
+        most = -(-items // self.count)
+        own, received = self._buffers(most * len(like) + 1, like)
+        for number, tensor in enumerate(mine):
+            own[number * len(like) : (number + 1) * len(like)] = tensor
         # If one was asked to stop, all stop after the same batch.
-        message[-1] |= self._stopped
-        if self.number < self.count - 1:
-            self._wait(self._group.send([message], self.number + 1, 0))
-        self._broadcast(message, self.count - 1)
-        unpack()
-        if message[-1]:
+        own[-1] = float(self._stopped)
+        self._wait(self._group.allgather([list(received)], [own]))
+        if received[:, -1].any():
             self._stopped = False
             raise KeyboardInterrupt
+        rows = received[:, :-1].view(self.count, most, len(like))
+        return [rows[k, number] for k in range(self.count) for number in range(len(self._share_of(k, items)))]
 
     def take_from_first(self, tensor: Tensor) -> None:
         """Put into a tensor what the first process has in its own."""
@@ -190,6 +179,17 @@ class Ranks:
         """Leave the group: those that wait for this process fail at once."""
         self._group = None
         self.number, self.count = 0, 1
+
+    def _share_of(self, number: int, items: int) -> range:
+        start, stop = (-(-items * k // self.count) for k in (number, number + 1))
+        return range(start, stop)
+
+    def _buffers(self, length: int, like: Tensor) -> tuple[Tensor, Tensor]:
+        """What this process sends, and what it receives from each."""
+        key = length, like.dtype
+        if key not in self._held:
+            self._held[key] = like.new_zeros(length), like.new_zeros(self.count, length)
+        return self._held[key]
 
     def _broadcast(self, tensor: Tensor, root: int) -> None:
         from torch.distributed import BroadcastOptions

@@ -114,11 +114,6 @@ class WeightBlock:
         """Where the gradient of each trained array is."""
         return {name: array.grad for name, array in self.arrays.items() if array.grad is not None}
 
-    @property
-    def flat_gradients(self) -> Tensor:
-        """All gradients, laid out as `values`."""
-        return self._gradients
-
     def zero_gradients(self) -> None:
         """Forget the last batch."""
         self._gradients.zero_()

@@ -74,16 +74,16 @@ def write_every_epoch():
 
 def die_in_batch(number, mark):
     """From now on the process is killed in that batch of its training."""
-    accumulate, calls = Ranks.accumulate, []
+    exchange, calls = Ranks.exchange, []
 
-    def dying(ranks, tensors, add):
+    def dying(ranks, *given):
         calls.append(ranks)
         if len(calls) == number:
             Path(mark).touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        accumulate(ranks, tensors, add)
+        return exchange(ranks, *given)
 
-    Ranks.accumulate = dying
+    Ranks.exchange = dying
 
 
 def test_two_workers_train_what_one_process_trains(table, alone, cluster, capsys):
