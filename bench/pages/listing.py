@@ -36,6 +36,7 @@ PAGES: list[Page] = [
     Page("docs/ald.md", "bench.pages.ald"),
     Page("docs/calculator.md", "bench.pages.calculator"),
     Page("docs/claims.md", "bench.pages.reproduction"),
+    Page("docs/cluster.md", "bench.pages.cluster"),
     Page("docs/competing_accuracy.md", "bench.pages.competing_accuracy"),
     Page("docs/cqrnn.md", "bench.pages.cqrnn"),
     Page("docs/deephit.md", "bench.pages.deephit"),
