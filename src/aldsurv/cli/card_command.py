@@ -11,8 +11,10 @@ from click.core import ParameterSource
 
 from aldsurv.cli.report_command import report_unit
 from aldsurv.cli.shared.command_options import (
+    evaluation_times_option,
     force_option,
     json_option,
+    naming_options,
     out_option,
     parse_numbers,
     quiet_option,
@@ -42,17 +44,10 @@ _NOT_ON_THE_CARD = ("out", "force", "as_json", "quiet", "front_matter")
 @outcome_options
 @reading_options
 @train_option()
-@click.option(
-    "--times",
-    default=None,
-    metavar="T,T",
-    help="Times at which predictions are evaluated  [default: the median time and up to two round ones]",
-)
+@evaluation_times_option()
 @click.option("--groups", default=None, metavar="COLUMN,…", help="Columns whose values are compared as subgroups.")
 @click.option("--title", default=None, metavar="TEXT", help="Name of the model in the heading  [default: its file]")
-@click.option("--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none.")
-@click.option("--event-name", default=None, metavar="TEXT", help="Name of the event, such as death or churn.")
-@click.option("--labels", default=None, metavar="FILE", help="Labels of columns and levels: CSV or JSON.")
+@naming_options
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of the resamples.")
 @click.option("--front-matter", is_flag=True, help="Begin with YAML metadata for model catalogues.")
 @out_option("The card: .md or .json  [default: print Markdown]")

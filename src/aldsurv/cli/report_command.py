@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from aldsurv.cli.shared.command_options import (
+    evaluation_times_option,
     force_option,
     json_option,
+    naming_options,
     out_option,
     parse_numbers,
     quiet_option,
@@ -40,17 +42,10 @@ _UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 @outcome_options
 @reading_options
 @train_option()
-@click.option(
-    "--times",
-    default=None,
-    metavar="T,T",
-    help="Times at which predictions are evaluated  [default: the median time and up to two round ones]",
-)
+@evaluation_times_option()
 @click.option("--group", default=None, metavar="COLUMN", help="Column of subgroups  [default: the most important]")
 @click.option("--title", default=None, metavar="TEXT", help="Heading of the page.")
-@click.option("--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none.")
-@click.option("--event-name", default=None, metavar="TEXT", help="Name of the event, such as death or churn.")
-@click.option("--labels", default=None, metavar="FILE", help="Labels of columns and levels: CSV or JSON.")
+@naming_options
 @click.option("--people", default=6, show_default=True, metavar="N", help="Number of single subjects shown, 1 to 10.")
 @click.option("--rows", default=None, metavar="NUMBERS", help="Their row numbers, from 1, separated by commas.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed.")
@@ -225,10 +220,7 @@ def _facts(report: ModelReport, page: Path, pdf: Path | None) -> dict[str, objec
         "rows": len(report.subject.everything),
         "rows_used": len(data),
         "events": data.n_events,
-        "metrics": {
-            name: {"value": score.value, "lower": score.lower, "upper": score.upper}
-            for name, score in findings.scores.items()
-        },
+        "metrics": {name: score.to_dict() for name, score in findings.scores.items()},
         "d_calibration_p": findings.d_calibration.p_value,
         "brier_skill": findings.skill,
         "coverage_80": findings.coverage.coverage,
@@ -254,8 +246,5 @@ def _cause_facts(cause: CauseFindings) -> dict[str, object]:
         "observed": cause.observed,
         "observed_limits": cause.limits,
         "brier_skill": cause.skill,
-        "metrics": {
-            name: {"value": score.value, "lower": score.lower, "upper": score.upper}
-            for name, score in cause.scores.items()
-        },
+        "metrics": {name: score.to_dict() for name, score in cause.scores.items()},
     }

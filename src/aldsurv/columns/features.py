@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple, final
@@ -105,28 +105,10 @@ class Features:
         owner
             What messages call the model.
         """
-        check("clip", clip, Number(0, above=True), none=True)
-        check("max_levels", max_levels, WholeNumber(1))
-        check("bins", bins, WholeNumber(0, MOST_BINS, meaning="0: none"))
         table = read_covariates(X)
-        positions = _positions(categorical, table)
-        learned = [
-            learn_column(
-                table.read(j),
-                name,
-                table.keys[j],
-                listed=j in positions,
-                categorical=table.is_categorical(j),
-                scale=scale,
-                max_levels=max_levels,
-                bins=bins,
-                exact=exact,
-            )
-            for j, name in enumerate(table.names or [f"x{j}" for j in range(len(table.keys))])
-        ]
-        _warn_of_learned(learned, table, owner)
-        plans = tuple(column.plan for column in learned)
-        return cls(plans, table.names is not None, None if clip is None else float(clip))
+        names = table.names or [f"x{j}" for j in range(len(table.keys))]
+        given = {"scale": scale, "max_levels": max_levels, "bins": bins, "exact": exact}
+        return cls._learned(table, names, [learn_column] * len(names), categorical, clip, owner, given)
 
     @classmethod
     def of_summaries(
@@ -153,27 +135,36 @@ class Features:
         categorical, scale, clip, max_levels, bins, exact, owner
             As in `learn`.
         """
+        learners = [summary.plan for summary in summaries.values()]
+        given = {"scale": scale, "max_levels": max_levels, "bins": bins, "exact": exact}
+        return cls._learned(read_covariates(sample), list(summaries), learners, categorical, clip, owner, given)
+
+    @classmethod
+    def _learned(
+        cls,
+        table: Covariates,
+        names: Sequence[str],
+        learners: Sequence[Callable[..., LearnedColumn]],
+        categorical: Sequence[str | int] | None,
+        clip: float | None,
+        owner: str,
+        given: Mapping[str, Any],
+    ) -> Features:
+        """What each learner makes of its column of the table."""
         check("clip", clip, Number(0, above=True), none=True)
-        check("max_levels", max_levels, WholeNumber(1))
-        check("bins", bins, WholeNumber(0, MOST_BINS, meaning="0: none"))
-        table = read_covariates(sample)
+        check("max_levels", given["max_levels"], WholeNumber(1))
+        check("bins", given["bins"], WholeNumber(0, MOST_BINS, meaning="0: none"))
         positions = _positions(categorical, table)
         learned = [
-            summary.plan(
-                table.read(j),
-                name,
-                name,
-                listed=j in positions,
-                categorical=table.is_categorical(j),
-                scale=scale,
-                max_levels=max_levels,
-                bins=bins,
-                exact=exact,
+            learn(
+                table.read(j), name, table.keys[j], listed=j in positions, categorical=table.is_categorical(j), **given
             )
-            for j, (name, summary) in enumerate(summaries.items())
+            for j, (name, learn) in enumerate(zip(names, learners, strict=True))
         ]
         _warn_of_learned(learned, table, owner)
-        return cls(tuple(column.plan for column in learned), True, None if clip is None else float(clip))
+        return cls(
+            tuple(column.plan for column in learned), table.names is not None, None if clip is None else float(clip)
+        )
 
     def transform(self, X: object, *, owner: str = "this model") -> NDArray[np.float32]:
         """Numbers of shape (n, width), a row of them for each row of X and independent of the other rows."""

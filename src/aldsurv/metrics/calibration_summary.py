@@ -33,6 +33,10 @@ class LimitedValue(NamedTuple):
         """A number with its limits from resamples."""
         return cls(float(result.value), float(result.lower), float(result.upper))
 
+    def to_dict(self) -> dict[str, float]:
+        """The value and its limits by name."""
+        return {"value": self.value, "lower": self.lower, "upper": self.upper}
+
 
 def calibration_summary(
     predicted: PredictedDistribution,

@@ -17,8 +17,8 @@ from aldsurv.quoting import quoted
 from aldsurv.registry import Record, Registry
 
 __all__ = [
-    "CommandWithRecords", "cluster_option", "force_option", "format_names", "json_option", "out_option",
-    "parse_numbers", "quiet_option", "split_names", "train_option",
+    "CommandWithRecords", "cluster_option", "evaluation_times_option", "force_option", "format_names", "json_option",
+    "naming_options", "out_option", "parse_numbers", "quiet_option", "split_names", "train_option",
 ]  # fmt: skip
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -61,6 +61,29 @@ def cluster_option(*older: str) -> Callable[[Command], Command]:
         metavar="ADDRESS",
         help="Address of a Dask scheduler; local:4 starts four processes on this machine.",
     )
+
+
+def evaluation_times_option() -> Callable[[Command], Command]:
+    """``--times`` of commands that describe a model."""
+    return click.option(
+        "--times",
+        default=None,
+        metavar="T,T",
+        help="Times at which predictions are evaluated  [default: the median time and up to two round ones]",
+    )
+
+
+def naming_options(command: Command) -> Command:
+    """``--unit``, ``--event-name`` and ``--labels``: what a description of a model calls things."""
+    for option in (
+        click.option("--labels", default=None, metavar="FILE", help="Labels of columns and levels: CSV or JSON."),
+        click.option("--event-name", default=None, metavar="TEXT", help="Name of the event, such as death or churn."),
+        click.option(
+            "--unit", default=None, metavar="TEXT", help="Unit of time, such as months, if the model has none."
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def train_option() -> Callable[[Command], Command]:

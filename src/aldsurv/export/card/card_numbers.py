@@ -13,6 +13,7 @@ from aldsurv.reports.model.at_times.time_findings import TimeFindings
 from aldsurv.reports.model.causes.cause_findings import CauseFindings
 from aldsurv.reports.model.quality.findings import RESAMPLES
 from aldsurv.reports.model.quality.subgroups import Subgroup
+from aldsurv.reports.model.report_numbers import scores_at_time
 
 __all__ = ["SCHEMA", "SCHEMA_VERSION", "card_document"]
 
@@ -81,27 +82,12 @@ def _performance(evaluation: CardEvaluation) -> dict[str, Any]:
 
 
 def _scores(scores: dict[str, LimitedValue]) -> dict[str, dict[str, float]]:
-    return {name: _limited(score) for name, score in scores.items()}
-
-
-def _limited(score: LimitedValue) -> dict[str, float]:
-    return {"value": score.value, "lower": score.lower, "upper": score.upper}
+    return {name: score.to_dict() for name, score in scores.items()}
 
 
 def _at_time(each: TimeFindings) -> dict[str, Any]:
-    return {
-        "time": each.time,
-        "cause": each.cause,
-        "events": each.events,
-        "beyond": each.beyond,
-        # The time is in the entry; that in the names of metrics is left out.
-        **{name.removesuffix("_at"): _limited(score) for name, score in each.calibration.items()},
-        **each.index._asdict(),
-        "auc": _limited(each.auc),
-        "uno_c": _limited(each.c),
-        "brier": each.brier,
-        "brier_reference": each.brier_reference,
-    }
+    # The time is in the entry; that in the names of metrics is left out.
+    return {name.removesuffix("_at"): value for name, value in scores_at_time(each).items()}
 
 
 def _cause(each: CauseFindings) -> dict[str, Any]:

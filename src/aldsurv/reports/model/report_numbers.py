@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from aldsurv.metrics.calibration_summary import LimitedValue
 from aldsurv.reports.model.at_times.decision_section import helpful_range, shown_places
 from aldsurv.reports.model.at_times.risk_groups import RiskGroups
 from aldsurv.reports.model.at_times.time_findings import TimeFindings
 from aldsurv.reports.model.participants.participant_section import Participants
 from aldsurv.reports.model.report_parts import FindingsAtTimes
 
-__all__ = ["participant_numbers", "risk_group_numbers", "time_numbers"]
+__all__ = ["participant_numbers", "risk_group_numbers", "scores_at_time", "time_numbers"]
 
 
 def participant_numbers(participants: Participants) -> dict[str, object]:
@@ -21,6 +20,22 @@ def participant_numbers(participants: Participants) -> dict[str, object]:
         "training": None if train is None else {**asdict(train), "causes": dict(train.causes)},
         "test": {**asdict(participants.test), "causes": dict(participants.test.causes)},
         "columns": [asdict(column) for column in participants.columns],
+    }
+
+
+def scores_at_time(each: TimeFindings) -> dict[str, object]:
+    """Events by a time, and scores of the predictions for it."""
+    return {
+        "time": each.time,
+        "cause": each.cause,
+        "events": each.events,
+        "beyond": each.beyond,
+        **{name: score.to_dict() for name, score in each.calibration.items()},
+        **each.index._asdict(),
+        "auc": each.auc.to_dict(),
+        "uno_c": each.c.to_dict(),
+        "brier": each.brier,
+        "brier_reference": each.brier_reference,
     }
 
 
@@ -38,16 +53,7 @@ def _at_time(each: TimeFindings) -> dict[str, object]:
     curve = each.decision
     places, table = shown_places(curve), curve.table()
     return {
-        "time": each.time,
-        "cause": each.cause,
-        "events": each.events,
-        "beyond": each.beyond,
-        **{name: _limited(score) for name, score in each.calibration.items()},
-        **each.index._asdict(),
-        "auc": _limited(each.auc),
-        "uno_c": _limited(each.c),
-        "brier": each.brier,
-        "brier_reference": each.brier_reference,
+        **scores_at_time(each),
         "scaled_brier": each.scaled_brier,
         "best_thresholds": helpful_range(curve),
         "certain_thresholds": helpful_range(curve, certain=True),
@@ -74,7 +80,3 @@ def _groups(divided: RiskGroups) -> dict[str, object]:
             for group in divided.groups
         ],
     }
-
-
-def _limited(score: LimitedValue) -> dict[str, float]:
-    return {"value": score.value, "lower": score.lower, "upper": score.upper}
