@@ -69,7 +69,8 @@ def test_a_named_browser_comes_first(monkeypatch, tmp_path):
 
 @unix
 @pytest.mark.parametrize("text", ["echo no display >&2; exit 3", "exit 0", "echo nothing > page.pdf"])
-def test_a_browser_that_fails_is_named_in_one_line(tmp_path, text):
+def test_a_browser_that_fails_is_named_in_one_line(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ParameterError, match="could not print the page as PDF") as caught:
         pdf.printed_page(PAGE, str(script(tmp_path, text)))
     assert "\n" not in str(caught.value)
