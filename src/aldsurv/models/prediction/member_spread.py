@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aldsurv.checks import Number, check
 from aldsurv.distributions.base import SurvivalDistribution
+from aldsurv.metrics.row_blocks import row_blocks
 
 __all__ = [
     "Band",
@@ -26,6 +27,8 @@ FloatArray = NDArray[np.float64]
 
 # Of the variance within a horizon: panels of time, and nodes in each; curves may have jumps, which need many.
 _PANELS, _NODES = 128, 4
+# Survivals at all nodes that are in memory at once.
+_BLOCK_VALUES = 1 << 20
 
 
 class Band(NamedTuple):
@@ -158,9 +161,12 @@ def _cut_moments(one: SurvivalDistribution, horizon: float) -> tuple[FloatArray,
     step = horizon / _PANELS
     times = ((np.arange(_PANELS)[:, None] + (nodes + 1) / 2) * step).reshape(-1)
     weights = np.tile(weights * step / 2, _PANELS)
-    survival = np.asarray(one.survival(times), np.float64)
-    mean = survival @ weights
-    return mean, np.maximum(2 * (survival @ (weights * times)) - mean**2, 0.0)
+    moments = np.empty((len(one), 2))
+    for rows in row_blocks(len(one), times.size, values=_BLOCK_VALUES):
+        survival = np.asarray(one[rows].survival(times), np.float64)
+        moments[rows] = survival @ np.column_stack([weights, weights * times])
+    mean, squares = moments.T
+    return mean, np.maximum(2 * squares - mean**2, 0.0)
 
 
 def _student_cdf(t: float, freedom: int) -> float:
