@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ __all__ = ["LostRankError", "Ranks", "ReleasedError", "current_ranks", "open_ran
 # One process may take so much longer than another to read all rows. One that ends is noticed at once.
 _MOST_WAITING = timedelta(minutes=30)
 _MOST_CONNECTING = timedelta(minutes=5)
+_SECONDS_FOR_OTHERS = 3.0
 
 
 class LostRankError(ClusterError):
@@ -167,13 +169,23 @@ class Ranks:
             signal.signal(signal.SIGINT, before)
 
     def fails_first(self) -> bool:
-        """Whether no other process has called this: of a failure that all notice one says what is wrong."""
-        if self._store is None:
+        """Leave the group; whether no other process has called this.
+
+        All notice a failure, and one of them says what is wrong.
+        """
+        store, count, first = self._store, self.count, self.first
+        self.close()
+        if store is None or count == 1:
             return True
         try:
-            return int(self._store.add("failed", 1)) == 1
+            place = int(store.add("failed", 1))
+            # The store may end with the first process: others get the time to ask.
+            until = time.monotonic() + _SECONDS_FOR_OTHERS
+            while first and store.add("failed", 0) < count and time.monotonic() < until:
+                time.sleep(0.05)
         except RuntimeError:
-            return self.first
+            return True
+        return place == 1
 
     def close(self) -> None:
         """Leave the group: those that wait for this process fail at once."""

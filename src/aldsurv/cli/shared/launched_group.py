@@ -25,6 +25,8 @@ def joined_group() -> Iterator[Callable[[], None]]:
     if not all(given) or not given[1].isdecimal() or int(given[1]) < 2:
         yield lambda: None
         return
+    # When a process is lost, torch would show where in its code others noticed.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     # Here: torch takes a second.
     from aldsurv.training.ranks import ReleasedError, open_ranks
 
