@@ -8,6 +8,7 @@ number of processes. The first process decides whatever has to be the same every
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import tempfile
@@ -60,10 +61,9 @@ class Ranks:
         if count > 1:
             import torch
             from torch.distributed import ProcessGroupGloo
-            from torch.distributed.distributed_c10d import PrefixStore
 
             try:
-                self._group = ProcessGroupGloo(PrefixStore("aldsurv", store), number, count, _MOST_WAITING)
+                self._group = ProcessGroupGloo(store, number, count, _MOST_WAITING)
             except RuntimeError:
                 raise self._lost() from None
             # None goes on, or leaves, before all are there.
@@ -276,6 +276,7 @@ def open_ranks(url: str, number: int, count: int) -> Iterator[Ranks]:
 def _met(url: str, number: int, count: int) -> Any:
     """What the processes agree on addresses by."""
     from torch import distributed
+    from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 
     if not (distributed.is_available() and distributed.is_gloo_available()):
@@ -285,4 +286,5 @@ def _met(url: str, number: int, count: int) -> Any:
     except (RuntimeError, ValueError, OSError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise LostRankError(f"process {number + 1} of {count} cannot reach the others at {url!r}: {reason}") from None
-    return store
+    # torchrun keeps what it stores when it starts processes that failed again.
+    return PrefixStore(f"aldsurv {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
