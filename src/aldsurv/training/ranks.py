@@ -32,7 +32,7 @@ __all__ = ["LostRankError", "Ranks", "ReleasedError", "current_ranks", "open_ran
 # One process may take so much longer than another to read all rows. One that ends is noticed at once.
 _MOST_WAITING = timedelta(minutes=30)
 _MOST_CONNECTING = timedelta(minutes=5)
-_SECONDS_FOR_OTHERS = 3.0
+_SECONDS_FOR_OTHERS = 5.0
 
 
 class LostRankError(ClusterError):
