@@ -27,20 +27,20 @@ class _Reason(NamedTuple):
 # The first that concerns a number is taken.
 _REASONS = (
     _Reason(
-        "ALD's row on SUPPORT is given back by neither the printed recipe nor the released training loop.",
+        "Neither the printed recipe nor the released training loop reproduces the results of ALD on SUPPORT.",
         models=("ald",),
         datasets=("support",),
     ),
     _Reason(
-        "The mean of ALD depends on its tail, of which heavy censoring shows nothing: it differs between runs by more "
-        "than their published spread.",
+        "The mean of ALD depends on its tail, about which data with heavy censoring contain no information: it differs "
+        "between runs by more than the published standard deviation.",
         models=("ald",),
         datasets=("norm_heavy",),
         metrics=("mae",),
     ),
     _Reason(
-        "Some runs of the printed recipe stop before they have learned the slope of the mean: ours differ more than "
-        "the published ones.",
+        "Some runs of the printed recipe stop before the slope of the mean is fitted: ours vary more than the "
+        "published ones.",
         models=("ald",),
         datasets=("exponential",),
     ),
@@ -51,20 +51,20 @@ _REASONS = (
         metrics=("mae", "harrell_c", "uno_c"),
     ),
     _Reason(
-        "Other units of time, mixed rows, dropout and smaller layers were tried for CQRNN, and give it back no better; "
-        "ours is nearer to the truth, except on Norm heavy.",
+        "Other units of time, mixed rows, dropout and smaller layers were tried for CQRNN, and do not agree better; "
+        "our results are nearer to the truth, except on Norm heavy.",
         models=("cqrnn",),
         metrics=("mae", "cens_dcal"),
     ),
     _Reason(
-        "Most rows of WHAS are copies. Our models keep copies on one side of the validation split, which decides when "
-        "training stops; the paper's do not.",
+        "Most rows of WHAS are copies. Our models keep copies on one side of the validation split, which "
+        "determines when training stops; those of the paper do not.",
         datasets=("whas",),
         models=("deephit", "deepsurv", "ald"),
     ),
     _Reason(
-        "Likelihood has a fifth of the weight in DeepHit's loss, so that its curves depend on when training stops; the "
-        "released code also takes the grid of times from the validation rows.",
+        "The likelihood has a fifth of the weight in the loss of DeepHit, so that curves depend on when training "
+        "stops; the released code also takes the grid of times from the validation rows.",
         models=("deephit",),
         metrics=("mae", "ibs", "cens_dcal", "cal_s_slope", "cal_s_intercept", "cal_f_slope", "cal_f_intercept"),
     ),
@@ -78,7 +78,7 @@ _NEAR_REASON = (
     "Just beyond two published standard deviations: the authors' seeds are unknown, and of 945 numbers some differ by "
     "chance."
 )
-_CLOSE_COLUMNS = "Both columns are close to each other here; as printed, not exchanged, ours agrees."
+_CLOSE_COLUMNS = "Both columns are close to each other here; our number agrees with the columns as printed."
 
 
 def reason_for(dataset: str, model: str, metric: str, distance: float, *, agrees_by_definition: bool) -> str:
