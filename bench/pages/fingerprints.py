@@ -17,6 +17,8 @@ from aldsurv.registry import MODELS
 __all__ = ["fingerprints", "recipe_fingerprint"]
 
 _LENGTH = 12
+# Rows and columns.
+_LARGE_TABLE = (10**6, 10)
 
 
 def recipe_fingerprint(model: str, recipe: str = "default") -> str:
@@ -27,7 +29,7 @@ def recipe_fingerprint(model: str, recipe: str = "default") -> str:
     model
         Registered name, such as ``"ald"``.
     recipe
-        ``"default"`` or ``"paper"``; models without recipes have one only.
+        ``"default"`` or ``"paper"``; models without recipes have the first, and ``"large"`` for large tables.
 
     Notes
     -----
@@ -41,7 +43,8 @@ def recipe_fingerprint(model: str, recipe: str = "default") -> str:
         for name, rows, columns in kind.RECIPES_BY_SIZE.get(recipe, ())[:1]:
             settings["small_tables"] = [rows, columns, _network_settings(kind.RECIPES[name])]
     else:
-        defaults = {name: portable(v) for name, v in kind.parameter_defaults().items()}
+        size = _LARGE_TABLE if recipe == "large" else None
+        defaults = {name: portable(v) for name, v in kind.default_settings(size).items()}
         if "n_jobs" in defaults:
             # How many threads compute changes no result.
             defaults["n_jobs"] = 1

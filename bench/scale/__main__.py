@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     fit.add_argument("--models", default=";".join(MODELS))
     trees = commands.add_parser("trees", help="measure fits of boosted trees in memory")
     trees.add_argument("journal", type=Path)
-    trees.add_argument("--rows", default="10000,100000", help="sizes, up to 10000000")
+    trees.add_argument("--rows", default="10000,100000,1000000", help="sizes, up to 10000000")
     trees.add_argument("--threads", type=int, default=2)
     trees.add_argument("--before", type=Path, help="an older tree of the library, to be measured, too")
     tried = commands.add_parser("tried", help="fit what was tried before the recipes were settled")

@@ -20,12 +20,12 @@ import numpy as np
 
 from aldsurv import SurvivalData
 from bench.journal import Line, complete_journal
-from bench.pages.results import store_section, today
+from bench.pages.results import Origin, store_section, today
 from bench.scale.drawn_rows import Block, block_of, whole
 
-__all__ = ["MODELS", "RESULTS_FILE", "SECTION", "measure", "store", "store_trees"]
+__all__ = ["MODELS", "RESULTS_FILE", "SECTION", "TREES_SECTION", "measure", "store", "store_trees"]
 
-RESULTS_FILE, SECTION = "scale.json", "fits in memory"
+RESULTS_FILE, SECTION, TREES_SECTION = "scale.json", "fits in memory", "boosted trees"
 # Those of 10,000 rows have fewer columns, as a table of that size has.
 COLUMNS = {10_000: 10, 100_000: 10, 1_000_000: 20, 10_000_000: 20}
 # Tables that no setting was chosen on.
@@ -112,40 +112,37 @@ def measure(model: str, rows: int, law: str) -> Line:
 
 def store(journal: Path, sizes: Sequence[int], threads: int, models: Sequence[str] = tuple(MODELS)) -> list[Line]:
     """Measure what is missing in the journal, print it, and put all into the results file."""
+    names = ["ald/default", "ald/large", "ald/larger", "ald/huge"]
+    lines = _measured(journal, sizes, threads, models, None)
+    return _stored(SECTION, lines, today("python -m bench.scale fit JOURNAL", names))
 
+
+def store_trees(journal: Path, sizes: Sequence[int], threads: int, before: Path | None) -> list[Line]:
+    """The same of boosted trees, into a section of their own; those of before by another tree of the library."""
+    models = [model for model in TREES if model != BEFORE or before is not None]
+    lines = _measured(journal, sizes, threads, models, before)
+    names = ["boosted_ald/default", "boosted_ald/large"]
+    return _stored(TREES_SECTION, lines, today("python -m bench.scale trees JOURNAL --before TREE", names))
+
+
+def _measured(
+    journal: Path, sizes: Sequence[int], threads: int, models: Sequence[str], before: Path | None
+) -> list[Line]:
     def compute(table: str, model: str) -> list[Line]:
         rows, law = table.split(maxsplit=1)
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-        line = _in_child(model, int(rows), law, threads)
+        line = _in_child(model, int(rows), law, threads, before if model == BEFORE else None)
         # What else runs makes the clock slower, and the processor a little.
         line |= {"threads": threads, "load before": round(load, 1)}
         print(json.dumps(line), flush=True)
         return [line]
 
     cells = [(f"{rows} {law}", model) for rows in sizes for law in LAWS for model in models]
-    lines = complete_journal(journal, ("table", "model"), cells, compute)
-    values = {"test rows": _TEST_ROWS, "seed": SEED, "fits": lines}
-    names = ["ald/default", "ald/large", "ald/larger", "ald/huge"]
-    store_section(RESULTS_FILE, SECTION, values, today("python -m bench.scale fit JOURNAL", names))
-    return lines
+    return complete_journal(journal, ("table", "model"), cells, compute)
 
 
-def store_trees(journal: Path, sizes: Sequence[int], threads: int, before: Path | None) -> list[Line]:
-    """The same of boosted trees, into a section of their own; those of before by another tree of the library."""
-
-    def compute(table: str, model: str) -> list[Line]:
-        rows, law = table.split(maxsplit=1)
-        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-        line = _in_child(model, int(rows), law, threads, before if model == BEFORE else None)
-        line |= {"threads": threads, "load before": round(load, 1)}
-        print(json.dumps(line), flush=True)
-        return [line]
-
-    models = [model for model in TREES if model != BEFORE or before is not None]
-    cells = [(f"{rows} {law}", model) for rows in sizes for law in LAWS for model in models]
-    lines = complete_journal(journal, ("table", "model"), cells, compute)
-    values = {"test rows": _TEST_ROWS, "seed": SEED, "fits": lines}
-    store_section(RESULTS_FILE, "boosted trees", values, today("python -m bench.scale trees JOURNAL", []))
+def _stored(section: str, lines: list[Line], origin: Origin) -> list[Line]:
+    store_section(RESULTS_FILE, section, {"test rows": _TEST_ROWS, "seed": SEED, "fits": lines}, origin)
     return lines
 
 

@@ -13,6 +13,7 @@ from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import SUPPORTS
 from aldsurv.losses.likelihood.boosting_causes import CauseMixtureRows
 from aldsurv.losses.likelihood.boosting_slopes import AldRows, MixtureRows
+from aldsurv.losses.likelihood.tied_mixture_steps import Planes
 
 N = 40
 TIED = MixtureOutputs(2, tied=True, exp_theta=False)
@@ -28,6 +29,11 @@ def rows(*, entry=False, between=False, seed=0):
         upper[unclear] = time[unclear] + 1.0
     entries = np.where(rng.random(N) < 0.5, time / 4, -np.inf) if entry else None
     return SurvivalData.from_checked(time, upper, entries, None, cause, ("a", "b"))
+
+
+def in_turn(work, blocks):
+    for block in blocks:
+        work(block)
 
 
 def losses_of(layout, data, *, tied=False, unit=1.0):
@@ -74,20 +80,35 @@ def test_slopes_are_finite_differences(tied, cure, between):
         assert_allclose(given, repeated, rtol=1e-12)
 
 
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("cure", [False, True])
+@pytest.mark.parametrize("between", [False, True])
+def test_the_pass_of_a_round_has_the_same_losses_and_slopes(tied, cure, between):
+    data = rows(entry=True, between=between)
+    layout = CauseOutputs(2, TIED.outputs, TIED.constants, True, cure) if tied else CauseOutputs(2, 3, 0, True, cure)
+    losses, rng = losses_of(layout, data, tied=tied), np.random.default_rng(1)
+    constants = 0.3 * rng.normal(size=losses.outputs - losses.boosted)
+    planes = Planes(0.5 * rng.normal(size=(losses.boosted, N)), constants, in_turn)
+    raw = np.column_stack([planes.boosted.T, np.tile(constants, (N, 1))])
+    wanted, slopes = losses.losses_and_slopes(raw)
+    assert_allclose(losses.losses_of_planes(planes), wanted, rtol=1e-9)
+    found = losses.slopes_and_information(planes)[0]
+    assert_allclose(found.T, slopes[:, : losses.boosted], rtol=1e-7, atol=1e-10)
+
+
 @pytest.mark.parametrize("cure", [False, True])
 def test_information_is_that_of_the_parts(cure):
     """Of an event of cause k all that its part knows, and nothing of the other."""
     data, layout = rows(), CauseOutputs(2, 3, 0, True, cure)
     losses, raw = losses_of(layout, data), 0.3 * np.random.default_rng(2).normal(size=(N, layout.outputs))
-    information = losses.information(raw)
+    information = losses.slopes_and_information(Planes(raw.T, np.zeros(0), in_turn))[1].T
     assert information.shape == (N, layout.outputs)
     assert (information >= 0).all()
     part = AldRows(SUPPORTS["log"], data.without_causes(), exp_theta=False)
     for k in range(2):
         columns = layout.columns(k)
-        assert_allclose(
-            information[data.cause == k + 1][:, columns], part.information(raw[:, columns])[data.cause == k + 1]
-        )
+        known = part.slopes_and_information(Planes(raw[:, columns].T, np.zeros(0), in_turn))[1].T
+        assert_allclose(information[data.cause == k + 1][:, columns], known[data.cause == k + 1])
         assert (information[data.cause == 2 - k][:, columns] == 0).all()
     # A logit of probability p: its slope at an event is p - 1 or p, whose variance is p(1 - p).
     share = np.exp(raw[:, : layout.logits])

@@ -109,6 +109,17 @@ def test_many_rows_are_walked_in_chunks(monkeypatch):
     assert Trees.none().sums(x, 2).tolist() == np.zeros((301, 2)).tolist()
 
 
+def test_trees_of_some_outputs_add_to_the_same_sums():
+    x = np.random.default_rng(0).normal(size=(90, 3)).astype(np.float32)
+    trees, _ = _read(booster(x, depth=3, rounds=4, outputs=5), 4, 3)
+    whole = trees.sums(x, 5)
+    for chosen in ([3], [4, 1], [0, 1, 2, 3, 4]):
+        part = trees.of_outputs(np.array(chosen))
+        part.check(3, len(chosen))
+        assert part.sums(x, len(chosen)).tobytes() == np.ascontiguousarray(whole[:, chosen]).tobytes()
+    assert len(Trees.none().of_outputs(np.array([1]))) == 0
+
+
 # ---- what it learns --------------------------------------------------------------------------------------------------
 
 
@@ -198,7 +209,8 @@ def test_threads_do_not_change_a_large_table(monkeypatch):
     from aldsurv.models.trees import boosting_settings
 
     # As if five hundred rows were many: members see parts of the rows, in single precision.
-    large = {**boosting_settings._LARGE, "train_rows": 400, "watched_rows": 80, "constant_rows": 50}
+    rows = {"train_rows": 400, "watched_rows": 80, "constant_rows": 50}
+    large = {**boosting_settings._LARGE, **rows}
     monkeypatch.setattr(boosting_settings, "LARGE_ROWS", 500)
     monkeypatch.setattr(boosting_settings, "_LARGE", large)
     x, y = drawn(800, 7)
@@ -208,6 +220,29 @@ def test_threads_do_not_change_a_large_table(monkeypatch):
         np.testing.assert_allclose(model.predict(x), models[0].predict(x), rtol=1e-9)
     noise = quick(components=2, members=3).fit(x[:, 2:], y).predict_distribution(x[:, 2:])
     assert log_likelihood(alone, y) > log_likelihood(noise, y) + 0.05
+
+
+def test_settings_depend_on_the_number_of_rows():
+    names = ("learning_rate", "subsample", "max_rounds")
+    small, large = (BoostedALD.default_settings((rows, 5)) for rows in (49_999, 50_000))
+    assert [small[name] for name in names] == [0.1, 0.8, 1000]
+    assert BoostedALD.default_settings() == small
+    assert all(large[name] != "auto" for name in names)
+    assert {name for name in large if large[name] != small[name]} <= set(names)
+    # What is given counts in any table.
+    given = BoostedALD(learning_rate=0.1, subsample=0.8, max_rounds=1000, random_state=0).fit(X, Y)
+    assert bits(given, X) == bits(BoostedALD(random_state=0).fit(X, Y), X)
+
+
+def test_each_row_is_in_one_of_the_parts_that_rounds_see():
+    from aldsurv.models.trees.member_samples import Sample
+
+    sample = Sample(np.arange(150, dtype=np.float32)[:, None], Y, np.ones(150))
+    parts = sample.divided(4)
+    assert sorted(np.concatenate([part.x[:, 0] for part in parts])) == list(range(150))
+    for part in parts:
+        np.testing.assert_array_equal(part.data.lower, TIME[part.x[:, 0].astype(int)])
+    assert sample.divided(1)[0] is sample
 
 
 def test_members_of_a_large_table_see_different_rows():

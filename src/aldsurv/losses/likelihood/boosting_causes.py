@@ -12,6 +12,7 @@ from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.cause_outputs import CauseOutputs
 from aldsurv.losses.likelihood.boosting_slopes import RowLosses
 from aldsurv.losses.likelihood.entry_rows import outcome_and_entry
+from aldsurv.losses.likelihood.tied_mixture_steps import Planes
 
 __all__ = ["CauseMixtureRows"]
 
@@ -46,6 +47,7 @@ class CauseMixtureRows(RowLosses):
         outcome, survived, self._entered = outcome_and_entry(data)
         self._outcome = part(outcome)
         self._survived = None if survived is None else part(survived)
+        self.logits = np.concatenate([np.ones(layout.logits, np.bool_), *[self._outcome.logits] * layout.causes])
         # Of which parts a row may be (logits, n): events of one known cause, those without an event of any.
         possible = [(self._cause == 0) | (self._cause == k + 1) for k in range(layout.causes)]
         self._possible = np.stack([*possible, data.right_censored] if layout.cure else possible)
@@ -85,18 +87,55 @@ class CauseMixtureRows(RowLosses):
                 slopes = slopes - np.where(self._entered[:, None], before_slopes, 0.0)
         return loss, slopes
 
-    def information(self, raw: FloatArray) -> FloatArray:
-        """That of the row if its cause were known: that of each part in proportion to how likely the row is of it."""
+    def slopes_and_information(self, planes: Planes) -> tuple[FloatArray, FloatArray]:
+        """As of `RowLosses`.
+
+        The information is that of the row if its cause were known: that of each part in proportion to how likely the
+        row is of it.
+        """
+        boosted, logits = planes.boosted, self._layout.logits
         with np.errstate(all="ignore"):
-            log_share = _log_softmax(raw[:, : self._layout.logits])
-            values = self._part_values(self._outcome, raw)
-            pull = self._mixed(values, log_share, self._possible)[1]
-            share = np.exp(log_share)
-            parts = []
-            for k, columns in enumerate(self._columns):
-                known = self._outcome.information(raw[:, columns])
-                parts.append(np.where(pull[k][:, None] > 0, pull[k][:, None] * known, 0.0))
-        return np.column_stack([share * (1 - share), *parts])
+            log_share = _log_softmax(boosted[:logits].T)
+            share = np.exp(log_share.T)
+            slopes, information = self._of_parts(self._outcome, planes, log_share, self._possible)
+            information[:logits] = share * (1 - share)
+            if self._survived is not None:
+                every = np.ones_like(self._possible)
+                slopes -= np.where(self._entered, self._of_parts(self._survived, planes, log_share, every)[0], 0.0)
+        return slopes, information
+
+    def _of_parts(
+        self, rows: RowLosses, planes: Planes, log_share: FloatArray, possible: NDArray[np.bool_]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Slopes of the mixture (boosted, n) by all boosted outputs, and information on those of the parts."""
+        slopes, information = np.empty_like(planes.boosted), np.zeros_like(planes.boosted)
+        parts = [self._of_cause(columns, planes) for columns in self._columns]
+        _, pull = self._mixed([-rows.losses_of_planes(part) for part in parts], log_share, possible)
+        slopes[: self._layout.logits] = np.exp(log_share.T) - pull
+        for columns, part, share in zip(self._columns, parts, pull[: len(parts)], strict=True):
+            of_part = columns[: len(part.boosted)]
+            # What a row of another cause has here may be infinite.
+            for into, values in zip((slopes, information), rows.slopes_and_information(part), strict=True):
+                into[of_part] = np.where(share > 0, share * values, 0.0)
+        return slopes, information
+
+    def losses_of_planes(self, planes: Planes) -> FloatArray:
+        """As of `RowLosses`."""
+        with np.errstate(all="ignore"):
+            log_share = _log_softmax(planes.boosted[: self._layout.logits].T)
+            parts = [self._of_cause(columns, planes) for columns in self._columns]
+            values = [-self._outcome.losses_of_planes(part) for part in parts]
+            loss = -self._mixed(values, log_share, self._possible)[0]
+            if self._survived is not None:
+                values = [-self._survived.losses_of_planes(part) for part in parts]
+                before = self._mixed(values, log_share, np.ones_like(self._possible))[0]
+                loss = loss + np.where(self._entered, before, 0.0)
+        return np.asarray(loss)
+
+    def _of_cause(self, columns: NDArray[np.int64], planes: Planes) -> Planes:
+        """The outputs of the distribution of a cause."""
+        moved, fixed = columns[columns < self.boosted], columns[columns >= self.boosted]
+        return Planes(planes.boosted[moved], planes.constants[fixed - self.boosted], planes.each)
 
     def _part_values(self, rows: RowLosses, raw: FloatArray) -> list[FloatArray]:
         """Log-likelihood (n,) of each row under the part of each cause."""

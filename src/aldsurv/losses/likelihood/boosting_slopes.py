@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.censored_likelihood import EXACT, RIGHT, row_kinds
 from aldsurv.distributions.families.mixed_asymmetric_laplace import MixedAsymmetricLaplace
-from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
+from aldsurv.distributions.mixture_outputs import MixtureOutputs
 from aldsurv.distributions.support import Support
 from aldsurv.losses.first_guess import ald_guess, mixture_guess
 from aldsurv.losses.likelihood import ald_slopes, mixture_slopes
 from aldsurv.losses.likelihood.ald_information import ald_information
-from aldsurv.losses.likelihood.tied_mixture_steps import MapBlocks, RowsOfAKind, TiedMixture
+from aldsurv.losses.likelihood.tied_mixture_steps import Planes, RowsOfAKind, TiedMixture
 
 __all__ = ["AldRows", "DistributionRows", "MixtureRows", "RowLosses", "ald_columns"]
 
@@ -36,21 +36,21 @@ class RowLosses(ABC):
     boosted
         How many of them, the first ones, depend on covariates; the others are constants.
     full_information
-        Whether `information` supposes that something is known which rows do not show, such as the component that a row
-        comes from; then it is too large.
+        Whether the information supposes that something is known which rows do not show, such as the component that a
+        row comes from; then it is too large.
+    logits
+        Which boosted outputs (boosted,) are logits of weights that add up to 1: where all of them move at once, weights
+        move by more than where one does.
     """
 
     outputs: int
     boosted: int
     full_information: bool
+    logits: NDArray[np.bool_]
 
     @abstractmethod
     def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Outputs (outputs,) from which to look for those that suit all rows best, and how far each may be off."""
-
-    @abstractmethod
-    def information(self, raw: FloatArray) -> FloatArray:
-        """The expected information of each row on each boosted output (n, boosted), the others being known."""
 
     @abstractmethod
     def losses(self, raw: FloatArray) -> FloatArray:
@@ -60,29 +60,16 @@ class RowLosses(ABC):
     def losses_and_slopes(self, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Loss (n,) of each row, and its slopes (n, outputs)."""
 
-    def slopes_and_information(
-        self, planes: FloatArray, constants: FloatArray, each: MapBlocks
-    ) -> tuple[FloatArray, FloatArray]:
+    @abstractmethod
+    def slopes_and_information(self, planes: Planes) -> tuple[FloatArray, FloatArray]:
         """Slopes of each row's loss, and its expected information, of every boosted output (boosted, n).
 
-        Parameters
-        ----------
-        planes
-            The boosted outputs (boosted, n).
-        constants
-            The others (constants,), the same for all rows.
-        each
-            Applies the work to blocks of rows.
+        The information on an output is that of a row if the others were known.
         """
-        raw = np.empty((planes.shape[1], self.outputs))
-        raw[:, : self.boosted], raw[:, self.boosted :] = planes.T, constants
-        return self.losses_and_slopes(raw)[1][:, : self.boosted].T, self.information(raw).T
 
-    def losses_of_planes(self, planes: FloatArray, constants: FloatArray, each: MapBlocks) -> FloatArray:
-        """Loss (n,) of each row, from what `slopes_and_information` takes."""
-        raw = np.empty((planes.shape[1], self.outputs))
-        raw[:, : self.boosted], raw[:, self.boosted :] = planes.T, constants
-        return self.losses(raw)
+    @abstractmethod
+    def losses_of_planes(self, planes: Planes) -> FloatArray:
+        """Loss (n,) of each row."""
 
 
 class DistributionRows(RowLosses):
@@ -191,6 +178,7 @@ class AldRows(DistributionRows):
 
     outputs = boosted = 3
     full_information = False
+    logits = np.zeros(3, np.bool_)
 
     def __init__(self, support: Support, data: SurvivalData, *, unit: float = 1.0, exp_theta: bool) -> None:
         super().__init__(support, data, unit)
@@ -206,16 +194,20 @@ class AldRows(DistributionRows):
         """As of `DistributionRows`."""
         return self._support.family.from_checked(**ald_columns(raw, self._exp_theta))
 
-    def information(self, raw: FloatArray) -> FloatArray:
-        """As of `RowLosses`; what delayed entry takes from it is left out."""
+    def slopes_and_information(self, planes: Planes) -> tuple[FloatArray, FloatArray]:
+        """As of `RowLosses`; what delayed entry takes from the information is left out."""
+        raw = _rows_of(planes)
         with np.errstate(all="ignore"):
             theta = np.exp(raw[:, 0]) if self._exp_theta else raw[:, 0]
             seen = self._event | ~self._closed
-            parts = ald_information(self._time - theta, raw[:, 1], raw[:, 2], seen)
-        found = np.column_stack(parts)
+            information = np.stack(ald_information(self._time - theta, raw[:, 1], raw[:, 2], seen))
         if self._exp_theta:
-            found[:, 0] *= theta**2
-        return found
+            information[0] *= theta**2
+        return self.losses_and_slopes(raw)[1].T, information
+
+    def losses_of_planes(self, planes: Planes) -> FloatArray:
+        """As of `RowLosses`."""
+        return self.losses(_rows_of(planes))
 
     def _value_and_slopes(
         self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
@@ -251,6 +243,7 @@ class MixtureRows(DistributionRows):
         super().__init__(support, data, unit)
         self._layout, self._least = layout, least_scale
         self.outputs, self.boosted = layout.outputs, layout.outputs - layout.constants
+        self.logits = np.arange(self.boosted) >= layout.shared
         self._steps = TiedMixture(layout, least_scale, support.cut_at_zero, self._rows_by_kind())
 
     def guess(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -262,31 +255,13 @@ class MixtureRows(DistributionRows):
         """As of `DistributionRows`."""
         return MixedAsymmetricLaplace.from_checked(**self._layout.columns(raw, self._least), support=self._support.name)
 
-    def information(self, raw: FloatArray) -> FloatArray:
-        """That of the row if the component were known that it comes from, which is more than without."""
-        layout = self._layout
-        with np.errstate(all="ignore"):
-            columns = {name: np.asarray(column) for name, column in layout.columns(raw, self._least).items()}
-            theta, sigma, weights = columns["theta"], columns["sigma"], columns["weights"]
-            seen = (self._event | ~self._closed)[:, None]
-            z = self._time[:, None] - theta
-            on_theta, on_log_sigma, _ = ald_information(z, np.log(sigma), np.log(columns["kappa"]), seen)
-        by_location = theta if layout.exp_theta else np.ones_like(theta)
-        by_scale = np.zeros_like(theta) if layout.exp_theta else theta - raw[:, :1]
-        on_log_scale = by_scale**2 * on_theta + (1 - self._least / sigma) ** 2 * on_log_sigma
-        on_logits = ((1 - SHARED_OUT) * weights * (1 - weights)) if layout.components > 1 else weights
-        location = (weights * by_location**2 * on_theta).sum(1)
-        return np.column_stack([location, (weights * on_log_scale).sum(1), on_logits])
+    def slopes_and_information(self, planes: Planes) -> tuple[FloatArray, FloatArray]:
+        """As of `RowLosses`: the information if the component were known that the row comes from, more than without."""
+        return self._steps.slopes_and_information(planes)
 
-    def slopes_and_information(
-        self, planes: FloatArray, constants: FloatArray, each: MapBlocks
-    ) -> tuple[FloatArray, FloatArray]:
+    def losses_of_planes(self, planes: Planes) -> FloatArray:
         """As of `RowLosses`."""
-        return self._steps.slopes_and_information(planes, constants, each)
-
-    def losses_of_planes(self, planes: FloatArray, constants: FloatArray, each: MapBlocks) -> FloatArray:
-        """As of `RowLosses`."""
-        return self._offset + self._steps.losses(planes, constants, each)
+        return self._offset + self._steps.losses(planes)
 
     def _value_and_slopes(
         self, raw: FloatArray, rows: Any, bounds: tuple[FloatArray, FloatArray] | None, wanted: bool
@@ -299,6 +274,11 @@ class MixtureRows(DistributionRows):
             )
         time, event = self._time[rows], self._event[rows]
         return mixture_slopes.value_and_slopes(np, raw, time, event, self._least, entry, None, layout, positive, wanted)
+
+
+def _rows_of(planes: Planes) -> FloatArray:
+    """Boosted outputs (n, boosted)."""
+    return np.ascontiguousarray(planes.boosted.T, np.float64)
 
 
 def ald_columns(raw: FloatArray, exp_theta: bool) -> dict[str, FloatArray]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from aldsurv.distributions.mixture_outputs import SHARED_OUT, MixtureOutputs
 
-__all__ = ["MapBlocks", "RowsOfAKind", "TiedMixture"]
+__all__ = ["MapBlocks", "Planes", "RowsOfAKind", "TiedMixture"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 # Applies a function to every block of rows, in this thread or in several.
@@ -41,6 +41,25 @@ _LEAST = 1e-12
 # Bytes of one output of the rows that are computed at once: what these need stays in the processor's cache, and a call
 # of numpy costs little beside the work.
 _BLOCK = 1 << 15
+
+
+@final
+class Planes(NamedTuple):
+    """Outputs of rows, one after the other.
+
+    Attributes
+    ----------
+    boosted
+        Those that depend on covariates (boosted, n).
+    constants
+        The others (constants,), the same for all rows.
+    each
+        Applies work to blocks of rows.
+    """
+
+    boosted: FloatArray
+    constants: FloatArray
+    each: MapBlocks
 
 
 class _Pieces(NamedTuple):
@@ -99,21 +118,9 @@ class TiedMixture:
         self._layout, self._least, self._positive = layout, least_scale, positive
         self._kinds = [kind for kind in kinds if len(kind.rows)]
 
-    def slopes_and_information(
-        self, planes: FloatArray, constants: FloatArray, each: MapBlocks
-    ) -> tuple[FloatArray, FloatArray]:
-        """Slopes of each row's loss, and its expected information, of every boosted output (boosted, n).
-
-        Parameters
-        ----------
-        planes
-            The boosted outputs (boosted, n).
-        constants
-            The others (constants,).
-        each
-            Applies the work to blocks of rows.
-        """
-        slopes, information = np.empty_like(planes), np.empty_like(planes)
+    def slopes_and_information(self, planes: Planes) -> tuple[FloatArray, FloatArray]:
+        """Slopes of each row's loss, and its expected information, of every boosted output (boosted, n)."""
+        slopes, information = np.empty_like(planes.boosted), np.empty_like(planes.boosted)
 
         def of_block(at: _AtRows, kind: RowsOfAKind, block: slice, rows: Any) -> None:
             pieces, known = at.pieces(kind, block)
@@ -124,12 +131,12 @@ class TiedMixture:
             np.negative(own, out=own)
             slopes[:, rows], information[:, rows] = own, at.information(*known)
 
-        self._in_blocks(planes, constants, of_block, each)
+        self._in_blocks(planes, of_block)
         return slopes, information
 
-    def losses(self, planes: FloatArray, constants: FloatArray, each: MapBlocks) -> FloatArray:
-        """Loss (n,) of each row, from what `slopes_and_information` takes."""
-        losses = np.empty(planes.shape[1])
+    def losses(self, planes: Planes) -> FloatArray:
+        """Loss (n,) of each row."""
+        losses = np.empty(planes.boosted.shape[1])
 
         def of_block(at: _AtRows, kind: RowsOfAKind, block: slice, rows: Any) -> None:
             cut = at.survived(np.zeros(1)) if self._positive else None
@@ -138,14 +145,16 @@ class TiedMixture:
                 own -= at.value(at.survived(self._entry(kind.entry[block])), cut)
             losses[rows] = -own
 
-        self._in_blocks(planes, constants, of_block, each)
+        self._in_blocks(planes, of_block)
         return losses
 
     def _entry(self, entry: FloatArray) -> FloatArray:
         """Entries, those that say nothing among them: cut off at 0, to have survived until 0 is certain."""
         return np.maximum(entry, 0.0 if self._positive else _FAR_LEFT)
 
-    def _in_blocks(self, planes: FloatArray, constants: FloatArray, act: _OfBlock, each: MapBlocks) -> None:
+    def _in_blocks(self, planes: Planes, act: _OfBlock) -> None:
+        boosted = planes.boosted
+
         def work(kind: RowsOfAKind, shapes: _Constants) -> Callable[[slice], None]:
             first = int(kind.rows[0])
             consecutive = bool((np.diff(kind.rows) == 1).all())
@@ -153,15 +162,15 @@ class TiedMixture:
             def of_block(block: slice) -> None:
                 rows = slice(first + block.start, first + block.stop) if consecutive else kind.rows[block]
                 with np.errstate(all="ignore"):
-                    act(_AtRows(planes[:, rows].astype(shapes.dtype, copy=False), shapes), kind, block, rows)
+                    act(_AtRows(boosted[:, rows].astype(shapes.dtype, copy=False), shapes), kind, block, rows)
 
             return of_block
 
         for kind in self._kinds:
-            n, precision = len(kind.rows), np.dtype(np.float64) if kind.since is not None else planes.dtype
+            n, precision = len(kind.rows), np.dtype(np.float64) if kind.since is not None else boosted.dtype
             size = _BLOCK // precision.itemsize
             blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-            each(work(kind, _Constants(self._layout, constants, self._least, precision)), blocks)
+            planes.each(work(kind, _Constants(self._layout, planes.constants, self._least, precision)), blocks)
 
 
 # Takes the mixtures of a block of rows, their kind, the block, and where the rows are among all.

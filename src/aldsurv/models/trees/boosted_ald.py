@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from aldsurv.checks import Choice, Constraint, Flag, Number, Satisfies, WholeNumber
 from aldsurv.columns.covariates import take_rows
 from aldsurv.columns.features import Features
-from aldsurv.columns.row_copies import find_groups
 from aldsurv.data.cause_checks import require_each_cause, require_rows_without_event
 from aldsurv.data.survival_data import SurvivalData
 from aldsurv.distributions.base import SurvivalDistribution
@@ -25,18 +24,14 @@ from aldsurv.models.fitted_state import fitted_state, set_columns, set_fitted_st
 from aldsurv.models.parameter_constraints import CATEGORICAL, POINT, UNIT
 from aldsurv.models.parted.table_summary import TableSummary, summarise
 from aldsurv.models.point_parameter import PointParameterMixin
-from aldsurv.models.rows.member_rows import Rows, member_seeds, split_for_members
-from aldsurv.models.rows.time_units import in_unit, time_unit
-from aldsurv.models.rows.training_rows import TrainedOn, data_fingerprint, distinct_times, require_same_rows, thinned
+from aldsurv.models.rows.member_rows import Rows
+from aldsurv.models.rows.training_rows import TrainedOn, require_same_rows
 from aldsurv.models.search_space import OneOf, Range, SearchSpace
 from aldsurv.models.structure import ModelStructure
 from aldsurv.models.training_target import with_joined_episodes
-from aldsurv.models.trees.boosted_outputs import BoostedOutputs
-from aldsurv.models.trees.boosting_settings import BoostingSettings, rows_of_members
+from aldsurv.models.trees.boosting_settings import AUTO, chosen_by_size, rows_of_members
 from aldsurv.models.trees.fitted_trees import FittedTrees
 from aldsurv.models.trees.member_outputs import MemberOutputs
-from aldsurv.models.trees.member_samples import RowsInMemory
-from aldsurv.models.trees.threads import count_threads
 from aldsurv.models.trees.tree_arrays import Trees
 from aldsurv.nonparametric.plateau import warn_of_short_follow_up
 from aldsurv.plain_numbers import percent, plain_number
@@ -50,7 +45,6 @@ __all__ = ["BoostedALD"]
 FloatArray = NDArray[np.float64]
 
 _MOST = 10**6
-_ROUNDS = ("learning_rate", "max_depth", "min_child_weight", "l2", "subsample", "colsample", "max_rounds", "patience")
 
 
 def _is_count_of_jobs(value: object) -> bool:
@@ -80,7 +74,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         Boosted models of the ensemble; the prediction is the mixture of theirs. Each has other validation rows, and of
         a table of very many rows grows on 200,000 of its own.
     learning_rate
-        Share of each tree that is taken.
+        Share of each tree that is taken; ``"auto"``: 0.1, from 50,000 rows on 0.3.
     max_depth
         Splits from the root of a tree to a leaf, at most.
     min_child_weight
@@ -88,9 +82,10 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     l2
         How many such rows without any effect are added to each leaf.
     subsample, colsample
-        Share of the rows, and of the columns, that a tree is grown on.
+        Share of the rows, and of the columns, that a tree is grown on. ``subsample="auto"``: 0.8, from 50,000 rows on
+        1, for there each round sees a part of the rows.
     max_rounds
-        Rounds at most.
+        Rounds at most; ``"auto"``: 1000, from 50,000 rows on 170, from 200,000 rows on 400.
     patience
         Rounds without a better likelihood of the validation rows after which it stops; 0: never.
     validation
@@ -147,13 +142,13 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     support: str = field(default="log", kw_only=False)
     components: int = 3
     members: int = 5
-    learning_rate: float = 0.1
+    learning_rate: float | str = AUTO
     max_depth: int = 2
     min_child_weight: float = 5.0
     l2: float = 1.0
-    subsample: float = 0.8
+    subsample: float | str = AUTO
     colsample: float = 0.8
-    max_rounds: int = 1000
+    max_rounds: int | str = AUTO
     patience: int = 30
     validation: float = 0.2
     causes: str = "auto"
@@ -184,13 +179,13 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         "support": Choice(tuple(SUPPORTS)),
         "components": WholeNumber(1, 100),
         "members": WholeNumber(1, 1000),
-        "learning_rate": Number(0, 1, above=True),
+        "learning_rate": Number(0, 1, above=True, or_one_of=(AUTO,)),
         "max_depth": WholeNumber(1, 30),
         "min_child_weight": Number(0),
         "l2": Number(0),
-        "subsample": Number(0, 1, above=True),
+        "subsample": Number(0, 1, above=True, or_one_of=(AUTO,)),
         "colsample": Number(0, 1, above=True),
-        "max_rounds": WholeNumber(1, _MOST),
+        "max_rounds": WholeNumber(1, _MOST, or_one_of=(AUTO,)),
         "patience": WholeNumber(0, _MOST, meaning="0: never stop early"),
         "validation": Number(0, 1, below=True, meaning="0: none"),
         "causes": Choice(("mixture", "hazards", "auto")),
@@ -238,8 +233,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
 
     def _grow(self, X: object, data: SurvivalData, features: Features, summary: TableSummary | None) -> Self:
         """Learn from rows in memory, which are a sample of those of the summary if there is one."""
-        from aldsurv.models.trees.boosted_rounds import require_xgboost
-        from aldsurv.models.trees.grown_members import alternatives, grow_members
+        from aldsurv.models.trees.fit_trees import fit_trees
 
         owner = type(self).__name__
         x = features.transform(X, owner=owner)
@@ -248,48 +242,20 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         if self.cure:
             require_rows_without_event(data)
             warn_of_short_follow_up(data, owner, stacklevel=4)
-        observed, data = data, SUPPORTS[self.support].training_rows(data)
-        scale = time_unit(data, "median")
-        scaled = in_unit(data, scale)
-        seeds = member_seeds(self.random_state, int(self.members))
-        folds = np.random.default_rng(seeds[0])
-        rows = split_for_members(scaled, float(self.validation), int(self.members), folds, find_groups(x, scaled))
-        settings = BoostingSettings.for_rows(len(scaled), **{name: getattr(self, name) for name in _ROUNDS})
-        threads = count_threads(self.n_jobs, len(scaled))
-        part = BoostedOutputs.of(self.support, int(self.components), scaled)
-        samples = RowsInMemory(x, scaled, rows, settings, folds)
-        kinds = [
-            grow_members(outputs, samples, scale, seeds=seeds, settings=settings, threads=threads)
-            for outputs in alternatives(part, scaled, rows, causes=self.causes, cure=bool(self.cure))
-        ]
-        best = min(kinds, key=lambda grown: float(grown.losses.mean()))
-        scores = {grown.outputs.cause_kind: -float(grown.losses.mean()) for grown in kinds} if len(kinds) > 1 else {}
-        packages = {"xgboost": str(require_xgboost().__version__)}
-        if summary is None:
-            times, fingerprint = thinned(distinct_times(observed)), data_fingerprint(x, observed)
-            facts = TrainedOn.describe(observed, times=times, fingerprint=fingerprint, packages=packages)
-        else:
-            times, facts = summary.times, summary.trained_on
-            facts = replace(facts, versions={**facts.versions, **packages})
-        self._adopt(
-            FittedTrees(
-                trees=best.trees,
-                outputs=best.outputs,
-                start=best.start,
-                units=best.units,
-                gain=best.gain,
-                rounds=best.rounds,
-                validation_loss=best.losses,
-                held_out=best.held_out,
-                time_scale=scale,
-                features=features,
-                trained_on=facts,
-                unique_times=times,
-                cause_scores=scores,
-            )
-        )
-        self._check_skill(X, observed, rows)
+        fitted, rows = fit_trees(self.get_params(deep=False), x, data, features, summary)
+        self._adopt(fitted)
+        self._check_skill(X, data, rows)
         return self
+
+    @classmethod
+    def default_settings(cls, size: tuple[int, int] | None = None) -> dict[str, Any]:
+        """As of `SurvivalEstimator`: without a size those of tables that are not large."""
+        return chosen_by_size(0 if size is None else size[0], cls.parameter_defaults())
+
+    def fitted_settings(self) -> dict[str, Any]:
+        """The settings that the model was fitted with: numbers in place of ``"auto"``."""
+        self._require_fitted()
+        return chosen_by_size(self.trained_on_.rows, super().fitted_settings())
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a parameter that `fit` would refuse whatever the rows are."""
@@ -317,7 +283,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         parts = []
         for k, held in enumerate(rows.validation or ()):
             chosen = sampled_rows(held)
-            predicted = self.predict_members(take_rows(X, chosen))[k]
+            predicted = self._predict_members(take_rows(X, chosen), [k])[0]
             # The constants beside the trees are fitted to these rows, too.
             parts.append(HeldPart(predicted, data[chosen], data))
         warn_without_skill(gain_over_kaplan_meier(parts, repeats=rows.repeats), type(self).__name__)
@@ -345,17 +311,24 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
 
     def predict_members(self, X: object) -> list[SurvivalDistribution]:
         """What each member predicts for the rows of `X`, in the unit of the training times."""
-        raw = self._raw(X)
+        self._require_fitted()
+        return self._predict_members(X, range(self.n_members))
+
+    def _predict_members(self, X: object, members: Sequence[int]) -> list[SurvivalDistribution]:
+        raw = self._raw(X, members)
         return [self.outputs_.distribution(member[None]).scaled(self.time_scale_) for member in raw]
 
-    def _raw(self, X: object) -> FloatArray:
-        """Outputs (members, n, outputs)."""
+    def _raw(self, X: object, members: Sequence[int] | None = None) -> FloatArray:
+        """Outputs (members, n, outputs) of all members, or of some."""
         self._require_fitted()
         x = self.features_.transform(X, owner=type(self).__name__)
-        members, boosted = self.units_.shape
-        sums = self.trees_.sums(x, members * boosted).reshape(len(x), members, boosted).transpose(1, 0, 2)
-        raw = np.repeat(self.start_[:, None, :], len(x), axis=1)
-        raw[:, :, :boosted] += self.units_[:, None, :] * sums
+        start, units, trees, boosted = self.start_, self.units_, self.trees_, self.units_.shape[1]
+        if members is not None and len(members) < len(units):
+            outputs = (np.array(members)[:, None] * boosted + np.arange(boosted)).ravel()
+            start, units, trees = start[members], units[members], trees.of_outputs(outputs)
+        sums = trees.sums(x, units.size).reshape(len(x), len(units), boosted).transpose(1, 0, 2)
+        raw = np.repeat(start[:, None, :], len(x), axis=1)
+        raw[:, :, :boosted] += units[:, None, :] * sums
         return raw
 
     @property

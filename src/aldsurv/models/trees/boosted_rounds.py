@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 
 from aldsurv.errors import MissingDependencyError
 from aldsurv.losses.likelihood.boosting_slopes import RowLosses
-from aldsurv.losses.likelihood.tied_mixture_steps import MapBlocks
+from aldsurv.losses.likelihood.tied_mixture_steps import MapBlocks, Planes
 from aldsurv.losses.rounding import on_grid, rounded
 from aldsurv.losses.steady_search import least_point
 from aldsurv.models.trees.boosting_settings import BoostingSettings
-from aldsurv.models.trees.threads import run_blocks
+from aldsurv.models.trees.threads import Turns, run_blocks
 from aldsurv.models.trees.tree_arrays import Trees
 
 __all__ = ["Grown", "Part", "Watched", "best_constant", "grow", "require_xgboost"]
@@ -35,6 +36,10 @@ _STEP = 2.0**-20
 _LEAST_GAIN = 1e-9
 # Binary digits of the outputs' units, and decimals of their start: more are noise.
 _UNIT_DIGITS, _DECIMALS = 20, 6
+# Each so many rows one is looked at to find which share of the information they give.
+_SOME = 4
+# Information on a logit, as a multiple of that if no other logit moved: of steps that all logits take at once.
+_OF_LOGITS = 2.0
 # Losses that a search without slopes compares are multiples of this.
 _POLISH_STEP = 2.0**-40
 
@@ -85,8 +90,8 @@ class Grown:
         What one unit of a tree is in each boosted output (boosted,).
     gain
         By how much splits on each column (columns,) improved the approximation of the loss.
-    losses
-        Mean loss of the rows held out (of the training rows, if none were) before each round and after the last.
+    loss
+        Mean loss of the rows held out (of the training rows, if none were) after the rounds kept.
     rounds
         How many rounds were kept.
     held_out
@@ -97,7 +102,7 @@ class Grown:
     start: FloatArray
     units: FloatArray
     gain: FloatArray
-    losses: FloatArray
+    loss: float
     rounds: int
     held_out: bool
 
@@ -114,14 +119,22 @@ def require_xgboost() -> Any:
 
 
 def grow(
-    train: Part, watched: Watched, start: FloatArray, settings: BoostingSettings, *, seed: int, threads: int
+    train: Sequence[Part],
+    watched: Watched,
+    start: FloatArray,
+    settings: BoostingSettings,
+    *,
+    seed: int,
+    threads: int,
+    turns: Turns,
 ) -> Grown:
     """Boost until the loss of the rows held out has not fallen for `patience` rounds.
 
     Parameters
     ----------
     train, watched
-        Rows to learn from, and by which constants are fitted and rounds are counted.
+        Rows to learn from, and by which constants are fitted and rounds are counted. Of several parts to learn from
+        each round takes the next, and after the last the first again.
     start
         Outputs (outputs,) with which every row begins.
     settings
@@ -130,51 +143,67 @@ def grow(
         Decides which rows and columns a tree sees.
     threads
         How many compute.
+    turns
+        Of members that share them: a round waits for its turn.
     """
     with run_blocks(threads) as each:
-        state = _State(train, start, settings, each)
-        if not train.x.shape[1]:
+        state = _State(train[0], start, settings, each)
+        if not train[0].x.shape[1]:
             # No column varies: the best constant is all there is to learn.
             loss = state.loss(watched.part, None)
-            return Grown(Trees.none(), start, state.units, np.zeros(0), np.array([loss]), 0, watched.held_out)
-        return _grow(train, watched, state, settings, seed, threads)
+            return Grown(Trees.none(), start, state.units, np.zeros(0), loss, 0, watched.held_out)
+        return _grow(train, watched, state, settings, seed, threads, turns)
 
 
-def _grow(train: Part, watched: Watched, state: _State, settings: BoostingSettings, seed: int, threads: int) -> Grown:
+def _grow(
+    train: Sequence[Part],
+    watched: Watched,
+    state: _State,
+    settings: BoostingSettings,
+    seed: int,
+    threads: int,
+    turns: Turns,
+) -> Grown:
     xgboost = require_xgboost()
-    matrices = [
-        xgboost.QuantileDMatrix(train.x, nthread=threads),
-        xgboost.DMatrix(watched.part.x, nthread=threads),
-    ]
-    booster = xgboost.Booster(_options(settings, train.rows.boosted, seed, threads), matrices)
-    losses, best, kept = [state.loss(watched.part, None)], 0, state.start
+    first = xgboost.QuantileDMatrix(train[0].x, nthread=threads)
+    # All parts have the cuts of the first, which are not looked for again.
+    others = [xgboost.QuantileDMatrix(part.x, ref=first, nthread=threads) for part in train[1:]]
+    matrices, judge = [first, *others], xgboost.DMatrix(watched.part.x, nthread=threads)
+    booster = xgboost.Booster(_options(settings, train[0].rows.boosted, seed, threads), [*matrices, judge])
+    losses, best, kept = {0: state.loss(watched.part, None)}, 0, state.start
     for done in range(1, settings.max_rounds + 1):
-        slopes, information = state.slopes_and_information(booster.predict(matrices[0], output_margin=True))
-        booster.boost(matrices[0], iteration=done - 1, grad=slopes, hess=information)
-        margins = booster.predict(matrices[1], output_margin=True)
-        if done % settings.refresh == 0:
-            state.refresh(watched.some, margins[:: watched.step])
-        losses.append(state.loss(watched.part, margins))
-        if losses[-1] < losses[best] - _LEAST_GAIN or not watched.held_out:
+        part = (done - 1) % len(train)
+        with turns:
+            margins = booster.predict(matrices[part], output_margin=True)
+            slopes, information = state.slopes_and_information(train[part], margins)
+            booster.boost(matrices[part], iteration=done - 1, grad=slopes, hess=information)
+            if done % settings.look and done < settings.max_rounds:
+                continue
+            margins = booster.predict(judge, output_margin=True)
+            if done % settings.refresh == 0:
+                state.refresh(watched.some, margins[:: watched.step])
+            losses[done] = state.loss(watched.part, margins)
+        if losses[done] < losses[best] - _LEAST_GAIN or not watched.held_out:
             best, kept = done, state.start
         elif settings.patience and done - best >= settings.patience:
             break
-    trees, gain = _read(booster, best, train.x.shape[1])
-    return Grown(trees, kept, state.units, gain, np.array(losses), best, watched.held_out)
+    trees, gain = _read(booster, best, train[0].x.shape[1])
+    return Grown(trees, kept, state.units, gain, losses[best], best, watched.held_out)
 
 
 class _State:
-    """The outputs' start and units, which turn sums of trees into what the likelihood takes."""
+    """The outputs' start and units, which turn sums of trees into what the likelihood takes.
 
-    def __init__(self, train: Part, start: FloatArray, settings: BoostingSettings, each: MapBlocks) -> None:
-        self._train, self._boosted, self._each = train, train.rows.boosted, each
-        self._precision = np.float32 if settings.single else np.float64
-        self._even = bool((train.weight == 1).all())
+    Units are those of the rows given.
+    """
+
+    def __init__(self, part: Part, start: FloatArray, settings: BoostingSettings, each: MapBlocks) -> None:
+        self._boosted, self._each = part.rows.boosted, each
+        self._precision, self._renewed = np.float32 if settings.single else np.float64, settings.renewed
         self.start = self._first = start
-        planes = np.repeat(start[: self._boosted, None], len(train.weight), axis=1)
-        slopes, information = train.rows.slopes_and_information(planes, start[self._boosted :], each)
-        self._factor = self._share_of_information(slopes, information)
-        mean_information = (train.weight / train.weight.sum() * information).sum(1)
+        slopes, information = part.rows.slopes_and_information(self._planes(None, np.float64, len(part.weight)))
+        self._factor = _share_of_information(part.rows, part.weight, slopes, information)
+        mean_information = (part.weight / part.weight.sum() * information).sum(1)
         self.units = rounded(1 / np.sqrt(mean_information * self._factor), _UNIT_DIGITS)
 
     def raw(self, margins: Any) -> FloatArray:
@@ -183,29 +212,30 @@ class _State:
         raw[:, : self._boosted] += self.units * sums
         return raw
 
-    def _share_of_information(self, slopes: FloatArray, information: FloatArray) -> FloatArray:
-        """Which share of the full information rows give: of outputs that fit, the mean square of the slopes."""
-        if not self._train.rows.full_information:
-            return np.ones(self._boosted)
-        share = self._train.weight / self._train.weight.sum()
-        given = (share * slopes**2).sum(1) / (share * information).sum(1)
-        return rounded(np.clip(given, 0.05, 1.0), _UNIT_DIGITS)
-
-    def _planes(self, margins: Any, precision: Any) -> FloatArray:
+    def _planes(self, margins: Any, precision: Any, rows: int) -> Planes:
+        """Outputs of so many rows, whose trees add up to the margins; None: to 0."""
         boosted = self._boosted
-        units, start = (column[:boosted, None].astype(precision) for column in (self.units, self.start))
-        planes = np.multiply(np.asarray(margins).reshape(-1, boosted).T, units, dtype=precision)
-        planes += start
-        return np.asarray(planes)
+        start = self.start[:boosted, None].astype(precision)
+        if margins is None:
+            planes = np.repeat(start, rows, axis=1)
+        else:
+            units = self.units[:, None].astype(precision)
+            planes = np.multiply(np.asarray(margins).reshape(rows, boosted).T, units, dtype=precision)
+            planes += start
+        return Planes(planes, self.start[boosted:], self._each)
 
-    def slopes_and_information(self, margins: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        planes = self._planes(margins, self._precision)
-        slopes, information = self._train.rows.slopes_and_information(planes, self.start[self._boosted :], self._each)
-        factors = self.units, self._factor * self.units**2
+    def slopes_and_information(self, part: Part, margins: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        planes = self._planes(margins, self._precision, len(part.weight))
+        slopes, information = part.rows.slopes_and_information(planes)
+        if self._renewed:
+            some = np.s_[:, ::_SOME]
+            share = _share_of_information(part.rows, part.weight[::_SOME], slopes[some], information[some])
+            self._factor = np.where(part.rows.logits, _OF_LOGITS, 1.0) * share
+        factors, even = (self.units, self._factor * self.units**2), bool((part.weight == 1).all())
         for rows, factor in zip((slopes, information), factors, strict=True):
             rows *= factor[:, None].astype(rows.dtype)
-            if not self._even:
-                rows *= self._train.weight.astype(rows.dtype)
+            if not even:
+                rows *= part.weight.astype(rows.dtype)
             # Multiples of the step, a power of 2.
             rows *= 1 / _STEP
             np.rint(rows, out=rows)
@@ -215,9 +245,7 @@ class _State:
         return slopes.astype(np.float32, copy=False).T, information.astype(np.float32, copy=False).T
 
     def loss(self, part: Part, margins: Any) -> float:
-        empty = np.zeros((len(part.weight), self._boosted), np.float32)
-        planes = self._planes(empty if margins is None else margins, np.float64)
-        losses = part.rows.losses_of_planes(planes, self.start[self._boosted :], self._each)
+        losses = part.rows.losses_of_planes(self._planes(margins, np.float64, len(part.weight)))
         return float((losses * part.weight).sum() / part.weight.sum())
 
     def refresh(self, part: Part, margins: Any) -> None:
@@ -229,6 +257,17 @@ class _State:
         pull = _PULL / part.weight.sum()
         start = _searched(part, self.start, np.ones_like(self.start), moved, self._first, pull, _REFRESH_STEPS)
         self.start = np.round(start, _DECIMALS)
+
+
+def _share_of_information(
+    rows: RowLosses, weight: FloatArray, slopes: FloatArray, information: FloatArray
+) -> FloatArray:
+    """Which share of the full information rows give: of outputs that fit, the mean square of the slopes."""
+    if not rows.full_information:
+        return np.ones(rows.boosted)
+    share = weight / weight.sum()
+    given = (share * slopes**2).sum(1) / (share * information).sum(1)
+    return rounded(np.clip(given, 0.05, 1.0), _UNIT_DIGITS)
 
 
 def best_constant(part: Part) -> FloatArray:

@@ -20,6 +20,7 @@ from aldsurv.models.trees.boosted_rounds import Grown, Part, Watched, best_const
 from aldsurv.models.trees.boosting_settings import BoostingSettings
 from aldsurv.models.trees.member_outputs import MemberOutputs
 from aldsurv.models.trees.member_samples import MemberRows, Sample
+from aldsurv.models.trees.threads import Turns
 from aldsurv.models.trees.tree_arrays import Trees
 
 __all__ = ["GrownMembers", "alternatives", "grow_members"]
@@ -80,7 +81,7 @@ class GrownMembers:
             units=units,
             gain=np.sum([grown.gain for member in members for grown in member], axis=0),
             rounds=rounds[:, 0] if rounds.shape[1] == 1 else rounds,
-            losses=np.array([sum(grown.losses[grown.rounds] for grown in member) for member in members]),
+            losses=np.array([sum(grown.loss for grown in member) for member in members]),
             held_out=members[0][0].held_out,
         )
 
@@ -157,21 +158,22 @@ def grow_members(
         How many compute in this process.
     """
     starts = [best_constant(part) for part in _parts(outputs, rows.start(), unit)]
-    engine, together = current_engine(), min(threads, len(seeds))
-    each = 1 if engine.address is not None else threads // together
+    engine, count = current_engine(), len(seeds)
+    each = 1 if engine.address is not None else max(1, threads // count)
     grow_one = partial(_grow_member, outputs=outputs, unit=unit, starts=starts, settings=settings, threads=each)
 
     def task(k: int) -> _MemberTask:
         return _MemberTask(k, seeds[k], rows.train(k), rows.held_out(k))
 
-    numbers = range(len(seeds))
     if engine.address is not None:
-        members = list(engine.map(grow_one, [task(k) for k in numbers]))
-    elif together == 1:
-        members = [grow_one(task(k)) for k in numbers]
+        members = list(engine.map(grow_one, [task(k) for k in range(count)]))
+    elif threads == 1 or count == 1:
+        members = [grow_one(task(k)) for k in range(count)]
     else:
+        # As many at the same time as leave no thread without work until the last have begun.
+        together, turns = -(-count // max(count // threads, 1)), Turns(threads)
         with ThreadPoolExecutor(together, thread_name_prefix="member") as pool:
-            members = list(pool.map(lambda k: grow_one(task(k)), numbers))
+            members = list(pool.map(lambda k: grow_one(task(k), turns=turns), range(count)))
     return GrownMembers.joined(outputs, members)
 
 
@@ -183,6 +185,7 @@ def _grow_member(
     starts: Sequence[FloatArray],
     settings: BoostingSettings,
     threads: int,
+    turns: Turns | None = None,
 ) -> list[Grown]:
     """What is boosted together, of one member."""
     sample = task.train if task.held_out is None else task.held_out
@@ -190,9 +193,10 @@ def _grow_member(
     step = 1 if most is None else -(-len(sample.weight) // most)
     watched, some = _parts(outputs, sample, unit), _parts(outputs, sample.every(step), unit)
     judges = [Watched(*both, step, task.held_out is not None) for both in zip(watched, some, strict=True)]
+    parts = [_parts(outputs, part, unit) for part in task.train.divided(settings.parts)]
     return [
-        grow(part, judge, start, settings, seed=task.seed, threads=threads)
-        for part, judge, start in zip(_parts(outputs, task.train, unit), judges, starts, strict=True)
+        grow(train, judge, start, settings, seed=task.seed, threads=threads, turns=turns or Turns(1))
+        for *train, judge, start in zip(*parts, judges, starts, strict=True)
     ]
 
 

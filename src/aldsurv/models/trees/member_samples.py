@@ -28,9 +28,14 @@ class Sample:
     data: SurvivalData
     weight: FloatArray
 
-    def every(self, step: int) -> Sample:
+    def every(self, step: int, first: int = 0) -> Sample:
         """Each step-th of the rows."""
-        return Sample(self.x[::step], self.data[::step], self.weight[::step])
+        rows = slice(first, None, step)
+        return self if step == 1 else Sample(self.x[rows], self.data[rows], self.weight[rows])
+
+    def divided(self, parts: int) -> list[Sample]:
+        """So many samples, of every kind of row as many in each."""
+        return [self.every(parts, first) for first in range(parts)]
 
 
 class MemberRows(Protocol):

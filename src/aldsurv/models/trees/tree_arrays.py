@@ -24,6 +24,7 @@ _KINDS = {
     "first": np.int64,
     "output": np.int32,
 }
+_OF_NODES = ("feature", "threshold", "left", "right", "default_left", "value")
 # Rows times trees that are walked through at once: what a level of it needs stays in the processor's cache.
 _AT_ONCE = 1 << 16
 # A deeper tree of an untrusted file would only cost time.
@@ -75,11 +76,20 @@ class Trees:
         """The same trees, those that add to sum k adding to sum ``places[k]``."""
         return replace(self, output=places[self.output].astype(np.int32))
 
+    def of_outputs(self, chosen: NDArray[np.int64]) -> Trees:
+        """The trees that add to sums ``chosen[0]``, ``chosen[1]`` and so on, which are 0, 1 and so on from here on."""
+        place = np.full(max(int(self.output.max(initial=-1)), int(chosen.max())) + 1, -1, np.int32)
+        place[chosen] = np.arange(len(chosen))
+        kept = place[self.output] >= 0
+        nodes = self._per_node(kept)
+        arrays = {name: getattr(self, name)[nodes] for name in _OF_NODES}
+        first = np.append(0, np.cumsum(np.diff(self.first)[kept]))
+        return Trees(**arrays, first=first, output=place[self.output[kept]])
+
     @staticmethod
     def joined(parts: Sequence[Trees]) -> Trees:
         """The trees of several models, one after the other."""
-        nodes = ("feature", "threshold", "left", "right", "default_left", "value", "output")
-        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in nodes}
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in (*_OF_NODES, "output")}
         starts = np.cumsum([0, *(part.first[-1] for part in parts)])
         first = np.concatenate([part.first[:-1] + start for part, start in zip(parts, starts, strict=False)])
         return Trees(**arrays, first=np.append(first, starts[-1]).astype(np.int64))
@@ -101,7 +111,7 @@ class Trees:
     def check(self, columns: int, outputs: int) -> None:
         """Raise `ModelFileError` unless every walk through the trees ends at a leaf."""
         nodes, first = len(self.feature), self.first
-        lengths = {len(getattr(self, name)) for name in ("threshold", "left", "right", "default_left", "value")}
+        lengths = {len(getattr(self, name)) for name in _OF_NODES}
         require(lengths == {nodes} and len(first) == len(self.output) + 1, "the arrays of its trees differ in length")
         require(
             bool(first[0] == 0 and first[-1] == nodes and (np.diff(first) > 0).all()),
@@ -128,7 +138,7 @@ class Trees:
         require(np.array_equal(np.sort(children), wanted), "a node of its trees does not have one parent")
         require(self.levels <= _MOST_LEVELS, f"a tree is deeper than {_MOST_LEVELS} levels")
 
-    def _per_node(self, per_tree: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _per_node(self, per_tree: NDArray[Any]) -> NDArray[Any]:
         """One value per tree, repeated for each of its nodes."""
         return np.repeat(per_tree, np.diff(self.first))
 
