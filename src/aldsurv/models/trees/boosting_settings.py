@@ -32,8 +32,8 @@ class BoostingSettings:
     parts
         Into how many parts the rows that a member grows on are divided, of which each round sees the next.
     renewed
-        Whether each round computes again which share of the information rows give, and takes into account that all logits
-        move at once. Long steps need it.
+        Whether each round computes again which share of the information rows give, and takes into account that all
+        logits move at once. Long steps need it.
     single
         Whether slopes are computed in single precision.
     """
