@@ -215,7 +215,7 @@ def test_models_hold_copies_out_together(name, monkeypatch):
     pytest.importorskip("torch")
     from aldsurv.models.neural.fitting import prepare
     from aldsurv.models.rows import member_rows as preparation
-    from aldsurv.models.trees import boosted_ald as boosted
+    from aldsurv.models.trees import fit_trees as boosted
     from aldsurv.models.wrappers import cross_fitting, level_correction
     from aldsurv.registry import MODELS
 

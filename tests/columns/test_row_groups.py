@@ -174,7 +174,7 @@ def test_models_hold_persons_out_whole(name, monkeypatch):
     from aldsurv.models.adapters import xgboost_trees
     from aldsurv.models.neural.fitting import prepare
     from aldsurv.models.rows import member_rows
-    from aldsurv.models.trees import boosted_ald
+    from aldsurv.models.trees import fit_trees
     from aldsurv.models.wrappers import level_correction
     from aldsurv.models.wrappers.conformal import ConformalLowerBound
     from aldsurv.registry import MODELS
@@ -188,7 +188,7 @@ def test_models_hold_persons_out_whole(name, monkeypatch):
         seen.extend((data, held) for held in rows.validation)
         return rows
 
-    for module in (prepare, boosted_ald, level_correction, xgboost_trees):
+    for module in (prepare, fit_trees, level_correction, xgboost_trees):
         monkeypatch.setattr(module, "split_for_members", split_and_note)
     kind = {"conformal": ConformalLowerBound, "xgboost_cox": xgboost_trees.XGBoostCox}.get(name) or MODELS.load(name)
     cheap = {"members": 2, "max_epochs": 2, "max_rounds": 2, "n_estimators": 2, "random_state": 0, "progress": False}
