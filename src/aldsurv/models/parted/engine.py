@@ -77,6 +77,10 @@ class Held(Generic[Result]):
         return self.label
 
 
+class _LostResultError(Exception):
+    """A worker was lost with a result that nobody had fetched: Dask computes it again."""
+
+
 class Engine(ABC):
     """Calls functions for items; inside a ``with`` block it is the engine of all that works on parts."""
 
@@ -261,8 +265,13 @@ class DaskEngine(Engine):
                     position = places.pop(future)
                     if status == "error" and position not in alone and self._is_killer(future):
                         suspects.append(position)
+                        continue
+                    try:
+                        result = self._result(future, status, str(items[position]))
+                    except _LostResultError:
+                        places[future] = position
                     else:
-                        yield position, self._result(future, status, str(items[position]))
+                        yield position, result
         finally:
             self.client.cancel(list(places))
 
@@ -307,7 +316,9 @@ class DaskEngine(Engine):
             ]
             try:
                 if self._all_done(futures, workers):
-                    return self._result_of(futures[0])
+                    return self._result(futures[0], "finished", "training")
+            except _LostResultError:
+                continue
             finally:
                 # Those that still work notice it after the next batch.
                 self.client.cancel(futures)
@@ -341,11 +352,15 @@ class DaskEngine(Engine):
 
     def _result_of(self, future: Any) -> Any:
         """The result of one task; its error is raised."""
-        ((_, status),) = self._some_done([future])
-        result = self._result(future, status, "training")
-        if isinstance(result, Failure):
-            raise result.error
-        return result
+        while True:
+            ((_, status),) = self._some_done([future])
+            try:
+                result = self._result(future, status, "training")
+            except _LostResultError:
+                continue
+            if isinstance(result, Failure):
+                raise result.error
+            return result
 
     def _workers(self) -> list[str]:
         """Addresses of the workers, of which there is at least one."""
@@ -436,12 +451,17 @@ class DaskEngine(Engine):
                 states = [(future, str(future.status)) for future in done]
                 return [(future, status) for future, status in states if status in _ENDED]
             except (TimeoutError, self._distributed.TimeoutError):
-                workers, at_work = self._at_work()
-                waited = 0.0 if at_work else waited + seconds
+                waited = self._waited(waited, seconds)
             except self._distributed.CancelledError:
                 raise self._lost() from None
-            if waited >= SECONDS_WITHOUT_WORKERS:
-                raise self._without_workers(waited, paused=workers > 0)
+
+    def _waited(self, before: float, seconds: float) -> float:
+        """For how long there has been no worker, after some more seconds in which nothing came; too long is an error."""
+        workers, at_work = self._at_work()
+        waited = 0.0 if at_work else before + seconds
+        if waited >= SECONDS_WITHOUT_WORKERS:
+            raise self._without_workers(waited, paused=workers > 0)
+        return waited
 
     def _at_work(self) -> tuple[int, int]:
         """How many workers there are, and how many of them compute something or would."""
@@ -463,10 +483,7 @@ class DaskEngine(Engine):
 
     def _result(self, future: Any, status: str, label: str) -> Any:
         if status == "finished":
-            try:
-                return future.result()
-            except (OSError, self._distributed.CancelledError):
-                raise self._lost() from None
+            return self._fetched(future)
         if status != "error":
             raise self._lost()
         error = future.exception()
@@ -481,6 +498,21 @@ class DaskEngine(Engine):
         failed = ClusterError(f"{quoted(label)} failed on the cluster at {quoted(self.address)}: {error!r:.500}")
         failed.__cause__ = error
         return Failure(failed)
+
+    def _fetched(self, future: Any) -> Any:
+        """The result of a future that has ended; `_LostResultError` if the worker that had it was lost meanwhile."""
+        seconds, waited = min(5.0, SECONDS_WITHOUT_WORKERS), 0.0
+        while True:
+            try:
+                return future.result(timeout=seconds)
+            except (TimeoutError, self._distributed.TimeoutError):  # noqa: PERF203
+                if future.status != "finished":
+                    raise _LostResultError from None
+                waited = self._waited(waited, seconds)
+                # A large one may take longer than this.
+                seconds *= 2
+            except (OSError, self._distributed.CancelledError):
+                raise self._lost() from None
 
     def _without_workers(self, seconds: float, *, paused: bool = False) -> ClusterError:
         if not paused:
