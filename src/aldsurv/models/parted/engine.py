@@ -456,7 +456,7 @@ class DaskEngine(Engine):
                 raise self._lost() from None
 
     def _waited(self, before: float, seconds: float) -> float:
-        """For how long there has been no worker, after some more seconds in which nothing came; too long is an error."""
+        """For how long there has been no worker, after some more seconds without a result; too long is an error."""
         workers, at_work = self._at_work()
         waited = 0.0 if at_work else before + seconds
         if waited >= SECONDS_WITHOUT_WORKERS:
