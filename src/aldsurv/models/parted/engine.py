@@ -131,7 +131,7 @@ class Engine(ABC):
     def map(
         self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[Result]:
-        """The result of each item, in the order of the items; the first error is raised.
+        """The result of each item, in the order of the items; the error of the first that failed is raised in its turn.
 
         Parameters
         ----------
@@ -142,14 +142,15 @@ class Engine(ABC):
         shared
             As in `completed`.
         """
-        ready: dict[int, Result] = {}
+        ready: dict[int, Result | Failure] = {}
         turn = 0
-        for position, result in self.completed(function, items, shared):
-            if isinstance(result, Failure):
-                raise result.error
-            ready[position] = result
+        for position, found in self.completed(function, items, shared):
+            ready[position] = found
             while turn in ready:
-                yield ready.pop(turn)
+                result = ready.pop(turn)
+                if isinstance(result, Failure):
+                    raise result.error
+                yield result
                 turn += 1
 
     def __enter__(self) -> Self:
