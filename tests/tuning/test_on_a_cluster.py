@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
+from lost_workers import kill_a_worker
 
 import aldsurv
 from aldsurv import ALDSurvival, WeibullAFT
@@ -34,12 +33,11 @@ def alone(rows):
 
 
 def test_the_result_is_that_of_this_process_even_when_a_worker_is_lost(cluster, rows, alone, tmp_path):
-    killed, steps = [], []
+    steps = []
 
     def lose_a_worker(trial):
-        if trial.number == 3 and hasattr(signal, "SIGKILL"):
-            killed.append(next(iter(cluster.workers.values())).pid)
-            os.kill(killed[0], signal.SIGKILL)
+        if trial.number == 3:
+            kill_a_worker(cluster)
 
     journal = tmp_path / "search.journal"
     with aldsurv.open_engine(cluster.scheduler_address):

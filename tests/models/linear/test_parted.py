@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from lost_workers import kill_a_worker
 
 from aldsurv.cli.main import main
 from aldsurv.datasets import open_table
@@ -148,8 +147,7 @@ def test_a_cluster_gives_the_same_bits_even_when_it_loses_a_worker(cluster, fold
         def hold_and_lose_a_worker(function, items, shared=()):
             parts = hold(function, items, shared)
             list(engine.map(len, parts))
-            if hasattr(signal, "SIGKILL"):
-                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+            kill_a_worker(cluster)
             return parts
 
         monkeypatch.setattr(engine, "hold", hold_and_lose_a_worker)

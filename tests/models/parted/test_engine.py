@@ -63,7 +63,7 @@ def test_the_order_is_that_of_the_items_wherever_they_are_computed(cluster):
         on_workers = list(engine.map(square, range(50)))
         held = list(engine.map(sums_of_held, engine.hold(numbers_up_to, range(4))))
     assert [value for value, _ in on_workers] == [number**2 for number in range(50)]
-    assert {process for _, process in on_workers} == {worker.pid for worker in cluster.workers.values()}
+    assert os.getpid() not in {process for _, process in on_workers}
     local = current_engine()
     assert isinstance(local, LocalEngine)
     assert [value for value, _ in local.map(square, range(50))] == [value for value, _ in on_workers]

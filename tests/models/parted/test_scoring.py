@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
+from lost_workers import kill_a_worker
 
 import aldsurv
 from aldsurv.cli.main import main
@@ -66,7 +65,6 @@ def test_what_is_written_is_what_a_frame_gets(model, frame, folder, tmp_path, cl
         pandas.testing.assert_frame_equal(found.drop(columns="id"), expected, rtol=1e-12)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no such signal")
 def test_a_worker_that_is_lost_leaves_no_half_file(model, frame, folder, tmp_path, cluster, monkeypatch):
     table = open_table(folder, time="months", event="died", drop=["id"])
     expected = aldsurv.evaluate_parts(model, table)
@@ -76,7 +74,7 @@ def test_a_worker_that_is_lost_leaves_no_half_file(model, frame, folder, tmp_pat
         def completed_with_a_loss(function, items, shared=()):
             for count, result in enumerate(completed(function, items, shared)):
                 if count == 0:
-                    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+                    kill_a_worker(cluster)
                 yield result
 
         monkeypatch.setattr(engine, "completed", completed_with_a_loss)

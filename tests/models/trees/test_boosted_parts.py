@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from lost_workers import kill_a_worker
 from scipy.stats import norm
 
 from aldsurv.datasets import open_table
@@ -71,8 +69,8 @@ def test_members_grow_on_workers_of_which_one_is_lost(table, cluster, monkeypatc
 
         def completed_with_a_loss(function, items, shared=()):
             for count, result in enumerate(completed(function, items, shared)):
-                if count == 0 and str(items[0]) == "member 1" and hasattr(signal, "SIGKILL"):
-                    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+                if count == 0 and str(items[0]) == "member 1":
+                    kill_a_worker(cluster)
                 yield result
 
         monkeypatch.setattr(engine, "completed", completed_with_a_loss)

@@ -87,7 +87,8 @@ def die_in_batch(number, mark):
 
 
 def test_two_workers_train_what_one_process_trains(table, alone, cluster, capsys):
-    with DaskEngine(cluster.scheduler_address):
+    with DaskEngine(cluster.scheduler_address) as engine:
+        engine.client.wait_for_workers(2, timeout=60)
         assert_same(ALDSurvival(**{**SMALL, "progress": True}).fit(table.x, table.y), alone)
     assert "columns: 1,800 of 1,800 rows" in capsys.readouterr().err
 
@@ -101,6 +102,8 @@ def test_texts_of_the_first_worker_are_shown_here(cluster, tmp_path):
             mark.touch()
 
     with DaskEngine(cluster.scheduler_address) as engine:
+        # One that another test killed may not be back yet.
+        engine.client.wait_for_workers(2, timeout=60)
         assert engine.together(show_and_count, (str(mark),), most=2, show=show) == 2
     assert shown == [("some", False), ("all", True)]
 
