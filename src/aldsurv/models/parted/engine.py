@@ -78,7 +78,7 @@ class Held(Generic[Result]):
 
 
 class _LostResultError(Exception):
-    """A worker was lost with a result that nobody had fetched: Dask computes it again."""
+    """A worker was lost before its result was fetched: Dask computes it again."""
 
 
 class Engine(ABC):
@@ -576,7 +576,7 @@ def _as_rank(
 
 
 def _stop_unwanted(tasks: Mapping[Any, Any], key: Any, ranks: Ranks, ended: threading.Event) -> None:
-    """Stop training whose result nobody waits for any more: Dask does not end a task that works."""
+    """Stop training whose result is not needed any more: Dask does not interrupt a running task."""
     while not ended.wait(_SECONDS_BETWEEN_LOOKS):
         if key not in tasks or tasks[key].state == "cancelled":
             ranks.stop()
