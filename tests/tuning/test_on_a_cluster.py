@@ -13,7 +13,7 @@ import aldsurv
 from aldsurv import ALDSurvival, WeibullAFT
 from aldsurv.cli.main import main
 from aldsurv.errors import CensoringError, DataError
-from aldsurv.models.parted import engine
+from aldsurv.models.parted import dask_engine as engine
 from aldsurv.tuning import tune
 from aldsurv.tuning.record import TrialRecord
 from tuning.drawn import draw

@@ -14,7 +14,8 @@ from aldsurv.datasets import open_table
 from aldsurv.errors import DataError, FitWarning
 from aldsurv.models import CoxRegression, ElasticNetCox, LogNormalAFT, WeibullAFT, load
 from aldsurv.models.linear.problems import parted_partial
-from aldsurv.models.parted.engine import DaskEngine, open_engine
+from aldsurv.models.parted.dask_engine import DaskEngine
+from aldsurv.models.parted.engine import open_engine
 
 pyarrow = pytest.importorskip("pyarrow")
 OUTCOME = {"time": "time", "event": "event"}

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from aldsurv.errors import ClusterError, DataError, ParameterError
-from aldsurv.models.parted import engine as engines
+from aldsurv.models.parted import dask_engine as engines
 from aldsurv.models.parted import scratch_blocks
-from aldsurv.models.parted.engine import DaskEngine, Failure, LocalEngine, current_engine, open_engine
+from aldsurv.models.parted.dask_engine import DaskEngine
+from aldsurv.models.parted.engine import Failure, LocalEngine, current_engine, open_engine
 
 
 def square(number):

@@ -14,7 +14,7 @@ from aldsurv.datasets import open_table
 from aldsurv.errors import AldsurvWarning, DataError, ParameterError
 from aldsurv.metrics.block_scores import MERGED_METRICS
 from aldsurv.models.parted import evaluation
-from aldsurv.models.parted.engine import DaskEngine
+from aldsurv.models.parted.dask_engine import DaskEngine
 from aldsurv.models.parted.evaluation import evaluate_parts
 
 arrow = pytest.importorskip("pyarrow")

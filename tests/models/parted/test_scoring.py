@@ -13,7 +13,7 @@ import aldsurv
 from aldsurv.cli.main import main
 from aldsurv.datasets import open_table
 from aldsurv.errors import DataError, ParameterError
-from aldsurv.models.parted.engine import DaskEngine
+from aldsurv.models.parted.dask_engine import DaskEngine
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

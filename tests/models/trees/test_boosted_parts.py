@@ -12,7 +12,7 @@ from scipy.stats import norm
 from aldsurv.datasets import open_table
 from aldsurv.metrics import log_likelihood
 from aldsurv.models import BoostedALD
-from aldsurv.models.parted.engine import DaskEngine
+from aldsurv.models.parted.dask_engine import DaskEngine
 from aldsurv.models.trees import boosting_settings
 
 TREES = {"components": 2, "members": 3, "max_rounds": 30, "random_state": 0}

@@ -15,8 +15,8 @@ import pytest
 from aldsurv import ALDSurvival
 from aldsurv.datasets import open_table
 from aldsurv.errors import ClusterError, ParameterError
-from aldsurv.models.parted import engine as engines
-from aldsurv.models.parted.engine import DaskEngine
+from aldsurv.models.parted import dask_engine as engines
+from aldsurv.models.parted.dask_engine import DaskEngine
 from aldsurv.training import loop
 from aldsurv.training.ranks import Ranks, current_ranks
 
