@@ -110,7 +110,7 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         Threads: members are grown at the same time, and it makes no difference how many are. -1: one per core; None:
         one for fewer than 50,000 rows, from there on one per core, or as many as OMP_NUM_THREADS allows.
     random_state
-        Seed: of the rows held out, and of the rows and columns that a tree is grown on.
+        Seed: of the held-out rows, and of the rows and columns that a tree is grown on.
 
     Attributes
     ----------
