@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -14,6 +15,7 @@ from mkdocs.structure.files import File
 from aldsurv.cli.main import aldsurv
 
 _FOLDER = "reference/cli"
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 
 
 def on_config(config: Any, **_: Any) -> Any:
@@ -85,8 +87,8 @@ def _names(names: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A sentence as Markdown that shows it as it is."""
+    """A sentence as Markdown that shows it as it is, with options as code."""
     escaped = html.escape(" ".join(text.split()), quote=False)
     for letter in "\\`*_[]|$":
         escaped = escaped.replace(letter, f"&#{ord(letter)};")
-    return escaped
+    return _OPTION.sub(r'<code class="option">\g<0></code>', escaped)

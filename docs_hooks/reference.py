@@ -7,6 +7,7 @@ that several modules offer is described once; the others link to it.
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +33,8 @@ _SHARED = (
     "aldsurv.models.adapters.scikit_survival.ScikitSurvivalEnsemble",
     "aldsurv.distributions.shapes.Rows",
 )
+# In a table a bar ends the cell, except in code.
+_CODE_OR_BAR = re.compile(r"(`+).*?\1|\|")
 _INHERITED = "\n    options:\n      inherited_members: true"
 
 
@@ -73,7 +76,8 @@ def pages() -> dict[str, str]:
         path = _page(module)
         result[path] = _joined(f"# {module}", summary(module), *_table(module), *described.pop(path, []))
         for single in [other for other in described if _room(other) == module]:
-            result[single] = _joined(f"# {single.split('.')[-2]}", *described.pop(single))
+            bases = _shared_links([defined for defined, place in places().items() if place == single])
+            result[single] = _joined(f"# {single.split('.')[-2]}", bases, *described.pop(single))
     result[_page("aldsurv")] = _index(result[_page("aldsurv")])
     shared = "Base classes, whose parameters and methods several classes have."
     result[_page("shared_parameters")] = _joined("# Shared parameters", shared, *(f"::: {name}" for name in _SHARED))
@@ -203,10 +207,23 @@ def _index(own: str) -> str:
     return _joined("# Reference", text, "## Modules", modules, "## Names of the package itself", names.strip())
 
 
+def _shared_links(objects: list[tuple[str, str]]) -> str:
+    """Links to the base classes that docstrings name, whose parameters are on a page of their own."""
+    texts = " ".join(map(_docstring, objects))
+    names = {path.rpartition(".")[2]: path for path in _SHARED}
+    links = [f"[`{name}`](shared_parameters.md#{path})" for name, path in names.items() if f"`{name}`" in texts]
+    return f"Parameters and methods that several classes share: {', '.join(links)}." if links else ""
+
+
 def _first_line(defined: tuple[str, str]) -> str:
-    """The summary line of an object's docstring."""
+    """The summary line of an object's docstring, for a cell of a table."""
+    line = _docstring(defined).partition("\n")[0]
+    return _CODE_OR_BAR.sub(lambda part: "\\|" if part[0] == "|" else part[0], line)
+
+
+def _docstring(defined: tuple[str, str]) -> str:
     tree = _tree(defined[0])
     for node in () if tree is None else tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == defined[1]:
-            return (ast.get_docstring(node) or "").partition("\n")[0].replace("|", "\\|")
+            return ast.get_docstring(node) or ""
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,14 @@ def test_every_public_name_has_one_entry(hooks):
             location = reference.definition(module, name)
             is_module = ".".join(location) in reference.public_modules()
             assert is_module or location in ends, f"{module}.{name} has no entry in the reference"
+
+
+def test_public_names_are_those_of_the_modules(hooks):
+    reference, _ = hooks
+    for module in reference.public_modules():
+        imported = import_module(module)
+        assert reference.exported(module) == list(imported.__all__)
+        assert [name for name in imported.__all__ if not hasattr(imported, name)] == []
 
 
 def test_every_registered_model_has_a_page(hooks):

@@ -73,7 +73,7 @@ class ScaledAFT:
 
     The library does not learn the scale, and boosting with its default of 1 is far off where the logarithms of times
     lie close together. Here boosting begins with the scale of the times without covariates; what is left of it on the
-    rows held out is the scale of the fit that counts.
+    held-out rows is the scale of the fit that counts.
 
     Parameters
     ----------

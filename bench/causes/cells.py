@@ -96,7 +96,7 @@ def _drawn_scores(cell: Cell) -> dict[str, Any]:
 
 
 def _real_scores(cell: Cell) -> dict[str, Any]:
-    """By cause the integrated Brier score of rows held out, with weights for censoring."""
+    """By cause the integrated Brier score of held-out rows, with weights for censoring."""
     train, test = datasets.load(REAL).split(seed=cell.seed)
     times = np.linspace(0, float(np.quantile(train.y.time, _LAST_LEVEL)), _TIMES + 1)[1:]
     predicted, seconds, kind = _predicted(cell, train.x, train.y, test.x, times)

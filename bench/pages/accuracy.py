@@ -93,9 +93,8 @@ def _comparisons(cells: Found, speed: dict[str, Any]) -> dict[str, str]:
     return {
         "bars missed": str(len(missed)),
         "models compared": str(len(compared_models(cells))),
-        "gap to the first in IBS and C": f"{_rounded_up(gap, 3):.3f}",
+        "IBS and C beside the best": "the best, too" if gap <= 0 else f"within {_rounded_up(gap, 3):.3f} of the best",
         "place by rank, kept out": _ORDINALS[place],
-        "ahead by rank, kept out": in_words(order[:place]),
         "percent behind the best on synthetic sets": f"{100 * (max(ratios) - 1):.1f}",
         "models near the lowest IBS": str(sum(value < min(ibs.values()) + 0.001 for value in ibs.values())),
         "lowest IBS": f"{min(ibs.values()):.3f}",

@@ -140,7 +140,7 @@ def _friedman() -> str:
         behind = [f"`{name}`" for name, rank in ranks.items() if rank - ranks[DEFAULT] >= distance]
         test = [f"{found['statistic']:.0f}", _probability(found["p_value"]).removeprefix("p ").removeprefix("= ")]
         rows.append([_MEASURES[measure], str(len(ranks)), *test, f"{distance:.1f}", in_words(behind)])
-    head = ["", "learners", "Friedman's χ²", "p", "critical difference", f"{_title(DEFAULT)} is ahead by more of"]
+    head = ["", "learners", "Friedman's χ²", "p", "critical difference", f"significantly behind {_title(DEFAULT)}"]
     return table(head, rows)
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "digest_text", "draw_growth", "values"]
 
 FILE, _SECTION = "scale.json", "peers"
-_IN_MEMORY, _TREES, _FROM_DISK = "fits in memory", "boosted trees", "fits from disk, "
+_IN_MEMORY, _TREES, _FROM_DISK, _TRIED = "fits in memory", "boosted trees", "fits from disk, ", "settings tried"
+# What the settings that were tried have in common, as the page says.
+_COMMON = "schedule=one_cycle, dropout=0.0, "
 _BILLION, _CORES = 10**9, 64
 # In a fit of fewer rows what does not grow with them is most of what it takes.
 _LEAST_ROWS = 100_000
@@ -56,12 +58,12 @@ def values() -> dict[str, str]:
         "scale likelihood": _by_size(fits, sizes, lambda fit: f"{fit['log-likelihood']:.4f}"),
         "scale cost": _costs(fits),
         "scale cluster cores": str(_CORES),
-        **_own_runs(),
+        **_other_runs(),
     }
 
 
-def _own_runs() -> dict[str, str]:
-    """What was measured in runs of their own: fits in memory by table, trees, and fits from disk."""
+def _other_runs() -> dict[str, str]:
+    """What was measured in separate runs: fits in memory by table, trees, fits from disk, and settings."""
     sections = origins(FILE)
     memory, trees = (read_section(FILE, section) for section in (_IN_MEMORY, _TREES))
     from_disk = [
@@ -75,6 +77,8 @@ def _own_runs() -> dict[str, str]:
         "scale trees": _in_memory(trees["fits"], ("processor seconds",)),
         "scale trees date": sections[_TREES].date,
         "scale from disk": _from_disk(sorted(from_disk, key=lambda fit: int(fit["rows"]))),
+        "scale tried": _tried(read_section(FILE, _TRIED)),
+        "scale tried date": sections[_TRIED].date,
         "scale limit": f"{max(fit['limit of data, GB'] for fit in from_disk):g}",
     }
 
@@ -84,8 +88,8 @@ def draw_growth(measured: Mapping[str, Any]) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 
-    figure = Figure(figsize=(11.0, 4.6), layout="constrained")
-    panels = figure.subplots(1, 3)
+    figure = Figure(figsize=(8.4, 7.2), layout="constrained")
+    *panels, legend = figure.subplots(2, 2).flat
     titles = ("Core-seconds from files to a fitted model", "Peak memory, GB", "Held-out log-likelihood below the truth")
     keys: tuple[Any, ...] = (
         lambda fit: fit["processor"],
@@ -96,14 +100,15 @@ def draw_growth(measured: Mapping[str, Any]) -> Figure:
         for name, by_size in measured["fits"].items():
             _draw_line(ax, name, by_size, key)
         ax.set(xscale="log", yscale="log", xlabel="training rows")
-        ax.set_title(title, fontsize=10, loc="left")
+        ax.set_title(title, fontsize=11, loc="left")
         ax.grid(visible=True, color="#e6e6e6", linewidth=0.7)
-        ax.tick_params(which="both", labelsize=8)
+        ax.tick_params(which="both", labelsize=9)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _between_powers(value)))
         ax.spines[["top", "right"]].set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+    legend.set_axis_off()
+    legend.legend(handles, labels, loc="center left", fontsize=9, frameon=False)
     return figure
 
 
@@ -192,6 +197,38 @@ def _from_disk(fits: list[Mapping[str, Any]]) -> str:
         "rows", "threads", "seconds", "training", "rows per second", "peak GB", "log-likelihood", "truth",
     ]  # fmt: skip
     return table(head, rows)
+
+
+def _tried(fits: list[Mapping[str, Any]]) -> str:
+    """A row per setting and a column per table: loss beyond that of the truth, and seconds in brackets."""
+    tables = list(dict.fromkeys(fit["table"] for fit in fits))
+    by_settings: dict[str, dict[str, str]] = {}
+    for fit in fits:
+        cell = f"{fit['loss']:.5f} ({number(fit['processor seconds'])})"
+        by_settings.setdefault(fit["settings"], {})[fit["table"]] = cell
+    rows = [
+        [_settings_text(settings), *(cells.get(name, "") for name in tables)] for settings, cells in by_settings.items()
+    ]
+    return table(["settings", *map(_table_text, tables)], rows)
+
+
+def _settings_text(settings: str) -> str:
+    """In code, with a blank between settings only, where a narrow cell may break."""
+    parts = settings.removeprefix(_COMMON).split(", ")
+    joined: list[str] = []
+    for part in parts:
+        # The numbers of a tuple are one setting.
+        if joined and "=" not in part:
+            joined[-1] += f", {part}"
+        else:
+            joined.append(part)
+    return ", ".join(f"`{part}`" for part in joined)
+
+
+def _table_text(name: str) -> str:
+    """Of ``"100000 x 10, two-groups, seed 2"`` the rows and the law."""
+    size, law, _ = name.split(", ")
+    return f"{int(size.partition(' x ')[0]):,} rows, {law.replace('-groups', ' groups')}"
 
 
 def _costs(fits: Fits) -> str:

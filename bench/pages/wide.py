@@ -25,13 +25,21 @@ def values() -> dict[str, str]:
 def _listed(measured: Measured) -> str:
     """A row per kind of table and model: means over the seeds."""
     rows = []
-    for kind, models in measured.items():
+    for kind in sorted(measured, key=_place):
+        models = measured[kind]
         for place, (name, seeds) in enumerate(models.items()):
             c, gain, seconds = (_mean(seeds, key) for key in ("C", "gain", "seconds"))
             memory = max(scores.get("megabytes", 0.0) for scores in seeds.values()) / 1024
             of_ours = ["", ""] if np.isnan(gain) else [f"{gain:+.4f}", f"{memory:.1f}"]
             rows.append([kind if place == 0 else "", name, f"{c:.3f}", *of_ours, f"{seconds:.1f}", str(len(seeds))])
     return table(["table", "model", "C", "IBS gain", "GB", "s", "fits"], rows, left=2)
+
+
+def _place(kind: str) -> tuple[bool, int, int, str]:
+    """Of ``"100 x 1000, independent, sparse"``: the real table first, then by size and correlation."""
+    size, correlation, *_ = kind.split(", ")
+    rows, columns = map(int, size.split(" x "))
+    return "breast cancer" not in kind, rows, columns, correlation if correlation == "correlated" else ""
 
 
 def _mean(seeds: Mapping[str, Mapping[str, float]], key: str) -> float:

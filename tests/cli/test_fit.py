@@ -104,7 +104,7 @@ def test_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert "95 % interval" in lines[11]
     assert sum(line.startswith(("Harrell's C ", "log-likelihood per row ")) for line in lines) == 2
     assert "Saved people.aldsurv: fitted to all 150 rows (" in out
-    assert "The scores come from the same settings fitted without the rows held out." in out
+    assert "The scores come from the same settings fitted without the held-out rows." in out
     assert max(map(len, lines)) <= 80
     note = "WeibullAFT leaves out columns that hold text that differs in every row, as identifiers do: column 'id'."
     few = "only 22 events: the scores are uncertain, and their intervals too narrow."

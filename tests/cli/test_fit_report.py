@@ -1,4 +1,4 @@
-"""`aldsurv fit --report`: a page about the rows held out and the model fitted without them."""
+"""`aldsurv fit --report`: a page about the held-out rows and the model fitted without them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_page_is_about_the_rows_held_out(capsys: pytest.CaptureFixture[str])
     assert names() == ["people.aldsurv", "people.csv", "people.html"]
     output = capsys.readouterr()
     text = " ".join(output.out.split())
-    assert "Report people.html: of that model, on the rows held out" in text
+    assert "Report people.html: of that model, on the held-out rows" in text
     html = Path("people.html").read_text(encoding="utf-8")
     page = " ".join(re.sub(r"<(script|style|svg|head).*?</\1>|<[^>]+>", " ", html, flags=re.S).split())
     assert "WeibullAFT on 45 rows of people.csv that were held out, fitted to the other 105" in page
@@ -71,7 +71,7 @@ def test_the_name_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--held-out", "0"), "--report is about rows held out, but --held-out is 0. Hold some out, such as 0.2."),
+        (("--held-out", "0"), "--report is about held-out rows, but --held-out is 0. Hold some out, such as 0.2."),
         (
             ("--out", "x.html", "--report", "x.html", "--held-out", "0.5"),
             "must be different files, but both are 'x.html'.",
@@ -91,7 +91,7 @@ def test_refusals_before_anything_is_read(
 def test_too_few_rows_for_a_report(capsys: pytest.CaptureFixture[str]) -> None:
     write(6)
     assert main(("fit", "people.csv", *OUTCOME, "--report", "--quiet", "--held-out", "0.2")) == 2
-    assert "--report needs rows held out, and there are too few for that." in capsys.readouterr().err
+    assert "--report needs held-out rows, and there are too few for that." in capsys.readouterr().err
     assert names() == ["people.csv"]
 
 

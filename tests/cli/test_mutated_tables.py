@@ -152,7 +152,7 @@ def test_exit_codes_of_damaged_tables(first: int, tmp_path: Path, monkeypatch: p
         Path("t.csv").write_bytes(mutated(seed))
         command = ("check",)
         if seed % EVERY_FIT == 0:
-            # Scores of rows held out take longer than the rest: for some.
+            # Scores of held-out rows take longer than the rest: for some.
             held_out = ("--held-out", "0") if seed % (5 * EVERY_FIT) else ()
             command = ("fit", "--model", "cox", "--out", "m.aldsurv", "--force", *held_out)
         output, errors = io.StringIO(), io.StringIO()

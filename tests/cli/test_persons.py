@@ -50,7 +50,7 @@ def test_fit_evaluate_compare_and_report(capsys):
     assert model.trained_on_.outcome["id"] == "patient"
     assert model.trained_on_.groups == 40
     assert list(model.feature_names_in_) == ["age"]
-    # The rows held out and their limits are those of the library, person by person.
+    # The held-out rows and their limits are those of the library, person by person.
     table = read_table("visits.csv", time="t", event="e", group="patient")
     facts = json.loads(
         run(capsys, "evaluate", "m.aldsurv", "visits.csv", "--json", "--bootstrap", "50", "--group", "patient")[0]
@@ -91,7 +91,7 @@ def test_held_out_rows_are_of_other_persons(capsys, monkeypatch):
 def test_few_persons(capsys):
     visits(persons=3, each=30)
     _, err = run(capsys, "fit", "visits.csv", *OUTCOME, "--id", "patient", "--model", "cox", "--out", "m.aldsurv")
-    assert "all rows held out are of one person" in err
+    assert "all held-out rows are of one person" in err
     _, err = run(capsys, "evaluate", "m.aldsurv", "visits.csv")
     assert "only 3 persons with weight: too few to resample" in err
     visits(persons=1, each=50)

@@ -52,7 +52,7 @@ def test_limits_hold_the_truth_about_as_often_as_they_say():
     hits = 0
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        # What makes rows held out hard is common to all sizes of a repetition.
+        # What makes held-out rows hard is common to all sizes of a repetition.
         scores = truth + rng.normal(0, 0.5, (8, 1)) + rng.normal(0, 0.1, (8, 5))
         one = extrapolate(ROWS, scores, [1600], seed)[0]
         assert one.lower <= one.change <= one.upper

@@ -21,7 +21,7 @@ def join_episodes(X: object, data: SurvivalData) -> tuple[Any, SurvivalData]:
     """Covariates and episodes, those joined that follow each other with the same covariates and weight.
 
     Cutting an episode in two does not change what is known, nor its likelihood. Joined, it does not change what a model
-    makes of the number of rows either: the scaling of columns, batches, rows held out, the size of a step.
+    makes of the number of rows either: the scaling of columns, batches, held-out rows, the size of a step.
 
     Parameters
     ----------

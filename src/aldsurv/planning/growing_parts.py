@@ -1,4 +1,4 @@
-"""What more rows would bring: a model fitted to growing parts of a table, scored on rows held out."""
+"""What more rows would bring: a model fitted to growing parts of a table, scored on held-out rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FURTHEST = (2, 4)
 
 
 class LearningCell(NamedTuple):
-    """One fit: the repetition, the number of training rows and their events, and the scores on the rows held out.
+    """One fit: the repetition, the number of training rows and their events, and the scores on the held-out rows.
 
     A score is NaN where it has no definition, or where the fit failed.
     """
@@ -149,7 +149,7 @@ def learning_curve(
     done: Iterable[LearningCell] = (),
     on_cell: Callable[[LearningCell], None] | None = None,
 ) -> LearningCurve:
-    """Fit a model to growing parts of the rows, and score it on rows held out.
+    """Fit a model to growing parts of the rows, and score it on held-out rows.
 
     In each repetition a random part is held out; of the rest, in a random order over which events are spread evenly,
     the first rows are the training rows: each part holds the smaller ones. Rows of one group stay together.
@@ -225,7 +225,7 @@ def _checked_sizes(sizes: Sequence[int], n: int, held_out: float) -> tuple[int, 
 def _parts(
     data: SurvivalData, groups: IntArray | None, held_out: float, random_state: int, repeat: int
 ) -> tuple[IntArray, IntArray, int]:
-    """Training rows in the order in which they are added, rows held out, and the seed of the models."""
+    """Training rows in the order in which they are added, held-out rows, and the seed of the models."""
     seeds = np.random.SeedSequence([random_state, repeat]).generate_state(3) // 2
     events = np.isfinite(data.upper)
     train, test = split_rows(events, len(data), held_out, int(seeds[0]), groups, by_lot=data.group is not None)
@@ -251,7 +251,7 @@ def _first_rows(train: IntArray, groups: IntArray | None, size: int) -> IntArray
 
 
 class _Parts(NamedTuple):
-    """Rows to fit, all training rows of the repetition, and rows held out."""
+    """Rows to fit, all training rows of the repetition, and held-out rows."""
 
     fitted: IntArray
     train: IntArray

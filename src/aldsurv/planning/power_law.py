@@ -62,7 +62,7 @@ def power_law(rows: FloatArray, scores: FloatArray, at: FloatArray) -> FloatArra
 def extrapolate(rows: FloatArray, scores: FloatArray, at: list[int], seed: int) -> list[Extrapolation]:
     """The score at other numbers of rows, with limits from drawing the repetitions again.
 
-    Limits are of the change from the largest number of rows: how hard the rows held out are is the same for both.
+    Limits are of the change from the largest number of rows: how hard the held-out rows are is the same for both.
 
     Parameters
     ----------

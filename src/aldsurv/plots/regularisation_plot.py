@@ -1,4 +1,4 @@
-"""Elastic nets along their penalty: effects of the columns, and how rows held out are predicted."""
+"""Elastic nets along their penalty: effects of the columns, and how held-out rows are predicted."""
 
 from __future__ import annotations
 

@@ -277,10 +277,10 @@ def test_a_ridge_path_begins_without_columns(kind, tmp_path):
 def test_noise_gives_no_column_a_coefficient():
     rng = np.random.default_rng(5)
     x, time = rng.normal(size=(80, 200)), rng.exponential(1, 80)
-    with pytest.warns(NoSkillWarning, match="gives no column a coefficient: rows held out"):
+    with pytest.warns(NoSkillWarning, match="gives no column a coefficient: held-out rows"):
         model = ElasticNetCox(0.9, folds=5, choose="one_standard_error", random_state=0).fit(x, (time, np.ones(80)))
     assert model.selected_columns_ == []
-    assert "none of 200 has a coefficient: rows held out" in model.summary()
+    assert "none of 200 has a coefficient: held-out rows" in model.summary()
     survival = model.predict_distribution(x[:2]).survival([0.5, 1.0])
     np.testing.assert_array_equal(survival[0], survival[1])
 

@@ -94,7 +94,7 @@ def test_incidences_add_up_with_survival(kind, fitted, small):
 
 @pytest.mark.parametrize("components", [1, 2])
 def test_hazards_are_fits_with_the_other_cause_censored(components, small):
-    """The likelihood factorises: without rows held out each cause is a fit of its own."""
+    """The likelihood factorises: without held-out rows each cause is a fit of its own."""
     x, y = small
     settings = {**QUICK, "components": components, "validation": 0.0, "members": 1}
     joint = BoostedALD(causes="hazards", **settings).fit(x, y).predict_incidence(x[:10])
@@ -135,7 +135,7 @@ def test_validation_rows_choose_between_mixture_and_hazards(small):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_validation_loss_is_the_likelihood_with_causes(kind, small):
-    """Without rows held out it is the mean over the training rows of what the prediction says of them."""
+    """Without held-out rows it is the mean over the training rows of what the prediction says of them."""
     x, y = small
     model = BoostedALD(causes=kind, **{**QUICK, "members": 1, "validation": 0.0}).fit(x, y)
     assert -model.validation_loss_[0] == pytest.approx(model.predict_incidence(x).log_likelihood(y).mean(), rel=1e-6)

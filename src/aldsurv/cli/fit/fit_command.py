@@ -42,7 +42,9 @@ _INTERRUPTED = 130
 @click.option("--drop", default=None, metavar="COLUMNS", help="Columns to leave out, separated by commas.")
 @click.option("--categorical", default=None, metavar="COLUMNS", help="Columns whose values are codes.")
 @click.option("--model", default="ald", show_default=True, metavar="NAME", help="One of the models below.")
-@click.option("--recipe", default=None, metavar="NAME", help="default or paper.")
+@click.option(
+    "--recipe", default=None, metavar="NAME", help="default or paper; for ald also small, large, larger, huge."
+)
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed of split and model.")
 @click.option("--members", type=int, default=None, metavar="N", help="Members of the ensemble.")
 @click.option("--support", default=None, metavar="NAME", help="real, positive, log or auto.")

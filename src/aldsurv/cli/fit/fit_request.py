@@ -38,7 +38,7 @@ class FitRequest:
     target
         Where the model goes.
     report
-        Where the report of the rows held out goes; None for none.
+        Where the report of the held-out rows goes; None for none.
     show_progress
         Whether training shows how far it is.
     reading
@@ -79,7 +79,7 @@ class FitRequest:
         if self.trials is not None and self.trials < 1:
             raise ParameterError(f"--tune must be a number of trials from 1 on, but is {self.trials}.")
         if self.report is not None and not self.held_out:
-            raise ParameterError("--report is about rows held out, but --held-out is 0. Hold some out, such as 0.2.")
+            raise ParameterError("--report is about held-out rows, but --held-out is 0. Hold some out, such as 0.2.")
         if self.report is not None and self.report.absolute() == self.target.absolute():
             raise ParameterError(f"--report and the model must be different files, but both are {str(self.report)!r}.")
         with errors_of_settings(self.parameters):

@@ -74,13 +74,13 @@ class FitResult:
     rows
         How many rows it was fitted to.
     scores
-        Metrics on the rows held out; None without them.
+        Metrics on the held-out rows; None without them.
     tuning
         The search for settings; None without one.
     interrupted
         Whether training was ended by Ctrl-C.
     page
-        The report of the rows held out, as HTML; None without one.
+        The report of the held-out rows, as HTML; None without one.
     """
 
     model: SurvivalEstimator

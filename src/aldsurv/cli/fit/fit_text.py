@@ -91,7 +91,7 @@ def tuning_text(result: TuningResult) -> str:
 
 
 def held_out_text(scores: HeldOutScores, rows: int, *, has_causes: bool = False) -> str:
-    """Metrics on the rows held out: one line per metric with value, limits, and what is good.
+    """Metrics on the held-out rows: one line per metric with value, limits, and what is good.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def saved_text(request: FitRequest, result: FitResult, rows: int, seconds: float
         saved += ", until training was interrupted"
     parts = [f"{saved} ({seconds:.1f} s)"]
     if result.scores is not None and not result.interrupted:
-        parts.append("The scores come from the same settings fitted without the rows held out.")
+        parts.append("The scores come from the same settings fitted without the held-out rows.")
     if result.page is not None:
-        parts.append(f"Report {printable(request.report)}: of that model, on the rows held out")
+        parts.append(f"Report {printable(request.report)}: of that model, on the held-out rows")
     elif request.report is not None:
         parts.append("No report: training was interrupted.")
     if not is_stream(request.target):
@@ -189,7 +189,7 @@ def _tuning_facts(result: TuningResult) -> dict[str, object]:
 
 
 def held_out_facts(scores: HeldOutScores) -> dict[str, object]:
-    """The metrics of the rows held out, as JSON has them."""
+    """The metrics of the held-out rows, as JSON has them."""
     return {
         "rows": scores.rows,
         "events": scores.events,

@@ -24,7 +24,7 @@ def require_report_rows(test: Table | None) -> None:
     page_templates()
     if test is None or test.y is None:
         raise DataError(
-            "--report needs rows held out, and there are too few for that",
+            "--report needs held-out rows, and there are too few for that",
             advice="Fit without --report, or give more rows.",
         )
 
@@ -37,9 +37,9 @@ def held_out_page(request: FitRequest, model: SurvivalEstimator, train: Table, t
     request
         What was asked for.
     model, train
-        The model without the rows held out, and the rows that it was fitted to.
+        The model without the held-out rows, and the rows that it was fitted to.
     test
-        The rows held out.
+        The held-out rows.
     """
     from aldsurv.reports.model.model_page import model_report
     from aldsurv.reports.page.page import render_page

@@ -63,7 +63,7 @@ class HeldOutScores:
 
 
 def split_table(table: Table, share: float, seed: int, notes: Notes) -> tuple[Table, Table | None]:
-    """Training rows, and rows held out at random with their share of the events; None if there are too few.
+    """Training rows, and a random part as held-out rows, with the same share of events; None if there are too few.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
         return HeldOutScores(len(test), 0, {}, math.nan)
     predicted, data = along_paths(model.predict_distribution(test.x), test.y)
     if data.group is not None and data.n_groups < 2:
-        notes.add("all rows held out are of one person: the intervals are too narrow for other persons.")
+        notes.add("all held-out rows are of one person: the intervals are too narrow for other persons.")
         data = data.with_group(None)
     error_point = cast("Point", model.error_point_)
     results: dict[str, BootstrapResult]
@@ -149,14 +149,14 @@ def score_held_out(model: SurvivalEstimator, train: Table, test: Table, seed: in
 
 
 def _note_no_skill(model: SurvivalEstimator, train: Table, test: Table, notes: Notes) -> None:
-    """Say that the rows held out are predicted worse than by Kaplan-Meier, by more than chance explains."""
+    """Say that the held-out rows are predicted worse than by Kaplan-Meier, by more than chance explains."""
     chosen = test[sampled_rows(np.arange(len(test)))]
     if chosen.y is None or train.y is None:
         return
     gain = gain_over_kaplan_meier([HeldPart(model.predict_distribution(chosen.x), chosen.y, train.y)])
     if gain is not None and gain.mean < -gain.error:
         notes.add(
-            f"the rows held out are predicted worse than by Kaplan-Meier, which ignores all columns: their mean "
+            f"the held-out rows are predicted worse than by Kaplan-Meier, which ignores all columns: their mean "
             f"log-likelihood is {plain_number(-gain.mean, 2)} lower. Give more rows, or drop columns that say nothing "
             "about the times."
         )

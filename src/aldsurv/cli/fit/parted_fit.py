@@ -33,7 +33,7 @@ __all__ = ["PartedFit", "facts", "reads_in_parts", "run_parted_fit", "saved_text
 
 # Rows of a Parquet file beyond which it is read in parts.
 _MOST_ROWS_IN_MEMORY = 5_000_000
-# Rows held out at most: metrics hardly change with more of them.
+# Held-out rows at most: metrics hardly change with more of them.
 _MOST_HELD_OUT = 50_000
 # A byte of Parquet holds a row of few columns at the most.
 _LEAST_BYTES = 1_000_000
@@ -51,7 +51,7 @@ class PartedFit:
     rows
         How many rows it was fitted to.
     scores
-        Metrics on the rows held out; None without them.
+        Metrics on the held-out rows; None without them.
     checkpoint
         Where an interrupted training goes on from; None if there is no such file.
     """

@@ -103,7 +103,7 @@ def _reason(result: ModelUpdate) -> str:
     tried = [score for score in result.rungs if score.verdict in ("better", "not better")]
     parts = []
     if result.rung != "none":
-        parts.append("On rows held out it is more likely than the smaller change by more than noise.")
+        parts.append("On held-out rows it is more likely than the smaller change by more than noise.")
     larger = [score.rung for score in tried if score.compared_with == result.rung]
     if larger:
         parts.append("No larger change is better beyond noise.")

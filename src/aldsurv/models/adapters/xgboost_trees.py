@@ -93,7 +93,7 @@ class XGBoostSurvival(PeerSurvival):
     n_jobs
         Threads; one by default.
     random_state
-        Seed, also of the rows held out.
+        Seed, also of the held-out rows.
     options
         Further settings of the booster, as a dict.
     categorical, point
@@ -219,7 +219,7 @@ class XGBoostAFT(XGBoostSurvival):
     scale
         The library's ``aft_loss_distribution_scale``, which it does not learn; also that of the predictions.
         ``"auto"``: boosting with the library's default of 1; for predictions location and scale are then set by maximum
-        likelihood on the rows held out.
+        likelihood on the held-out rows.
     n_estimators, learning_rate, max_depth, validation, fold, patience, n_jobs, random_state, options, categorical
         As in `XGBoostSurvival`, like `point`.
 

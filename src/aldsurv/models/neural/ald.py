@@ -327,14 +327,14 @@ class ALDSurvival(ParametricSurvival):
         How θ comes from its output: ``"exp"``, ``"identity"``, or ``"auto"``: exp with support positive, where θ
         would otherwise run below 0, else identity.
     bins
-        Pieces into which the quantiles of a column of numbers divide it; how far each row has come through each piece
-        stands beside the column. 0 for none; ``"auto"``: 8 up to 100,000 rows and 250 columns, and none beyond, where
-        the network sees enough rows to bend by itself, or too few for so many pieces, nor where it sees linear scores.
+        Pieces into which quantiles divide a column of numbers. For each piece, an input of the network is the share of
+        the piece that lies below the value, beside the column itself. 0 for none. ``"auto"`` is 8 up to 100,000 rows
+        and 250 columns, and 0 beyond, or if linear scores of many columns are the inputs.
     calibration
         Weight of X-CAL, a smooth CensDcal of each batch, in the loss; 0 for none.
     varied
-        Whether every second member is plainer than the others: with one component (if shapes are skewed) and columns
-        without pieces. Members of two kinds err less alike.
+        Whether every second member is simpler than the others: with one component (if shapes are skewed) and columns
+        without pieces. The errors of two kinds of members are less correlated.
     crps
         Share, from 0 to 1, that the survival-CRPS up to the last training time takes of the loss in place of the
         likelihood, with time in the unit inside.

@@ -48,30 +48,32 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NeuralSurvival(SurvivalEstimator):
-    """An estimator with a network. A parameter that is None has the value that the recipe gives it.
+    """An estimator with a network. A parameter that is None has the value of the recipe.
 
     Parameters
     ----------
     recipe
         ``"default"``, or ``"paper"`` for the network and training in Sheng & Henao (2025).
     hidden, head_hidden
-        Sizes of the layers that the outputs share, and of those that each output has for itself.
+        Sizes of the layers that the outputs share, and of the separate layers of each output.
     activation, residual, batch_norm, dropout
-        Kind of the units, whether shared layers pass on a projection of their input, normalisation, share dropped.
+        Kind of the units, whether a projection of their input is added to shared layers, normalisation, share dropped.
     encoder
-        A torch module, or a function that makes one, in place of the shared layers: it gets X as it is, of any
-        shape ``(n, ...)``, and gives ``(n, numbers)``. A module's weights are where every member starts.
+        A torch module, or a function that returns one, in place of the shared layers. Its input is X unchanged, of
+        any shape ``(n, ...)``, and its output has the shape ``(n, numbers)``. Every member starts with the module's
+        weights.
     members
-        Networks of the ensemble; the prediction is the mixture of theirs. Each has validation rows of its own.
+        Networks of the ensemble; the prediction is the mixture of theirs. Each has different validation rows.
     optimizer, learning_rate, schedule, warmup, batch_size, max_epochs, patience, weight_decay, clip_norm
         As in `aldsurv.training.TrainingSettings`; 0 switches patience, decay or clipping off.
     validation
-        Share of the rows that decides when to stop; 0 for none. Under ten rows none are held out.
+        Share of validation rows, which determine when training stops; 0 for none. Tables of fewer than ten rows have
+        none.
     start
-        ``"marginal"``: begin at the best distribution without covariates; ``"random"``.
+        ``"marginal"``: the best distribution without covariates; or ``"random"``.
     time_scale
-        What is one unit of time inside: ``"median"`` or ``"std"`` of the times, ``"none"`` or a number.
-        Answers are in the unit of the data in any case.
+        The unit of time inside the network: ``"median"`` or ``"std"`` of the times, ``"none"`` or a number.
+        Predictions are always in the unit of the data.
     clip_features
         Largest absolute value of a standardised column; 0 for no limit.
     point
@@ -91,19 +93,20 @@ class NeuralSurvival(SurvivalEstimator):
     callbacks
         Functions that are called with an `EpochReport` after each epoch; True ends training.
     checkpoint
-        A file from which a killed fit goes on.
+        A file from which an interrupted fit continues.
 
     Attributes
     ----------
     settings_
         Every setting that was used.
     error_point_, ranking_point_
-        The summary that `predict_time` gives, and the one by which `predict` and `score` rank: `point`, or the chosen.
+        The summary that `predict_time` gives, and the one by which `predict` and `score` rank: `point`, or with
+        ``"auto"`` those that were chosen.
     point_scores_
-        With ``point="auto"`` for ``"error"`` and ``"ranking"`` by summary the score and the standard error of its
-        distance to that of ``"median"`` and ``"follow_up"``; else empty.
+        With ``point="auto"``, for ``"error"`` and ``"ranking"``: the score of each summary, and the standard error of
+        its difference from that of ``"median"`` or ``"follow_up"``. Otherwise empty.
     history_
-        Losses of each epoch and member; of a likelihood the mean negative one, in the unit of the data.
+        Losses of each epoch and member; a likelihood is the mean negative log-likelihood in the unit of the data.
     features_
         How columns become numbers; None with an encoder.
     follow_up_

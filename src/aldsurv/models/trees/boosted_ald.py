@@ -56,11 +56,11 @@ def _is_count_of_jobs(value: object) -> bool:
 class BoostedALD(PointParameterMixin, SurvivalEstimator):
     """Individual survival distributions by asymmetric Laplace distributions whose parameters boosted trees give.
 
-    XGBoost grows the trees: each round one for every parameter, along the slopes of the censored log-likelihood, with
-    the Fisher information as the second derivative. Rows of every kind of censoring, with delayed entry and weights.
-    With data made by `SurvivalData.competing`, `predict_incidence` answers cause by cause, and `predict_distribution`
-    with the time to the first event of any cause.
-    Fitting needs xgboost (``pip install 'aldsurv[trees]'``), predicting and loading numpy alone.
+    XGBoost grows the trees: in each round one for every parameter, from the gradient of the censored log-likelihood and
+    the Fisher information in place of the second derivative. Rows can have any kind of censoring, delayed entry and
+    weights. With data made by `SurvivalData.competing`, `predict_incidence` gives the incidence of each cause, and
+    `predict_distribution` the time to the first event of any cause.
+    Fitting needs xgboost (``pip install 'aldsurv[trees]'``); predicting and loading need numpy only.
 
     Parameters
     ----------
@@ -68,36 +68,38 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
         ``"log"`` (the logarithm of time has the asymmetric Laplace distribution), ``"positive"`` (of time, cut off
         at 0) or ``"real"`` (the paper's: some mass below 0).
     components
-        Asymmetric Laplace components of each row's distribution. Of several, trees move one location, one scale and
-        the weights; the places of the components around them, their scales and asymmetries are the same for all rows.
+        Asymmetric Laplace components of each row's distribution. With several, trees predict one location, one scale
+        and the weights; relative to these, the locations, scales and asymmetries of the components are the same for
+        all rows.
     members
-        Boosted models of the ensemble; the prediction is the mixture of theirs. Each has other validation rows, and of
-        a table of very many rows grows on 200,000 of its own.
+        Boosted models of the ensemble; the prediction is the mixture of theirs. Each has different validation rows, and
+        for very large tables a different sample of at most 200,000 rows.
     learning_rate
-        Share of each tree that is taken; ``"auto"``: 0.1, from 50,000 rows on 0.3.
+        Factor of each tree; ``"auto"``: 0.1, from 50,000 rows on 0.3.
     max_depth
-        Splits from the root of a tree to a leaf, at most.
+        Largest number of splits from the root of a tree to a leaf.
     min_child_weight
-        Least information that the rows of a leaf must hold on its parameter, in units of an average row's.
+        Smallest information of the rows of a leaf about its parameter, in units of the information of an average row.
     l2
-        How many such rows without any effect are added to each leaf.
+        Number of such rows without any effect that are added to each leaf.
     subsample, colsample
         Share of the rows, and of the columns, that a tree is grown on. ``subsample="auto"``: 0.8, from 50,000 rows on
-        1, for there each round sees a part of the rows.
+        1, because each round already uses only a part of the rows.
     max_rounds
-        Rounds at most; ``"auto"``: 1000, from 50,000 rows on 170, from 200,000 rows on 400.
+        Largest number of rounds; ``"auto"``: 1000, from 50,000 rows on 170, from 200,000 rows on 400.
     patience
-        Rounds without a better likelihood of the validation rows after which it stops; 0: never.
+        Rounds without a better likelihood of the validation rows after which boosting stops; 0: never.
     validation
-        Share of the rows that decides when to stop; 0 for none. Under ten rows none are held out.
+        Share of validation rows, which determine when boosting stops; 0 for none. Tables of fewer than ten rows have
+        none.
     causes
         With competing causes: ``"hazards"``, for each cause a distribution whose hazard is that of the cause, boosted
-        by itself; ``"mixture"``, a probability for each cause and the distribution of its time given that cause; or
+        separately; ``"mixture"``, a probability for each cause and the distribution of its time given that cause; or
         ``"auto"``: both are grown, and the one under which validation rows are more likely is kept; mixture if too
         little is held out.
     cure
         Whether a share of the individuals, which depends on their covariates, never has the event: one more weight of
-        the mixture, at infinity. Only follow-up well beyond the last events can tell it from late events.
+        the mixture, at infinity. Only follow-up well beyond the last events distinguishes it from late events.
     point
         Summary that is the predicted time, and by which rows are ranked: ``"median"``, ``"mean"``, ``"mode"``,
         ``"restricted_mean"``, or ``"follow_up"``: the median as the time, and rows ranked by the restricted mean up to
@@ -105,21 +107,21 @@ class BoostedALD(PointParameterMixin, SurvivalEstimator):
     categorical
         Columns, by name or number, whose numbers are categories.
     unit
-        Name of the unit of time, such as ``"months"``; kept with the model, for its readers.
+        Name of the unit of time, such as ``"months"``; stored with the model and shown in texts and plots.
     n_jobs
-        Threads: members are grown at the same time, and it makes no difference how many are. -1: one per core; None:
-        one for fewer than 50,000 rows, from there on one per core, or as many as OMP_NUM_THREADS allows.
+        Threads in which members are grown at the same time; the trees do not depend on it. -1: one per core; None: one
+        for fewer than 50,000 rows, otherwise one per core, or as many as OMP_NUM_THREADS allows.
     random_state
-        Seed: of the rows held out, and of the rows and columns that a tree is grown on.
+        Seed: of the held-out rows, and of the rows and columns that a tree is grown on.
 
     Attributes
     ----------
     trees_
         The trees of all members, as arrays.
     start_, units_
-        Of each member the outputs to which trees add, and what one unit of a tree is in each of them.
+        For each member, the outputs to which trees add, and the size of one unit of a tree in each output.
     rounds_
-        Rounds that each member kept; with hazards of causes for each of them (members, causes).
+        Number of rounds of each member; with hazards of causes, for each cause (members, causes).
     validation_loss_
         Mean negative log-likelihood of each member's validation rows, in the unit of the data.
     features_

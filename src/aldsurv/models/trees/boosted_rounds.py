@@ -91,7 +91,7 @@ class Grown:
     gain
         By how much splits on each column (columns,) improved the approximation of the loss.
     loss
-        Mean loss of the rows held out (of the training rows, if none were) after the rounds kept.
+        Mean loss of the held-out rows (without any, of the training rows) after the rounds kept.
     rounds
         How many rounds were kept.
     held_out
@@ -128,7 +128,7 @@ def grow(
     threads: int,
     turns: Turns,
 ) -> Grown:
-    """Boost until the loss of the rows held out has not fallen for `patience` rounds.
+    """Boost until the loss of the held-out rows has not fallen for `patience` rounds.
 
     Parameters
     ----------

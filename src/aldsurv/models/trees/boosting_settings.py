@@ -25,7 +25,7 @@ class BoostingSettings:
     refresh
         Rounds after which constants are fitted again.
     look
-        Rounds after which the rows held out are looked at.
+        Rounds after which the held-out rows are looked at.
     train_rows, watched_rows, constant_rows
         Most rows that a member grows on, that decide when it stops, and by which start and constants are found; None:
         all.

@@ -89,7 +89,7 @@ class GrownMembers:
 def alternatives(
     part: BoostedOutputs, data: SurvivalData, rows: Rows, *, causes: str, cure: bool
 ) -> list[MemberOutputs]:
-    """What the outputs may be: with several causes and ``"auto"`` both kinds, if rows held out can compare them.
+    """What the outputs may be: with several causes and ``"auto"`` both kinds, if held-out rows can compare them.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class FittedStack:
     knots
         Times (m,) between which curves of steps are joined by lines.
     scores
-        Mean log-likelihood per row held out, by name of the member, and of the ``"stack"``; empty without such rows.
+        Mean log-likelihood per held-out row, by name of the member, and of the ``"stack"``; empty without such rows.
     left_out
         Members that are not part of the prediction, and why.
     seconds

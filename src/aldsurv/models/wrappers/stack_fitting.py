@@ -1,4 +1,4 @@
-"""The fits of the members of a stack, and the weights that rows held out give them."""
+"""The fits of the members of a stack, and the weights that held-out rows give them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def fit_members(
 
 
 def weights_of_fits(fits: Mapping[str, HeldOut], knots: FloatArray) -> tuple[dict[str, float], dict[str, float]]:
-    """Weights that add up to 1, 0 for those that would be small, and mean log-likelihoods per row held out, by name.
+    """Weights that add up to 1, 0 for those that would be small, and mean log-likelihoods per held-out row, by name.
 
     Without such rows weights are equal, and there are no scores.
     """

@@ -253,7 +253,7 @@ class StackedSurvival(PointParameterMixin, SurvivalEstimator):
         return self.progress is True or (self.progress == "auto" and bool(sys.stderr) and sys.stderr.isatty())
 
     def _check_skill(self, fits: Mapping[str, HeldOut], data: SurvivalData) -> None:
-        """Warn if the rows held out are predicted no better than by Kaplan-Meier."""
+        """Warn if the held-out rows are predicted no better than by Kaplan-Meier."""
         parts = []
         for members in zip(*(fits[name].parts for name in self.weights_), strict=True):
             rows = sampled_rows(np.arange(len(members[0][1])))

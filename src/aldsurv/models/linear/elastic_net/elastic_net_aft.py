@@ -67,7 +67,7 @@ _FAMILIES = {
 class ElasticNetAFT(ElasticNetSurvival):
     """``log T = β0 + β·x + σ·Z`` for tables with many columns: most get no coefficient, how many is chosen by folds.
 
-    Exact, right-, left- and interval-censored rows, with delayed entry and weights. Rows held out are scored by their
+    Exact, right-, left- and interval-censored rows, with delayed entry and weights. Held-out rows are scored by their
     log-likelihood, per row. The penalty is on ``β/σ``: it does not depend on how far times are spread, there is one
     minimum, and one also where columns outnumber rows.
 

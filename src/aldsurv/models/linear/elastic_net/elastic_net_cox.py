@@ -30,7 +30,7 @@ IntArray = NDArray[np.int64]
 class ElasticNetCox(ProportionalHazardsSurvival, ElasticNetSurvival):
     """Proportional hazards for tables with many columns: most get no coefficient, how many is chosen by folds.
 
-    Exact and right-censored rows, with delayed entry, weights and strata. Rows held out are scored by the partial
+    Exact and right-censored rows, with delayed entry, weights and strata. Held-out rows are scored by the partial
     log-likelihood of all rows less that of the others (Verweij and van Houwelingen 1993), per event. `baseline_` is the
     hazard of a row whose every column is at its (weighted) mean.
 

@@ -280,7 +280,7 @@ class ElasticNetSurvival(LinearSurvival):
         rows = [f"alpha {self.alpha_:.4g}, l1_ratio {self.l1_ratio_:.4g}"]
         if path.scores.size:
             rule = "best" if self.choose == "best" else "largest within a standard error of the best"
-            rows[0] += f"; {rule} of {path.alphas.size} alphas by rows held out"
+            rows[0] += f"; {rule} of {path.alphas.size} alphas by held-out rows"
             k = int(np.argmin(np.abs(path.alphas - self.alpha_)))
             if chosen:
                 error = path.standard_errors[k]
@@ -323,8 +323,8 @@ class ElasticNetSurvival(LinearSurvival):
 
 def _reason(path: RegularisationPath) -> str:
     if not path.scores.size:
-        return "there are too few events to choose a penalty by rows held out"
-    return "rows held out are predicted best without columns"
+        return "there are too few events to choose a penalty by held-out rows"
+    return "held-out rows are predicted best without columns"
 
 
 def _read_path(l1_ratio: float, size: int, arrays: Arrays) -> RegularisationPath:

@@ -72,7 +72,7 @@ class RegularisationPath:
     gains
         By how much the log-likelihood of the training rows exceeds that of a model without columns (m,).
     scores, standard_errors
-        The same of rows held out, per event (`ElasticNetCox`) or per row (`ElasticNetAFT`), with the standard error
+        The same of held-out rows, per event (`ElasticNetCox`) or per row (`ElasticNetAFT`), with the standard error
         between folds (m,); empty if no rows were held out.
     starts, columns, values
         Effects of one standard deviation of a column: at alpha k those of ``columns[starts[k]:starts[k + 1]]``.

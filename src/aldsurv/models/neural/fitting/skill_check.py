@@ -51,7 +51,7 @@ class HeldPart(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """What rows held out say for a model.
+    """What held-out rows say for a model.
 
     Attributes
     ----------
@@ -67,12 +67,12 @@ class Gain(NamedTuple):
 
 
 def sampled_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of the rows held out that are looked at: all, or as many as are enough."""
+    """Those of the held-out rows that are looked at: all, or as many as are enough."""
     return spread_rows(rows, _MOST_ROWS)
 
 
 def gain_over_kaplan_meier(parts: Iterable[HeldPart], *, repeats: float = 1.0) -> Gain | None:
-    """By how much rows held out are predicted better than by the Kaplan-Meier curve of the rows learned from.
+    """By how much held-out rows are predicted better than by the Kaplan-Meier curve of the rows learned from.
 
     A density and a curve of steps cannot be compared by their likelihoods as such. So both are asked in which of ten
     intervals of time, between quantiles of the training events, an event falls; of a censored row how likely it is to
@@ -124,7 +124,7 @@ def gain_over_kaplan_meier(parts: Iterable[HeldPart], *, repeats: float = 1.0) -
 
 
 def warn_without_skill(gain: Gain | None, owner: str) -> None:
-    """Warn by a `NoSkillWarning` unless the rows held out were predicted better than by Kaplan-Meier.
+    """Warn by a `NoSkillWarning` unless the held-out rows were predicted better than by Kaplan-Meier.
 
     Better is a higher likelihood and a clear order of early and late rows, for the likelihood alone says little: on a
     few hundred rows of covariates without information, stopping at the best epoch gains up to two standard errors.

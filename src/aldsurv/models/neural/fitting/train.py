@@ -38,7 +38,7 @@ __all__ = ["OUTPUT_ARRAYS", "OutputStart", "run_loop", "train"]
 # Rows up to which training is in float64. The default takes as long as in float32 up to 2,000 rows and a third longer
 # here, ten networks of the paper's recipe two thirds.
 _MOST_PRECISE = 10_000
-# Rows held out that decide which epoch is best: of more, the mean loss would be known better than it matters.
+# Held-out rows that decide which epoch is best: of more, the mean loss would be known better than it matters.
 _MOST_VALIDATION_ROWS = 50_000
 # Arrays of the output layer.
 OUTPUT_ARRAYS = ("output.weight", "output.bias")
