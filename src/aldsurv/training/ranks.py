@@ -22,7 +22,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from aldsurv.errors import ClusterError, DataError, FitWarning, ParameterError
+from aldsurv.errors import ClusterError, DataError, FitWarning, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -91,6 +91,7 @@ class Ranks:
             A tensor of one axis, as long and as precise as each of them.
         """
         if self.count == 1:
+            self.end_if_stopped()
             return mine
         most = -(-items // self.count)
         own, received = self._buffers(most * len(like) + 1, like)
@@ -153,8 +154,14 @@ class Ranks:
             warnings.warn(f"{reason}: one of {count} does the work, and the others end.", FitWarning, stacklevel=4)
 
     def stop(self) -> None:
-        """Let all processes end their training after the batch at hand, as Ctrl-C does."""
+        """Let all processes end their training after the batch or epoch at hand, as Ctrl-C does."""
         self._stopped = True
+
+    def end_if_stopped(self) -> None:
+        """Raise KeyboardInterrupt if `stop` was called in a process that is alone; a group notices it in `exchange`."""
+        if self._stopped and self.count == 1:
+            self._stopped = False
+            raise KeyboardInterrupt
 
     @contextmanager
     def interrupted_together(self) -> Iterator[None]:
@@ -174,17 +181,21 @@ class Ranks:
         All notice a failure, and one of them says what is wrong.
         """
         store, count, first = self._store, self.count, self.first
-        self.close()
         if store is None or count == 1:
+            self.close()
             return True
         try:
+            # Before others notice that this one is gone: they could only say that.
             place = int(store.add("failed", 1))
+            self.close()
             # The store may end with the first process: others get the time to ask.
             until = time.monotonic() + _SECONDS_FOR_OTHERS
             while first and store.add("failed", 0) < count and time.monotonic() < until:
                 time.sleep(0.05)
         except RuntimeError:
             return True
+        finally:
+            self.close()
         return place == 1
 
     def close(self) -> None:
@@ -275,12 +286,19 @@ def open_ranks(url: str, number: int, count: int) -> Iterator[Ranks]:
 
 def _met(url: str, number: int, count: int) -> Any:
     """What the processes agree on addresses by."""
-    from torch import distributed
+    try:
+        from torch import distributed
+    except ImportError:
+        raise MissingDependencyError(
+            "training by several processes needs torch, which is not installed",
+            advice="Install it with: pip install 'aldsurv[torch]'.",
+        ) from None
+    if not (distributed.is_available() and distributed.is_gloo_available()):
+        raise ParameterError(f"this build of torch has no gloo for {sys.platform}: train in one process.")
+    # A build without it does not have these either.
     from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 
-    if not (distributed.is_available() and distributed.is_gloo_available()):
-        raise ParameterError(f"this build of torch has no gloo for {sys.platform}: train in one process.")
     try:
         store, _, _ = next(rendezvous(url, number, count, timeout=_MOST_CONNECTING))
     except (RuntimeError, ValueError, OSError) as error:
