@@ -168,7 +168,7 @@ def test_workers_that_are_paused_for_lack_of_memory(monkeypatch):
         DaskEngine(cluster.scheduler_address) as engine,
         pytest.raises(ClusterError, match=r"every worker .* has been paused for 2 seconds, because its memory"),
     ):
-        list(engine.map(filling, range(100)))
+        list(engine.map(filling, range(100_000)))
 
 
 def test_errors_are_those_of_the_function(cluster):
@@ -182,6 +182,13 @@ def test_errors_are_those_of_the_function(cluster):
             assert caught.value.column == "months"
     assert str(outcomes[4].error).startswith("'4' failed on the cluster at 'tcp://127.0.0.1:")
     assert "ZeroDivisionError" in str(outcomes[4].error)
+
+
+def test_what_fails_on_processes_of_this_machine_is_not_shown_by_them(capfd):
+    pytest.importorskip("distributed")
+    with open_engine("local:1") as engine, pytest.raises(DataError, match="time must not be negative"):
+        list(engine.map(refusing, range(5)))
+    assert capfd.readouterr().err == ""
 
 
 def test_addresses_that_are_refused(monkeypatch):

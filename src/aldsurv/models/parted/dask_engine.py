@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import time
@@ -127,13 +128,13 @@ class DaskEngine(Engine):
         """What the first of several processes gives; they start again if one is lost."""
         for _ in range(_MOST_STARTS):
             workers = self._workers()[:most]
-            address = self._distributed.comm.get_address_host(workers[0])
+            host = self._distributed.comm.get_address_host(workers[0])
             # On another worker if this one is lost meanwhile: what follows notices it.
             place = {"workers": workers[:1], "allow_other_workers": True}
             port = self._result_of(self.client.submit(_free_port, **place, pure=False))
             futures = [
                 self.client.submit(
-                    partial(_as_rank, function, f"tcp://{address}:{port}", number, len(workers), topic),
+                    partial(_as_rank, function, _meeting_place(host, port), number, len(workers), topic),
                     *common,
                     workers=[worker],
                     pure=False,
@@ -218,8 +219,9 @@ class DaskEngine(Engine):
     def _started(self, workers: int) -> Any:
         """A cluster of processes of this machine."""
         try:
+            # What fails is raised here: in the terminal the workers would show it with its traceback.
             return self._distributed.LocalCluster(
-                n_workers=workers or None, threads_per_worker=1, dashboard_address=":0"
+                n_workers=workers or None, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
             )
         except (RuntimeError, OSError) as error:
             raise ClusterError(
@@ -379,6 +381,11 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _meeting_place(host: str, port: int) -> str:
+    """The address at which processes meet; one of IPv6 is in brackets."""
+    return f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
+
+
 def _as_rank(
     function: Callable[..., Result], url: str, number: int, count: int, topic: str | None, *shared: Any
 ) -> Result | None:
@@ -403,7 +410,9 @@ def _as_rank(
 def _stop_unwanted(tasks: Mapping[Any, Any], key: Any, ranks: Ranks, ended: threading.Event) -> None:
     """Stop training whose result is not needed any more: Dask does not interrupt a running task."""
     while not ended.wait(_SECONDS_BETWEEN_LOOKS):
-        if key not in tasks or tasks[key].state == "cancelled":
+        # One look: the worker may forget the task at any time.
+        task = tasks.get(key)
+        if task is None or task.state == "cancelled":
             ranks.stop()
             return
 

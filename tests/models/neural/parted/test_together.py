@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -122,6 +123,25 @@ def test_a_killed_worker_changes_nothing(table, alone, cluster, tmp_path, worker
     assert mark.exists()
     assert_same(model, alone)
     assert list(tmp_path.iterdir()) == [mark]
+
+
+def test_processes_meet_at_addresses_of_both_kinds():
+    assert engines._meeting_place("10.0.0.7", 4000) == "tcp://10.0.0.7:4000"
+    assert engines._meeting_place("::1", 4000) == "tcp://[::1]:4000"
+
+
+class ForgottenTasks(dict):
+    """Tasks of a worker, of which one is gone between two looks."""
+
+    def __contains__(self, key):
+        return True
+
+
+def test_a_task_that_its_worker_forgets_is_stopped():
+    ranks, ended = Ranks(), threading.Event()
+    engines._stop_unwanted(ForgottenTasks(), "key", ranks, ended)
+    with pytest.raises(KeyboardInterrupt):
+        ranks.end_if_stopped()
 
 
 def test_what_the_workers_cannot_do_is_said(table, cluster, tmp_path, monkeypatch):
