@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
+import click
+
 __all__ = ["EndedElsewhereError", "joined_group"]
 
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -45,6 +47,9 @@ def joined_group() -> Iterator[Callable[[bool], None]]:
             yield begin
         except ReleasedError:
             return
+        except click.exceptions.Exit:
+            # Of --help, and of the first process when it is alone: no failure that others wait for.
+            raise
         except BaseException as error:
             if ranks.fails_first():
                 raise

@@ -127,7 +127,7 @@ class DaskEngine(Engine):
     def _from_first(self, function: Callable[..., Any], common: list[Any], most: int, topic: str | None) -> Any:
         """What the first of several processes gives; they start again if one is lost."""
         for _ in range(_MOST_STARTS):
-            workers = self._workers()[:most]
+            workers = self._free_workers()[:most]
             host = self._distributed.comm.get_address_host(workers[0])
             # On another worker if this one is lost meanwhile: what follows notices it.
             place = {"workers": workers[:1], "allow_other_workers": True}
@@ -168,9 +168,18 @@ class DaskEngine(Engine):
             for future, state in zip(futures, states, strict=True):
                 if state == "error" and not isinstance(future.exception(), self._losses()):
                     self._result_of(future)
+            if "error" in states:
+                self._cancel_those_not_begun(futures, states)
             if all(state in _ENDED or worker not in alive for state, worker in zip(states, workers, strict=True)):
                 return False
             time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+    def _cancel_those_not_begun(self, futures: list[Any], states: list[str]) -> None:
+        """Cancel what waits for a worker that is paused, or has other work: the others do not wait for it any more."""
+        begun = self._on_scheduler(_tasks_at_work)
+        if begun is not None:
+            waiting = zip(futures, states, strict=True)
+            self.client.cancel([task for task, state in waiting if state not in _ENDED and task.key not in begun])
 
     def _losses(self) -> tuple[type[Exception], ...]:
         from aldsurv.training.ranks import LostRankError
@@ -201,6 +210,19 @@ class DaskEngine(Engine):
                 return workers
             if waited >= SECONDS_WITHOUT_WORKERS:
                 raise self._without_workers(waited)
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            waited += _SECONDS_BETWEEN_LOOKS
+
+    def _free_workers(self) -> list[str]:
+        """Addresses of the workers that are not paused, of which there is at least one."""
+        waited = 0.0
+        while True:
+            workers, paused = self._workers(), self._on_scheduler(_paused_workers) or ()
+            free = [worker for worker in workers if worker not in paused]
+            if free:
+                return free
+            if waited >= SECONDS_WITHOUT_WORKERS:
+                raise self._without_workers(waited, paused=True)
             time.sleep(_SECONDS_BETWEEN_LOOKS)
             waited += _SECONDS_BETWEEN_LOOKS
 
@@ -296,13 +318,16 @@ class DaskEngine(Engine):
         if self.client.status != "running":
             return 1, 1
         threads = self._threads()
+        return self._on_scheduler(_workers_at_work) or (threads, threads)
+
+    def _on_scheduler(self, function: Callable[..., Result]) -> Result | None:
+        """The result of a function on the scheduler; None if it is set up to take no functions."""
         try:
-            found: tuple[int, int] = self.client.run_on_scheduler(_workers_at_work)
+            found: Result = self.client.run_on_scheduler(function)
         except (OSError, self._distributed.CancelledError):
             raise self._lost() from None
         except ValueError:
-            # A scheduler may be set up to take no functions.
-            return threads, threads
+            return None
         return found
 
     def _is_killer(self, future: Any) -> bool:
@@ -368,6 +393,16 @@ def _workers_at_work(dask_scheduler: Any) -> tuple[int, int]:
     workers = dask_scheduler.workers.values()
     at_work = sum(worker in dask_scheduler.running or bool(worker.executing) for worker in workers)
     return len(workers), at_work
+
+
+def _paused_workers(dask_scheduler: Any) -> set[str]:
+    """On the scheduler: addresses of the workers that start no tasks."""
+    return {address for address, worker in dask_scheduler.workers.items() if worker not in dask_scheduler.running}
+
+
+def _tasks_at_work(dask_scheduler: Any) -> set[Any]:
+    """On the scheduler: keys of the tasks that workers have begun, as far as they have reported it."""
+    return {task.key for worker in dask_scheduler.workers.values() for task in worker.executing}
 
 
 def _same(value: Item) -> Item:
