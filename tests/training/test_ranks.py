@@ -186,6 +186,18 @@ def test_one_that_is_alone_stops_too(batch_size, tmp_path):
     assert_same(fitted(batch_size=batch_size, checkpoint=tmp_path / "run"), fitted(batch_size=batch_size))
 
 
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.filterwarnings("error")
+def test_training_whose_result_nobody_needs_ends_without_a_word(count):
+    def work(ranks):
+        def stop(report):
+            ranks.stop(unwanted=True)
+
+        return fitted(callbacks=[stop])
+
+    assert run_ranks(count, work) == [None] * count
+
+
 def test_a_build_of_torch_without_processes(monkeypatch):
     monkeypatch.setattr(torch.distributed, "is_available", lambda: False)
     monkeypatch.setitem(sys.modules, "torch.distributed.distributed_c10d", None)

@@ -33,6 +33,8 @@ __all__ = ["LostRankError", "Ranks", "ReleasedError", "current_ranks", "open_ran
 _MOST_WAITING = timedelta(minutes=30)
 _MOST_CONNECTING = timedelta(minutes=5)
 _SECONDS_FOR_OTHERS = 5.0
+# Why training is to end.
+_INTERRUPTED, _UNWANTED = 1.0, 2.0
 
 
 class LostRankError(ClusterError):
@@ -40,7 +42,7 @@ class LostRankError(ClusterError):
 
 
 class ReleasedError(BaseException):
-    """The first process does the rest alone: ends the work of another one, without an error."""
+    """The first process does the rest alone, or nobody needs the result: ends the work here, without an error."""
 
 
 @final
@@ -55,7 +57,7 @@ class Ranks:
 
     def __init__(self, number: int = 0, count: int = 1, store: Any = None) -> None:
         self.number, self.count, self._store = number, count, store
-        self._stopped = False
+        self._stopped = 0.0
         self._group: Any = None
         self._held: dict[tuple[int, Any], tuple[Tensor, Tensor]] = {}
         if count > 1:
@@ -98,11 +100,9 @@ class Ranks:
         for number, tensor in enumerate(mine):
             own[number * len(like) : (number + 1) * len(like)] = tensor
         # If one was asked to stop, all stop after the same batch.
-        own[-1] = float(self._stopped)
+        own[-1] = self._stopped
         self._wait(self._group.allgather([list(received)], [own]))
-        if received[:, -1].any():
-            self._stopped = False
-            raise KeyboardInterrupt
+        self._end_if(float(received[:, -1].max()))
         rows = received[:, :-1].view(self.count, most, len(like))
         return [rows[k, number] for k in range(self.count) for number in range(len(self._share_of(k, items)))]
 
@@ -153,15 +153,22 @@ class Ranks:
         if reason:
             warnings.warn(f"{reason}: one of {count} does the work, and the others end.", FitWarning, stacklevel=4)
 
-    def stop(self) -> None:
-        """Let all processes end their training after the batch or epoch at hand, as Ctrl-C does."""
-        self._stopped = True
+    def stop(self, *, unwanted: bool = False) -> None:
+        """Let all processes end their training after the batch or epoch at hand, as Ctrl-C does.
+
+        `unwanted`: nobody needs the result, and their work ends by `ReleasedError`.
+        """
+        self._stopped = _UNWANTED if unwanted else _INTERRUPTED
 
     def end_if_stopped(self) -> None:
-        """Raise KeyboardInterrupt if `stop` was called in a process that is alone; a group notices it in `exchange`."""
-        if self._stopped and self.count == 1:
-            self._stopped = False
-            raise KeyboardInterrupt
+        """End the training if `stop` was called in a process that is alone; a group notices it in `exchange`."""
+        if self.count == 1:
+            self._end_if(self._stopped)
+
+    def _end_if(self, stopped: float) -> None:
+        if stopped:
+            self._stopped = 0.0
+            raise ReleasedError if stopped == _UNWANTED else KeyboardInterrupt
 
     @contextmanager
     def interrupted_together(self) -> Iterator[None]:

@@ -86,10 +86,15 @@ def test_what_is_shared_may_be_large(cluster, recwarn):
 def test_what_is_too_much_for_memory_is_held_in_files(monkeypatch, tmp_path):
     monkeypatch.setattr(scratch_blocks, "_MOST_BYTES", 100)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    mapped, memmap = [], np.memmap
+    monkeypatch.setattr(np, "memmap", lambda *given: mapped.append(given) or memmap(*given))
     engine = LocalEngine()
     held = engine.hold(numbers_up_to, range(6))
-    assert len(list(tmp_path.glob("aldsurv-*/*"))) > 3
+    if os.name == "posix":
+        # However the process ends, nothing is left.
+        assert list(tmp_path.iterdir()) == []
     assert list(engine.map(sums_of_held, held)) == [sums_of_held(list(numbers_up_to(number))) for number in range(6)]
+    assert len(mapped) > 3
     del held
     gc.collect()
     assert list(tmp_path.iterdir()) == []

@@ -425,20 +425,21 @@ def _as_rank(
     function: Callable[..., Result], url: str, number: int, count: int, topic: str | None, *shared: Any
 ) -> Result | None:
     """On a worker: call a function as one of several processes; None from those that are not the first."""
-    from aldsurv.training.ranks import open_ranks
+    from aldsurv.training.ranks import LostRankError, open_ranks
 
     worker, ended = _distributed().get_worker(), threading.Event()
     task = worker.state.tasks, worker.get_current_task()
-    result = None
+    result, done = None, False
     with open_ranks(url, number, count) as ranks:
         threading.Thread(target=_stop_unwanted, args=(*task, ranks, ended), daemon=True).start()
         try:
             shows = topic is not None and ranks.first
             result = function(*shared, (lambda *text: worker.log_event(topic, text)) if shows else None)
-        except KeyboardInterrupt:
-            pass
+            done = True
         finally:
             ended.set()
+    if number == 0 and not done:
+        raise LostRankError("training was stopped, because its result was not needed any more")
     return result if number == 0 else None
 
 
@@ -448,7 +449,7 @@ def _stop_unwanted(tasks: Mapping[Any, Any], key: Any, ranks: Ranks, ended: thre
         # One look: the worker may forget the task at any time.
         task = tasks.get(key)
         if task is None or task.state == "cancelled":
-            ranks.stop()
+            ranks.stop(unwanted=True)
             return
 
 
