@@ -189,10 +189,16 @@ def test_errors_are_those_of_the_function(cluster):
     assert "ZeroDivisionError" in str(outcomes[4].error)
 
 
-def test_what_fails_on_processes_of_this_machine_is_not_shown_by_them(capfd):
+def ignores_ctrl_c():
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_processes_of_this_machine_show_neither_what_fails_nor_ctrl_c(capfd):
     pytest.importorskip("distributed")
-    with open_engine("local:1") as engine, pytest.raises(DataError, match="time must not be negative"):
-        list(engine.map(refusing, range(5)))
+    with open_engine("local:1") as engine:
+        assert list(engine.client.run(ignores_ctrl_c).values()) == [True]
+        with pytest.raises(DataError, match="time must not be negative"):
+            list(engine.map(refusing, range(5)))
     assert capfd.readouterr().err == ""
 
 

@@ -241,9 +241,13 @@ class DaskEngine(Engine):
     def _started(self, workers: int) -> Any:
         """A cluster of processes of this machine."""
         try:
-            # What fails is raised here: in the terminal the workers would show it with its traceback.
             return self._distributed.LocalCluster(
-                n_workers=workers or None, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+                n_workers=workers or None,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                preload=["aldsurv.models.parted.local_worker"],
+                # What fails is raised here: in the terminal the workers would show it with its traceback.
+                silence_logs=logging.CRITICAL,
             )
         except (RuntimeError, OSError) as error:
             raise ClusterError(
