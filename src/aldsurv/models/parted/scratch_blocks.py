@@ -68,8 +68,17 @@ class _File:
     """A file that is closed with the last of its blocks."""
 
     def __init__(self) -> None:
-        self.content = tempfile.TemporaryFile(prefix="aldsurv-")  # noqa: SIM115 - closed by the finalizer
+        # Without a buffer, whose rest could not be written to a full disk when it is closed.
+        self.content = tempfile.TemporaryFile(prefix="aldsurv-", buffering=0)  # noqa: SIM115 - closed by the finalizer
         weakref.finalize(self, self.content.close)
+
+    def append(self, content: bytes) -> int:
+        """Where in the file it begins."""
+        start = self.content.seek(0, os.SEEK_END)
+        left = memoryview(content)
+        while left:
+            left = left[self.content.write(left) :]
+        return start
 
 
 @final
@@ -78,16 +87,15 @@ class _Filed:
 
     def __init__(self, file: _File, block: Arrays) -> None:
         # The file lasts as long as one of its blocks.
-        self._file, content = file, file.content
-        self._start = content.seek(0, os.SEEK_END)
+        self._file, self._bytes = file, 0
         self._places: dict[str, tuple[int, np.dtype[Any], tuple[int, ...]]] = {}
+        pieces = []
         for name, array in block.items():
-            self._places[name] = content.tell() - self._start, array.dtype, array.shape
-            np.ascontiguousarray(array).tofile(content)
+            self._places[name] = self._bytes, array.dtype, array.shape
             # The next one begins where numbers of any type may; no block is empty.
-            content.write(bytes(_ALIGNED - content.tell() % _ALIGNED))
-        content.flush()
-        self._bytes = content.tell() - self._start
+            pieces += [array.tobytes(), bytes(_ALIGNED - array.nbytes % _ALIGNED)]
+            self._bytes += len(pieces[-2]) + len(pieces[-1])
+        self._start = file.append(b"".join(pieces))
 
     def read(self) -> dict[str, NDArray[Any]]:
         """Arrays of which only those rows come from the disk that are used."""
