@@ -247,6 +247,12 @@ def test_batches_too_small_to_share_are_the_work_of_one():
     assert_same(model, fitted(batch_size=64))
 
 
+@pytest.mark.parametrize("number", [-1, 2, 5])
+def test_a_process_beyond_the_last_is_refused(number):
+    with pytest.raises(ParameterError, match=r"of 2 was given, but their numbers are from 0 to 1\."):
+        open_ranks("env://", number, 2).__enter__()
+
+
 def test_another_run_is_refused():
     first, second = fitted_together(2, random_state=lambda ranks: ranks.number)
     assert isinstance(first, LostRankError)

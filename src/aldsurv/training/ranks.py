@@ -280,6 +280,8 @@ def open_ranks(url: str, number: int, count: int) -> Iterator[Ranks]:
     number, count
         Which process this is, from 0 on, and how many there are.
     """
+    if not 0 <= number < count:
+        raise ParameterError(f"process {number} of {count} was given, but their numbers are from 0 to {count - 1}.")
     ranks = Ranks(number, count, _met(url, number, count) if count > 1 else None)
     token = _CURRENT.set(ranks)
     try:

@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -202,11 +203,31 @@ def test_processes_of_this_machine_show_neither_what_fails_nor_ctrl_c(capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_processes_of_this_machine_end_when_the_engine_does_not_begin(monkeypatch):
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
+    before, seen = dask.config.get("distributed.deploy.lost-worker-timeout"), []
+
+    def refused(address, **options):
+        seen.append(address)
+        raise TimeoutError("too busy")
+
+    monkeypatch.setattr(distributed, "Client", refused)
+    with pytest.raises(ParameterError, match="too busy"):
+        open_engine("local:1")
+    host, port = distributed.comm.get_address_host_port(seen[0])
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection((host, port), timeout=60)
+    assert dask.config.get("distributed.deploy.lost-worker-timeout") == before
+
+
 def test_addresses_that_are_refused(monkeypatch):
     monkeypatch.setattr(engines, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ParameterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'") as caught:
         open_engine("tcp://127.0.0.1:9")
     assert caught.value.argument == "cluster"
+    for address, problem in (("", "missing port"), ("http://h:1", "unknown address scheme")):
+        with pytest.raises(ParameterError, match=f"no Dask scheduler answers at '{address}': {problem}"):
+            open_engine(address)
     with pytest.raises(ParameterError, match="a number of processes, but is 'local:many'"):
         open_engine("local:many")
 

@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -56,11 +57,10 @@ class DaskEngine(Engine):
     def __init__(self, cluster: str) -> None:
         self._distributed = _distributed()
         workers = _local_workers(cluster)
-        self._local: Any = None
-        if workers is not None:
-            self._local = self._started(workers)
-        self._address = str(cluster if self._local is None else self._local.scheduler_address)
-        self.client = self._connected()
+        with ExitStack() as started:
+            self._address = cluster if workers is None else started.enter_context(self._local_cluster(workers))
+            self.client = self._connected()
+            self._started = started.pop_all()
 
     @property
     def address(self) -> str | None:
@@ -229,8 +229,7 @@ class DaskEngine(Engine):
     def close(self) -> None:
         """Leave the cluster; one that was started for this engine ends."""
         self.client.close()
-        if self._local is not None:
-            self._local.close()
+        self._started.close()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -238,27 +237,34 @@ class DaskEngine(Engine):
         super().__exit__(kind, error, trace)
         self.close()
 
-    def _started(self, workers: int) -> Any:
-        """A cluster of processes of this machine."""
-        try:
-            return self._distributed.LocalCluster(
-                n_workers=workers or None,
-                threads_per_worker=1,
-                dashboard_address=":0",
-                preload=["aldsurv.models.parted.local_worker"],
-                # What fails is raised here: in the terminal the workers would show it with its traceback.
-                silence_logs=logging.CRITICAL,
-            )
-        except (RuntimeError, OSError) as error:
-            raise ClusterError(
-                f"processes of this machine could not be started: {error}",
-                argument="cluster",
-                advice='A script that starts them needs if __name__ == "__main__": around what it does.',
-            ) from error
+    @contextmanager
+    def _local_cluster(self, workers: int) -> Iterator[str]:
+        """The address of a cluster of processes of this machine, which lasts as long as the block."""
+        # Dask would give up a killed process that takes 15 seconds to start again, as on a busy machine.
+        with import_module("dask").config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
+            try:
+                cluster = self._distributed.LocalCluster(
+                    n_workers=workers or None,
+                    threads_per_worker=1,
+                    dashboard_address=":0",
+                    preload=["aldsurv.models.parted.local_worker"],
+                    # What fails is raised here: in the terminal the workers would show it with its traceback.
+                    silence_logs=logging.CRITICAL,
+                )
+            except (RuntimeError, OSError) as error:
+                raise ClusterError(
+                    f"processes of this machine could not be started: {error}",
+                    argument="cluster",
+                    advice='A script that starts them needs if __name__ == "__main__": around what it does.',
+                ) from error
+            with cluster:
+                yield str(cluster.scheduler_address)
 
     def _connected(self) -> Any:
         """A client of a scheduler that has workers."""
         try:
+            # A client that is given no address would be closed, with a traceback, when Python ends.
+            self._distributed.comm.resolve_address(self._address)
             client = self._distributed.Client(self._address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             problem = f"no Dask scheduler answers at {quoted(self._address)}: {error}."
