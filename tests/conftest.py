@@ -13,6 +13,7 @@ from typing import Any
 import absent_packages
 import pytest
 from hypothesis import HealthCheck, settings
+from lost_workers import LastingCluster
 
 # Thousands of modules and tests are made and kept: looking for garbage among them takes a third of the collection.
 gc.disable()
@@ -50,12 +51,19 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
+def lasting_cluster() -> Iterator[LastingCluster]:
     """Two worker processes on this machine, started once; a part that kills two of them is given up."""
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
-    ):
+    # On a busy machine one that was killed takes longer than 15 seconds to start again, after which Dask gives it up.
+    patient = {"distributed.scheduler.allowed-failures": 1, "distributed.deploy.lost-worker-timeout": "1 hour"}
+    with dask.config.set(patient):
+        started = LastingCluster()
         yield started
+        started.close()
+
+
+@pytest.fixture
+def cluster(lasting_cluster: LastingCluster) -> Any:
+    """A local cluster of which both workers are there."""
+    return lasting_cluster.whole()

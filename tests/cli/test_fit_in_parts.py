@@ -100,6 +100,17 @@ def test_ctrl_c_and_the_same_command_end_in_the_same_model(monkeypatch, capsys):
     np.testing.assert_array_equal(straight, resumed)
 
 
+def test_an_interrupted_fit_without_a_model_says_how_it_goes_on(monkeypatch, capsys):
+    def interrupted(model, *given):
+        Path("model.aldsurv.checkpoint").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(aldsurv.ALDSurvival, "fit", interrupted)
+    assert main(["fit", "big", *OUTCOME, "--held-out", "0", "--out", "model.aldsurv"]) == 130
+    note = "aldsurv: note: no model was saved: the same command goes on from model.aldsurv.checkpoint."
+    assert note in capsys.readouterr().err.splitlines()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 
 from aldsurv import ALDSurvival
-from aldsurv.errors import DataError, FitWarning, InterruptedTrainingWarning, TrainingError
+from aldsurv.errors import (
+    DataError,
+    FitWarning,
+    InterruptedTrainingWarning,
+    MissingDependencyError,
+    ParameterError,
+    TrainingError,
+)
 from aldsurv.models.neural.fitting import train
 from aldsurv.training import loop
-from aldsurv.training.ranks import LostRankError, Ranks, current_ranks
+from aldsurv.training.ranks import LostRankError, Ranks, current_ranks, open_ranks
 from training.groups import run_ranks
 from training.runs import rows_of
 
@@ -141,6 +152,63 @@ def test_of_a_failure_one_says_what_is_wrong():
     assert Ranks().fails_first()
 
 
+def test_of_an_error_and_those_who_notice_it_the_error_is_said(monkeypatch):
+    close = Ranks.close
+
+    def close_slowly(ranks):
+        close(ranks)
+        time.sleep(0.5)
+
+    def work(ranks):
+        try:
+            if not ranks.first:
+                monkeypatch.setattr(ranks, "close", partial(close_slowly, ranks), raising=False)
+                raise EndedError
+            ranks.exchange(2, [torch.zeros(1)], torch.zeros(1))
+        except (EndedError, LostRankError) as error:
+            return type(error), ranks.fails_first()
+
+    assert run_ranks(2, work) == [(LostRankError, False), (EndedError, True)]
+
+
+@pytest.mark.parametrize("batch_size", [560, 64])
+def test_one_that_is_alone_stops_too(batch_size, tmp_path):
+    def work(ranks):
+        def stop(report):
+            if report.epoch == 2:
+                ranks.stop()
+
+        return fitted(callbacks=[stop], batch_size=batch_size, checkpoint=tmp_path / "run")
+
+    with pytest.warns(InterruptedTrainingWarning, match="interrupted in epoch 3"):
+        (model,) = run_ranks(1, work)
+    assert model.history_.stopped_by == "interrupt"
+    assert_same(fitted(batch_size=batch_size, checkpoint=tmp_path / "run"), fitted(batch_size=batch_size))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.filterwarnings("error")
+def test_training_whose_result_nobody_needs_ends_without_a_word(count):
+    def work(ranks):
+        def stop(report):
+            ranks.stop(unwanted=True)
+
+        return fitted(callbacks=[stop])
+
+    assert run_ranks(count, work) == [None] * count
+
+
+def test_a_build_of_torch_without_processes(monkeypatch):
+    monkeypatch.setattr(torch.distributed, "is_available", lambda: False)
+    monkeypatch.setitem(sys.modules, "torch.distributed.distributed_c10d", None)
+    (error,) = run_ranks(1, lambda ranks: open_ranks("env://", 0, 2).__enter__())
+    assert isinstance(error, ParameterError)
+    assert "no gloo" in str(error)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (error,) = run_ranks(1, lambda ranks: open_ranks("env://", 0, 2).__enter__())
+    assert isinstance(error, MissingDependencyError)
+
+
 def test_all_stop_after_the_same_batch(monkeypatch):
     exchange, calls = Ranks.exchange, []
 
@@ -177,6 +245,12 @@ def test_batches_too_small_to_share_are_the_work_of_one():
     assert len(caught) == 1
     assert nothing is None
     assert_same(model, fitted(batch_size=64))
+
+
+@pytest.mark.parametrize("number", [-1, 2, 5])
+def test_a_process_beyond_the_last_is_refused(number):
+    with pytest.raises(ParameterError, match=r"of 2 was given, but their numbers are from 0 to 1\."):
+        open_ranks("env://", number, 2).__enter__()
 
 
 def test_another_run_is_refused():

@@ -108,8 +108,7 @@ def aldsurv(ctx: click.Context) -> None:
       aldsurv datasets list
       aldsurv demo --help
     """  # noqa: D301
-    if ctx.invoked_subcommand != _SHARED_COMMAND:
-        ctx.obj()
+    ctx.obj(ctx.invoked_subcommand == _SHARED_COMMAND)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -250,6 +250,7 @@ class Training:
 
     def _one_epoch(self) -> EpochReport:
         start, epoch = time.perf_counter(), self._now.epoch
+        self._ranks.end_if_stopped()
         self._between_epochs = False
         rate = self._settings.rate(epoch)
         # The same gradients move them by the same steps, except for what other processors round.

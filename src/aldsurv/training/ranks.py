@@ -22,7 +22,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from aldsurv.errors import ClusterError, DataError, FitWarning, ParameterError
+from aldsurv.errors import ClusterError, DataError, FitWarning, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,6 +33,8 @@ __all__ = ["LostRankError", "Ranks", "ReleasedError", "current_ranks", "open_ran
 _MOST_WAITING = timedelta(minutes=30)
 _MOST_CONNECTING = timedelta(minutes=5)
 _SECONDS_FOR_OTHERS = 5.0
+# Why training is to end.
+_INTERRUPTED, _UNWANTED = 1.0, 2.0
 
 
 class LostRankError(ClusterError):
@@ -40,7 +42,7 @@ class LostRankError(ClusterError):
 
 
 class ReleasedError(BaseException):
-    """The first process does the rest alone: ends the work of another one, without an error."""
+    """The first process does the rest alone, or nobody needs the result: ends the work here, without an error."""
 
 
 @final
@@ -55,7 +57,7 @@ class Ranks:
 
     def __init__(self, number: int = 0, count: int = 1, store: Any = None) -> None:
         self.number, self.count, self._store = number, count, store
-        self._stopped = False
+        self._stopped = 0.0
         self._group: Any = None
         self._held: dict[tuple[int, Any], tuple[Tensor, Tensor]] = {}
         if count > 1:
@@ -91,17 +93,16 @@ class Ranks:
             A tensor of one axis, as long and as precise as each of them.
         """
         if self.count == 1:
+            self.end_if_stopped()
             return mine
         most = -(-items // self.count)
         own, received = self._buffers(most * len(like) + 1, like)
         for number, tensor in enumerate(mine):
             own[number * len(like) : (number + 1) * len(like)] = tensor
         # If one was asked to stop, all stop after the same batch.
-        own[-1] = float(self._stopped)
+        own[-1] = self._stopped
         self._wait(self._group.allgather([list(received)], [own]))
-        if received[:, -1].any():
-            self._stopped = False
-            raise KeyboardInterrupt
+        self._end_if(float(received[:, -1].max()))
         rows = received[:, :-1].view(self.count, most, len(like))
         return [rows[k, number] for k in range(self.count) for number in range(len(self._share_of(k, items)))]
 
@@ -152,9 +153,22 @@ class Ranks:
         if reason:
             warnings.warn(f"{reason}: one of {count} does the work, and the others end.", FitWarning, stacklevel=4)
 
-    def stop(self) -> None:
-        """Let all processes end their training after the batch at hand, as Ctrl-C does."""
-        self._stopped = True
+    def stop(self, *, unwanted: bool = False) -> None:
+        """Let all processes end their training after the batch or epoch at hand, as Ctrl-C does.
+
+        `unwanted`: nobody needs the result, and their work ends by `ReleasedError`.
+        """
+        self._stopped = _UNWANTED if unwanted else _INTERRUPTED
+
+    def end_if_stopped(self) -> None:
+        """End the training if `stop` was called in a process that is alone; a group notices it in `exchange`."""
+        if self.count == 1:
+            self._end_if(self._stopped)
+
+    def _end_if(self, stopped: float) -> None:
+        if stopped:
+            self._stopped = 0.0
+            raise ReleasedError if stopped == _UNWANTED else KeyboardInterrupt
 
     @contextmanager
     def interrupted_together(self) -> Iterator[None]:
@@ -174,17 +188,21 @@ class Ranks:
         All notice a failure, and one of them says what is wrong.
         """
         store, count, first = self._store, self.count, self.first
-        self.close()
         if store is None or count == 1:
+            self.close()
             return True
         try:
+            # Before others notice that this one is gone: they could only say that.
             place = int(store.add("failed", 1))
+            self.close()
             # The store may end with the first process: others get the time to ask.
             until = time.monotonic() + _SECONDS_FOR_OTHERS
             while first and store.add("failed", 0) < count and time.monotonic() < until:
                 time.sleep(0.05)
         except RuntimeError:
             return True
+        finally:
+            self.close()
         return place == 1
 
     def close(self) -> None:
@@ -262,6 +280,8 @@ def open_ranks(url: str, number: int, count: int) -> Iterator[Ranks]:
     number, count
         Which process this is, from 0 on, and how many there are.
     """
+    if not 0 <= number < count:
+        raise ParameterError(f"process {number} of {count} was given, but their numbers are from 0 to {count - 1}.")
     ranks = Ranks(number, count, _met(url, number, count) if count > 1 else None)
     token = _CURRENT.set(ranks)
     try:
@@ -275,12 +295,19 @@ def open_ranks(url: str, number: int, count: int) -> Iterator[Ranks]:
 
 def _met(url: str, number: int, count: int) -> Any:
     """What the processes agree on addresses by."""
-    from torch import distributed
+    try:
+        from torch import distributed
+    except ImportError:
+        raise MissingDependencyError(
+            "training by several processes needs torch, which is not installed",
+            advice="Install it with: pip install 'aldsurv[torch]'.",
+        ) from None
+    if not (distributed.is_available() and distributed.is_gloo_available()):
+        raise ParameterError(f"this build of torch has no gloo for {sys.platform}: train in one process.")
+    # A build without it does not have these either.
     from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 
-    if not (distributed.is_available() and distributed.is_gloo_available()):
-        raise ParameterError(f"this build of torch has no gloo for {sys.platform}: train in one process.")
     try:
         store, _, _ = next(rendezvous(url, number, count, timeout=_MOST_CONNECTING))
     except (RuntimeError, ValueError, OSError) as error:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import CancelledError
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +17,7 @@ from aldsurv.datasets import open_table
 from aldsurv.metrics import log_likelihood
 from aldsurv.models import BoostedALD
 from aldsurv.models.parted.dask_engine import DaskEngine
-from aldsurv.models.trees import boosting_settings
+from aldsurv.models.trees import boosting_settings, grown_members
 
 TREES = {"components": 2, "members": 3, "max_rounds": 30, "random_state": 0}
 
@@ -77,3 +81,30 @@ def test_members_grow_on_workers_of_which_one_is_lost(table, cluster, monkeypatc
         found = BoostedALD(**TREES).fit(table.x, table.y).trees_.to_arrays()
     for name, array in wanted.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)
+
+
+class EndedError(Exception):
+    """What ends one member."""
+
+
+def test_members_end_with_their_round_when_one_fails(monkeypatch):
+    begun, ended = threading.Event(), []
+
+    def grow(task, *, turns, **given):
+        if task.number == 0:
+            begun.wait(60)
+            raise EndedError
+        try:
+            for _ in range(6000):
+                with turns:
+                    begun.set()
+                time.sleep(0.01)
+        except CancelledError:
+            ended.append(task.number)
+            raise
+
+    monkeypatch.setattr(grown_members, "_grow_member", grow)
+    rng = np.random.default_rng(0)
+    with pytest.raises(EndedError):
+        BoostedALD(members=2, n_jobs=2).fit(rng.normal(size=(50, 2)), (rng.exponential(size=50), np.ones(50, bool)))
+    assert ended == [1]

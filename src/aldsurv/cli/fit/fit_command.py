@@ -132,9 +132,9 @@ def fit(
     are then held out, and the model is fitted once, to the others.
     After Ctrl-C the same command continues.
 
-    Ctrl-C ends the training: the best model so far is saved, and the
-    exit code is 130. A search by --tune that was stopped continues when
-    the same command is repeated.
+    Ctrl-C ends the training: the best model so far is saved (not of a
+    training on a cluster), and the exit code is 130. A search by --tune
+    that was stopped continues when the same command is repeated.
 
     Several processes of one or more machines train one network, when they
     are started by torchrun, or on the workers of --cluster: the model is

@@ -121,8 +121,13 @@ def run_parted_fit(request: FitRequest, paths: Sequence[Path], printer: Printer,
         model.set_params(checkpoint=checkpoint)
         if checkpoint.exists() and request.show_progress:
             fit_text.show_note(f"training goes on from {printable(checkpoint)}.")
-    with open_engine(request.cluster):
-        model.fit(train.x, train.y)
+    try:
+        with open_engine(request.cluster):
+            model.fit(train.x, train.y)
+    except KeyboardInterrupt:
+        if checkpoint is not None and checkpoint.exists() and request.show_progress:
+            fit_text.show_note(f"no model was saved: the same command goes on from {printable(checkpoint)}.")
+        raise
     # Of several processes, one scores and saves.
     current_ranks().leave()
     if "checkpoint" in model.get_params():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+
+import click
 
 __all__ = ["EndedElsewhereError", "joined_group"]
 
@@ -16,24 +18,37 @@ class EndedElsewhereError(BaseException):
 
 
 @contextmanager
-def joined_group() -> Iterator[Callable[[], None]]:
-    """Inside, processes that torchrun, or another launcher, has started train together.
+def joined_group() -> Iterator[Callable[[bool], None]]:
+    """What processes that torchrun, or another launcher, has started do inside of the block.
 
-    Yields a function after which the first of them goes on alone.
+    Yields a function to be called with whether they share the work: then they train together from there on. If they do
+    not, the first goes on alone, without waiting for the others, and these end.
     """
     given = [os.environ.get(name, "") for name in _VARIABLES]
-    if not all(given) or not given[1].isdecimal() or int(given[1]) < 2:
-        yield lambda: None
+    if not all(given) or not (given[0].isdecimal() and given[1].isdecimal()) or int(given[1]) < 2:
+        yield lambda shared: None
         return
-    # When a process is lost, torch would show where in its code others noticed.
-    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    # Here: torch takes a second.
-    from aldsurv.training.ranks import ReleasedError, open_ranks
+    from aldsurv.training.ranks import Ranks, ReleasedError, open_ranks
 
-    with open_ranks("env://", int(given[0]), int(given[1])) as ranks:
+    number, count = int(given[0]), int(given[1])
+    ranks = Ranks()
+
+    def begin(shared: bool) -> None:
+        nonlocal ranks
+        if shared:
+            # When a process is lost, torch would show where in its code others noticed.
+            os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+            ranks = group.enter_context(open_ranks("env://", number, count))
+        elif number:
+            raise ReleasedError
+
+    with ExitStack() as group:
         try:
-            yield ranks.leave
+            yield begin
         except ReleasedError:
+            return
+        except click.exceptions.Exit:
+            # Of --help, and of the first process when it is alone: no failure that others wait for.
             raise
         except BaseException as error:
             if ranks.fails_first():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -55,11 +57,10 @@ class DaskEngine(Engine):
     def __init__(self, cluster: str) -> None:
         self._distributed = _distributed()
         workers = _local_workers(cluster)
-        self._local: Any = None
-        if workers is not None:
-            self._local = self._started(workers)
-        self._address = str(cluster if self._local is None else self._local.scheduler_address)
-        self.client = self._connected()
+        with ExitStack() as started:
+            self._address = cluster if workers is None else started.enter_context(self._local_cluster(workers))
+            self.client = self._connected()
+            self._started = started.pop_all()
 
     @property
     def address(self) -> str | None:
@@ -126,14 +127,14 @@ class DaskEngine(Engine):
     def _from_first(self, function: Callable[..., Any], common: list[Any], most: int, topic: str | None) -> Any:
         """What the first of several processes gives; they start again if one is lost."""
         for _ in range(_MOST_STARTS):
-            workers = self._workers()[:most]
-            address = self._distributed.comm.get_address_host(workers[0])
+            workers = self._free_workers()[:most]
+            host = self._distributed.comm.get_address_host(workers[0])
             # On another worker if this one is lost meanwhile: what follows notices it.
             place = {"workers": workers[:1], "allow_other_workers": True}
             port = self._result_of(self.client.submit(_free_port, **place, pure=False))
             futures = [
                 self.client.submit(
-                    partial(_as_rank, function, f"tcp://{address}:{port}", number, len(workers), topic),
+                    partial(_as_rank, function, _meeting_place(host, port), number, len(workers), topic),
                     *common,
                     workers=[worker],
                     pure=False,
@@ -167,9 +168,18 @@ class DaskEngine(Engine):
             for future, state in zip(futures, states, strict=True):
                 if state == "error" and not isinstance(future.exception(), self._losses()):
                     self._result_of(future)
+            if "error" in states:
+                self._cancel_those_not_begun(futures, states)
             if all(state in _ENDED or worker not in alive for state, worker in zip(states, workers, strict=True)):
                 return False
             time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+    def _cancel_those_not_begun(self, futures: list[Any], states: list[str]) -> None:
+        """Cancel what waits for a worker that is paused, or has other work: the others do not wait for it any more."""
+        begun = self._on_scheduler(_tasks_at_work)
+        if begun is not None:
+            waiting = zip(futures, states, strict=True)
+            self.client.cancel([task for task, state in waiting if state not in _ENDED and task.key not in begun])
 
     def _losses(self) -> tuple[type[Exception], ...]:
         from aldsurv.training.ranks import LostRankError
@@ -203,11 +213,23 @@ class DaskEngine(Engine):
             time.sleep(_SECONDS_BETWEEN_LOOKS)
             waited += _SECONDS_BETWEEN_LOOKS
 
+    def _free_workers(self) -> list[str]:
+        """Addresses of the workers that are not paused, of which there is at least one."""
+        waited = 0.0
+        while True:
+            workers, paused = self._workers(), self._on_scheduler(_paused_workers) or ()
+            free = [worker for worker in workers if worker not in paused]
+            if free:
+                return free
+            if waited >= SECONDS_WITHOUT_WORKERS:
+                raise self._without_workers(waited, paused=True)
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            waited += _SECONDS_BETWEEN_LOOKS
+
     def close(self) -> None:
         """Leave the cluster; one that was started for this engine ends."""
         self.client.close()
-        if self._local is not None:
-            self._local.close()
+        self._started.close()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -215,22 +237,34 @@ class DaskEngine(Engine):
         super().__exit__(kind, error, trace)
         self.close()
 
-    def _started(self, workers: int) -> Any:
-        """A cluster of processes of this machine."""
-        try:
-            return self._distributed.LocalCluster(
-                n_workers=workers or None, threads_per_worker=1, dashboard_address=":0"
-            )
-        except (RuntimeError, OSError) as error:
-            raise ClusterError(
-                f"processes of this machine could not be started: {error}",
-                argument="cluster",
-                advice='A script that starts them needs if __name__ == "__main__": around what it does.',
-            ) from error
+    @contextmanager
+    def _local_cluster(self, workers: int) -> Iterator[str]:
+        """The address of a cluster of processes of this machine, which lasts as long as the block."""
+        # Dask would give up a killed process that takes 15 seconds to start again, as on a busy machine.
+        with import_module("dask").config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
+            try:
+                cluster = self._distributed.LocalCluster(
+                    n_workers=workers or None,
+                    threads_per_worker=1,
+                    dashboard_address=":0",
+                    preload=["aldsurv.models.parted.local_worker"],
+                    # What fails is raised here: in the terminal the workers would show it with its traceback.
+                    silence_logs=logging.CRITICAL,
+                )
+            except (RuntimeError, OSError) as error:
+                raise ClusterError(
+                    f"processes of this machine could not be started: {error}",
+                    argument="cluster",
+                    advice='A script that starts them needs if __name__ == "__main__": around what it does.',
+                ) from error
+            with cluster:
+                yield str(cluster.scheduler_address)
 
     def _connected(self) -> Any:
         """A client of a scheduler that has workers."""
         try:
+            # A client that is given no address would be closed, with a traceback, when Python ends.
+            self._distributed.comm.resolve_address(self._address)
             client = self._distributed.Client(self._address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             problem = f"no Dask scheduler answers at {quoted(self._address)}: {error}."
@@ -294,13 +328,16 @@ class DaskEngine(Engine):
         if self.client.status != "running":
             return 1, 1
         threads = self._threads()
+        return self._on_scheduler(_workers_at_work) or (threads, threads)
+
+    def _on_scheduler(self, function: Callable[..., Result]) -> Result | None:
+        """The result of a function on the scheduler; None if it is set up to take no functions."""
         try:
-            found: tuple[int, int] = self.client.run_on_scheduler(_workers_at_work)
+            found: Result = self.client.run_on_scheduler(function)
         except (OSError, self._distributed.CancelledError):
             raise self._lost() from None
         except ValueError:
-            # A scheduler may be set up to take no functions.
-            return threads, threads
+            return None
         return found
 
     def _is_killer(self, future: Any) -> bool:
@@ -368,6 +405,16 @@ def _workers_at_work(dask_scheduler: Any) -> tuple[int, int]:
     return len(workers), at_work
 
 
+def _paused_workers(dask_scheduler: Any) -> set[str]:
+    """On the scheduler: addresses of the workers that start no tasks."""
+    return {address for address, worker in dask_scheduler.workers.items() if worker not in dask_scheduler.running}
+
+
+def _tasks_at_work(dask_scheduler: Any) -> set[Any]:
+    """On the scheduler: keys of the tasks that workers have begun, as far as they have reported it."""
+    return {task.key for worker in dask_scheduler.workers.values() for task in worker.executing}
+
+
 def _same(value: Item) -> Item:
     return value
 
@@ -379,32 +426,40 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _meeting_place(host: str, port: int) -> str:
+    """The address at which processes meet; one of IPv6 is in brackets."""
+    return f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
+
+
 def _as_rank(
     function: Callable[..., Result], url: str, number: int, count: int, topic: str | None, *shared: Any
 ) -> Result | None:
     """On a worker: call a function as one of several processes; None from those that are not the first."""
-    from aldsurv.training.ranks import open_ranks
+    from aldsurv.training.ranks import LostRankError, open_ranks
 
     worker, ended = _distributed().get_worker(), threading.Event()
     task = worker.state.tasks, worker.get_current_task()
-    result = None
+    result, done = None, False
     with open_ranks(url, number, count) as ranks:
         threading.Thread(target=_stop_unwanted, args=(*task, ranks, ended), daemon=True).start()
         try:
             shows = topic is not None and ranks.first
             result = function(*shared, (lambda *text: worker.log_event(topic, text)) if shows else None)
-        except KeyboardInterrupt:
-            pass
+            done = True
         finally:
             ended.set()
+    if number == 0 and not done:
+        raise LostRankError("training was stopped, because its result was not needed any more")
     return result if number == 0 else None
 
 
 def _stop_unwanted(tasks: Mapping[Any, Any], key: Any, ranks: Ranks, ended: threading.Event) -> None:
     """Stop training whose result is not needed any more: Dask does not interrupt a running task."""
     while not ended.wait(_SECONDS_BETWEEN_LOOKS):
-        if key not in tasks or tasks[key].state == "cancelled":
-            ranks.stop()
+        # One look: the worker may forget the task at any time.
+        task = tasks.get(key)
+        if task is None or task.state == "cancelled":
+            ranks.stop(unwanted=True)
             return
 
 

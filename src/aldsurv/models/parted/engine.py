@@ -79,7 +79,7 @@ class Engine(ABC):
         """The blocks of arrays that a function gives for each item and what is `shared`, as items of later maps.
 
         A cluster holds them in the memory of its workers, where Dask writes to disk what is too much; this process in
-        its memory as far as they are few, and in files without a name for longer than it needs them.
+        its memory as far as they are few, and the others in a file without a name.
         """
 
     @abstractmethod

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any, TypeAlias, final, overload
 
 import numpy as np
@@ -27,14 +27,15 @@ _ALIGNED = 16
 
 @final
 class ScratchBlocks:
-    """Where blocks are stored: the first 256 MB in memory, the others in a temporary folder.
+    """Where blocks are stored: the first 256 MB in memory, the others in a temporary file.
 
-    The folder is in the one of the system, which ``TMPDIR`` changes; it is removed with the last of its blocks.
+    The file is in the folder of the system, which ``TMPDIR`` changes. It has no name once it is open (or the system
+    removes it when it is closed): nothing is left behind, however the process ends.
     """
 
     def __init__(self) -> None:
         self._bytes = 0
-        self._folder: _Folder | None = None
+        self._file: _File | None = None
 
     def store(self, blocks: Iterator[Arrays]) -> Blocks:
         """All blocks, to be read in this order as often as wanted."""
@@ -45,45 +46,60 @@ class ScratchBlocks:
         self._bytes += sum(array.nbytes for array in block.values())
         if self._bytes <= _MOST_BYTES:
             return block
-        if self._folder is None:
-            self._folder = _Folder()
-        return _Filed(self._folder, block)
+        with _errors_of_the_disk():
+            if self._file is None:
+                self._file = _File()
+            return _Filed(self._file, block)
+
+
+@contextmanager
+def _errors_of_the_disk() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"rows cannot be written to {quoted(tempfile.gettempdir())}: {error.strerror or error}",
+            advice="Set TMPDIR to a folder with more space.",
+        ) from None
 
 
 @final
-class _Folder:
+class _File:
+    """A file that is closed with the last of its blocks."""
+
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="aldsurv-"))
-        self.files = 0
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        # Without a buffer, whose rest could not be written to a full disk when it is closed.
+        self.content = tempfile.TemporaryFile(prefix="aldsurv-", buffering=0)  # noqa: SIM115 - closed by the finalizer
+        weakref.finalize(self, self.content.close)
+
+    def append(self, content: bytes) -> int:
+        """Where in the file it begins."""
+        start = self.content.seek(0, os.SEEK_END)
+        left = memoryview(content)
+        while left:
+            left = left[self.content.write(left) :]
+        return start
 
 
 @final
 class _Filed:
     """A block in a file, one array after the other."""
 
-    def __init__(self, folder: _Folder, block: Arrays) -> None:
-        # The folder lasts as long as one of its blocks.
-        self._folder = folder
-        self._path = folder.path / f"{folder.files}.bin"
-        folder.files += 1
+    def __init__(self, file: _File, block: Arrays) -> None:
+        # The file lasts as long as one of its blocks.
+        self._file, self._bytes = file, 0
         self._places: dict[str, tuple[int, np.dtype[Any], tuple[int, ...]]] = {}
-        try:
-            with self._path.open("wb") as file:
-                for name, array in block.items():
-                    self._places[name] = file.tell(), array.dtype, array.shape
-                    np.ascontiguousarray(array).tofile(file)
-                    # The next one begins where numbers of any type may; no file is empty.
-                    file.write(bytes(_ALIGNED - file.tell() % _ALIGNED))
-        except OSError as error:
-            raise DataError(
-                f"rows cannot be written to {quoted(str(folder.path))}: {error.strerror or error}",
-                advice="Set TMPDIR to a folder with more space.",
-            ) from None
+        pieces = []
+        for name, array in block.items():
+            self._places[name] = self._bytes, array.dtype, array.shape
+            # The next one begins where numbers of any type may; no block is empty.
+            pieces += [array.tobytes(), bytes(_ALIGNED - array.nbytes % _ALIGNED)]
+            self._bytes += len(pieces[-2]) + len(pieces[-1])
+        self._start = file.append(b"".join(pieces))
 
     def read(self) -> dict[str, NDArray[Any]]:
         """Arrays of which only those rows come from the disk that are used."""
-        content = np.asarray(np.memmap(self._path, np.uint8, "r"))
+        content = np.asarray(np.memmap(self._file.content, np.uint8, "r", self._start, self._bytes))
         return {name: np.ndarray(shape, dtype, content, start) for name, (start, dtype, shape) in self._places.items()}
 
 

@@ -173,7 +173,12 @@ def grow_members(
         # As many at the same time as leave no thread without work until the last have begun.
         together, turns = -(-count // max(count // threads, 1)), Turns(threads)
         with ThreadPoolExecutor(together, thread_name_prefix="member") as pool:
-            members = list(pool.map(lambda k: grow_one(task(k), turns=turns), range(count)))
+            try:
+                members = list(pool.map(lambda k: grow_one(task(k), turns=turns), range(count)))
+            except BaseException:
+                # Of Ctrl-C, or of an error in one member: the pool waits for the others, which end with their round.
+                turns.end()
+                raise
     return GrownMembers.joined(outputs, members)
 
 

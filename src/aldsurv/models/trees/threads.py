@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import TracebackType
 from typing import final
@@ -26,8 +26,19 @@ class Turns:
 
     def __init__(self, count: int) -> None:
         self._free, self._waiting, self._lock = count, deque[threading.Event](), threading.Lock()
+        self._ended = False
+
+    def end(self) -> None:
+        """Let nobody have another turn: who asks for one, or waits for it, gets `CancelledError`."""
+        self._ended = True
 
     def __enter__(self) -> None:
+        self._wait()
+        if self._ended:
+            self.__exit__(None, None, None)
+            raise CancelledError
+
+    def _wait(self) -> None:
         turn = threading.Event()
         with self._lock:
             if self._free:

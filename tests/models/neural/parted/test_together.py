@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +19,11 @@ from aldsurv.datasets import open_table
 from aldsurv.errors import ClusterError, ParameterError
 from aldsurv.models.parted import dask_engine as engines
 from aldsurv.models.parted.dask_engine import DaskEngine
-from aldsurv.training import loop
+from aldsurv.training import loop, ranks
 from aldsurv.training.ranks import Ranks, current_ranks
+
+distributed = pytest.importorskip("distributed")
+Status = distributed.core.Status
 
 SMALL = {
     "members": 2,
@@ -122,6 +127,55 @@ def test_a_killed_worker_changes_nothing(table, alone, cluster, tmp_path, worker
     assert mark.exists()
     assert_same(model, alone)
     assert list(tmp_path.iterdir()) == [mark]
+
+
+def pause(worker):
+    worker.status = Status.paused
+
+
+def count_processes(show):
+    return current_ranks().count
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_workers_that_are_paused_are_not_waited_for(noticed, monkeypatch):
+    monkeypatch.setattr(ranks, "_MOST_CONNECTING", timedelta(seconds=2))
+    # Without a limit of memory Dask does not look whether it may go on.
+    options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(**options, processes=False) as started,
+        DaskEngine(started.scheduler_address) as engine,
+    ):
+        engine.client.wait_for_workers(2, timeout=60)
+        workers = sorted(engine.client.nthreads())
+        engine.client.run(lambda dask_worker: pause(dask_worker), workers=workers[1:])
+        until = time.monotonic() + 60
+        while engine._free_workers() != workers[:1] and time.monotonic() < until:
+            time.sleep(0.05)
+        if not noticed:
+            # It was paused after it was chosen.
+            free, chosen = engine._free_workers, [workers]
+            monkeypatch.setattr(engine, "_free_workers", lambda: chosen.pop() if chosen else free())
+        assert engine.together(count_processes, (), most=2, show=None) == 1
+
+
+def test_processes_meet_at_addresses_of_both_kinds():
+    assert engines._meeting_place("10.0.0.7", 4000) == "tcp://10.0.0.7:4000"
+    assert engines._meeting_place("::1", 4000) == "tcp://[::1]:4000"
+
+
+class ForgottenTasks(dict):
+    """Tasks of a worker, of which one is gone between two looks."""
+
+    def __contains__(self, key):
+        return True
+
+
+def test_a_task_that_its_worker_forgets_is_stopped():
+    alone = Ranks()
+    engines._stop_unwanted(ForgottenTasks(), "key", alone, threading.Event())
+    with pytest.raises(ranks.ReleasedError):
+        alone.end_if_stopped()
 
 
 def test_what_the_workers_cannot_do_is_said(table, cluster, tmp_path, monkeypatch):
