@@ -1,8 +1,8 @@
 """The neutral benchmark on the command line.
 
-``python -m bench.neutral folds FOLDER --data NEUTRAL`` runs what is left of models on the study's folds, ``inner``
-likewise on splits of its training rows, ``report`` writes docs/results, the pages and the picture, ``proof`` compares
-Cox and Kaplan-Meier with the published scores.
+``python -m bench.neutral folds FOLDER --data NEUTRAL`` runs what is left of models on the study's folds, ``inner`` and
+``eighths`` likewise on splits of its training rows into three and eight parts, ``report`` writes docs/results,
+the pages and the picture, ``proof`` compares Cox and Kaplan-Meier with the published scores.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 # Before anything loads a library of matrix products: one thread per process.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from bench.neutral.cells import STAGES, Cell, run_cell
+from bench.neutral.cells import INNER_PARTS, STAGES, Cell, run_cell
 from bench.neutral.models import model_named
 from bench.neutral.proof import LIMITS, compare
-from bench.neutral.report import STUDY, standing, store
+from bench.neutral.report import STUDY, standing, store, store_tried
 from bench.neutral.study import Study
 from bench.neutral.tried import DEFAULT
 from bench.pages import listing
@@ -30,6 +30,8 @@ from bench.study_runs import run
 
 def main(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
+    if given.command == "tried":
+        return _store_tried(given.folder)
     try:
         study = Study(given.data)
         if given.command == "proof":
@@ -43,7 +45,7 @@ def main(arguments: list[str]) -> int:
     except (FileNotFoundError, KeyError, ValueError) as error:
         print(error.args[0], file=sys.stderr)
         return 2
-    folds = (0,) if given.command == "folds" else (1, 2, 3)
+    folds = range(1, INNER_PARTS[given.command] + 1) if given.command in INNER_PARTS else (0,)
     cells = [
         Cell.of(given.command, model, name, iteration, fold, study.folder)
         for model in models
@@ -92,6 +94,14 @@ def _report(study: Study, folder: Path, iterations: int) -> int:
     return 0
 
 
+def _store_tried(folder: Path) -> int:
+    if not store_tried(folder):
+        print(f"{folder} has no results on inner splits", file=sys.stderr)
+        return 2
+    listing.write()
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bench.neutral", description="Models on the folds of a neutral study.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -108,6 +118,8 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("folder", type=Path, help="where the results are kept")
     one.add_argument("--data", type=Path, help="folder of the study ($ALDSURV_NEUTRAL)")
     one.add_argument("--iterations", type=int, default=6, help="that a model must have of each dataset (6)")
+    one = commands.add_parser("tried", help="write what was compared on inner splits into docs/results and the page")
+    one.add_argument("folder", type=Path, help="where the results are kept")
     one = commands.add_parser("proof", help="compare Cox and Kaplan-Meier with the published scores")
     one.add_argument("--data", type=Path, help="folder of the study ($ALDSURV_NEUTRAL)")
     one.add_argument("--iterations", type=int, help="of each dataset, from the first (all)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from aldsurv.models import ALDSurvival
+from aldsurv.models import ALDSurvival, StackedSurvival
 from aldsurv.registry import MODELS
 from bench.accuracy.composed import WithoutCovariates
 
@@ -23,6 +23,16 @@ def _registered(name: str) -> Maker:
         kind = MODELS.load(name)
         given = {"random_state": seed, "progress": False, "device": "cpu"}
         return kind(**{key: value for key, value in given.items() if key in kind.parameter_defaults()})
+
+    return make
+
+
+def _beside_ald(name: str, **settings: Any) -> Maker:
+    """The default and another model, whose share of the prediction is three tenths."""
+
+    def make(seed: int) -> Any:
+        other = MODELS.load(name)(**settings) if settings else _registered(name)(seed)
+        return StackedSurvival([_ald()(seed), other], weights=[0.7, 0.3], random_state=seed)
 
     return make
 
@@ -55,6 +65,12 @@ CANDIDATES: dict[str, Maker] = {
     "two layers, skewed, no pieces, 10 members": _ald(recipe="small", varied=False, bins=0, members=10),
     "linear, one component, no pieces, 10 members": _ald(**_LINEAR),
     "small, 10 members": _ald(recipe="small", members=10),
+    "small, 64 units": _ald(recipe="small", hidden=(64, 64)),
+    "ald 0.7, cox 0.3": _beside_ald("cox", ridge=1.0),
+    "ald 0.7, lognormal 0.3": _beside_ald("lognormal"),
+    "ald 0.7, deepsurv 0.3": _beside_ald("deepsurv"),
+    "ald 0.7, boosted_ald 0.3": _beside_ald("boosted_ald"),
+    "stack, equal weights": lambda seed: StackedSurvival(weights="equal", random_state=seed),
     "cox, ridge 1": lambda _: MODELS.load("cox")(ridge=1.0),
 }
 

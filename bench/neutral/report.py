@@ -23,11 +23,13 @@ from bench.pages import results
 from bench.pages.results import comment_lines, store_section, today
 from bench.study_runs import Lines
 
-__all__ = ["COX", "CSV", "FOREST", "STUDY", "Standing", "standing", "store"]
+__all__ = ["COX", "CSV", "FOREST", "STUDY", "TRIED", "Standing", "standing", "store", "store_tried"]
 
 CSV, STUDY = "neutral.csv", "neutral.json"
 # Learners of the study that ours are compared with beside the best.
 COX, FOREST = "CPH", "ORSF"
+# Sections about the settings that were compared on inner splits, by stage.
+TRIED = {"inner": "tried", "eighths": "tried, eighths"}
 _COMMAND = "python -m bench.neutral"
 _DIGITS = 6
 
@@ -87,8 +89,6 @@ def standing(folder: Path | str, study: Study, iterations: int) -> Standing:
 
 def store(found: Standing, study: Study, folder: Path | str) -> None:
     """Write docs/results/neutral.csv, and the sections of neutral.json that a folder has results for."""
-    inner = Lines(folder).read("inner")
-    tried = tried_settings(inner) if inner else None
     ours = [model for model in found.models if model in LIBRARY]
     # What a stack predicts depends on its members, too.
     named = dict.fromkeys([*ours, *(DEFAULT_MEMBERS if "stack" in ours else ())])
@@ -104,8 +104,16 @@ def store(found: Standing, study: Study, folder: Path | str) -> None:
         "ranking": _ranking(found),
     }.items():
         store_section(STUDY, section, values, origin)
-    if tried is not None:
-        store_section(STUDY, "tried", tried, today(f"{_COMMAND} inner FOLDER"))
+    store_tried(folder)
+
+
+def store_tried(folder: Path | str) -> list[str]:
+    """Write the sections of neutral.json about inner splits that a folder has results for; gives their stages."""
+    lines = {stage: found for stage in TRIED if (found := Lines(folder).read(stage))}
+    tried = {stage: tried_settings(found) for stage, found in lines.items()}
+    for stage, settings in tried.items():
+        store_section(STUDY, TRIED[stage], settings, today(f"{_COMMAND} {stage} FOLDER"))
+    return list(tried)
 
 
 def _settings_today(model: str) -> str | None:

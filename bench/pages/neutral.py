@@ -7,7 +7,7 @@ from typing import Any
 
 from aldsurv.registry import MODELS
 from bench.neutral.models import SAME_AS
-from bench.neutral.report import CSV, STUDY
+from bench.neutral.report import CSV, STUDY, TRIED
 from bench.neutral.scores import MEASURES
 from bench.neutral.tried import DEFAULT
 from bench.pages.markdown import in_words, number, table
@@ -36,10 +36,12 @@ def values() -> dict[str, str]:
     proof = read_section(STUDY, "proof")
     dates = {f"date of {name}": origin.date for name, origin in origins(STUDY).items()}
     dates["date of the fits"] = origins(CSV)[""].date
-    tried = _tried()
-    counts = {
-        "settings tried": str(len(tried)),
-        "splits of the default": str(tried[DEFAULT]["splits"] if tried else 0),
+    counts = {}
+    for section in TRIED.values():
+        tried = _tried(section)
+        counts[f"settings {section}"] = str(len(tried))
+        counts[f"splits of the default, {section}"] = str(tried[DEFAULT]["splits"] if tried else 0)
+    counts |= {
         "iterations proved": str(proof["iterations"]),
         "iterations left out of the proof": str(proof["left_out"]),
         "iterations beyond what was asked": in_words(
@@ -57,7 +59,7 @@ def tables() -> dict[str, str]:
         "learners": _learners(),
         "friedman": _friedman(),
         "by dataset": _by_dataset(),
-        "tried": _tried_table(),
+        **{section: _tried_table(section) for section in TRIED.values()},
         "proof": _proof(),
     }
 
@@ -161,13 +163,13 @@ def _by_dataset() -> str:
     return table(head, rows)
 
 
-def _tried() -> dict[str, Any]:
-    return dict(read_section(STUDY, "tried")) if "tried" in origins(STUDY) else {}
+def _tried(section: str) -> dict[str, Any]:
+    return dict(read_section(STUDY, section)) if section in origins(STUDY) else {}
 
 
-def _tried_table() -> str:
+def _tried_table(section: str) -> str:
     rows = []
-    for name, one in _tried().items():
+    for name, one in _tried(section).items():
         wins = ("" if name == DEFAULT else f"{one[f'wins_{by}']} of {one['datasets']}" for by in ("isbs", "harrell_c"))
         scores = (f"{one['isbs']:.4f}", f"{one['harrell_c']:.4f}")
         rows.append([f"`{name}`", *scores, *wins, str(one["splits"]), number(one["seconds"])])

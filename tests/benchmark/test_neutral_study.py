@@ -16,7 +16,7 @@ from aldsurv import SurvivalData
 from aldsurv.benchmark.ranking import nemenyi_critical_difference, rank_scores
 from bench.neutral import __main__ as command
 from bench.neutral import proof, report
-from bench.neutral.cells import Cell, inner_split, run_cell
+from bench.neutral.cells import INNER_PARTS, Cell, inner_split, run_cell
 from bench.neutral.models import model_named
 from bench.neutral.ranks import dataset_means, place, published_means, versus
 from bench.neutral.scores import concordance, score_times, weighted_scores
@@ -102,15 +102,16 @@ def test_concordance_counts_strictly_earlier_events(seed):
 # ---- splits
 
 
-def test_inner_parts_are_of_training_rows_alone():
+@pytest.mark.parametrize("count", INNER_PARTS.values())
+def test_inner_parts_are_of_training_rows_alone(count):
     y, train = rows(90), np.arange(0, 90, 2) + 1
-    parts = [inner_split(y, train, 4, fold) for fold in (1, 2, 3)]
+    parts = [inner_split(y, train, 4, fold + 1, count) for fold in range(count)]
     for learn, held in parts:
         assert sorted([*learn, *held]) == train.tolist()
-        assert abs(y.event[held].sum() - y.event[train].sum() / 3) <= 1
-        assert abs(len(held) - len(train) / 3) <= 1
+        assert abs(y.event[held].sum() - y.event[train].sum() / count) <= 1
+        assert abs(len(held) - len(train) / count) <= 1
     assert sorted(np.concatenate([held for _, held in parts])) == train.tolist()
-    again, other = inner_split(y, train, 4, 1)[1], inner_split(y, train, 5, 1)[1]
+    again, other = inner_split(y, train, 4, 1, count)[1], inner_split(y, train, 5, 1, count)[1]
     assert again.tolist() == parts[0][1].tolist()
     assert other.tolist() != again.tolist()
 
@@ -212,11 +213,12 @@ def test_a_folder_is_read_as_it_is(study):
         Study(study.folder / "nowhere")
 
 
-def test_a_cell_judges_the_rows_of_its_stage(study):
+@pytest.mark.parametrize(("stage", "count"), INNER_PARTS.items())
+def test_a_cell_judges_the_rows_of_its_stage(study, stage, count):
     """Inner splits never see the test rows: with other outcomes there the scores are the same."""
     table = study.table("one")
-    cell = Cell.of("inner", "kaplan_meier", "one", 1, 2, study.folder)
-    learn, held = inner_split(table.y, table.split(1)[0], 1, 2)
+    cell = Cell.of(stage, "kaplan_meier", "one", 1, 2, study.folder)
+    learn, held = inner_split(table.y, table.split(1)[0], 1, 2, count)
     y, test = table.y[learn], table.y[held]
     times = score_times(test.time)
     curve = model_named("kaplan_meier", 0).fit(None, y).predict_distribution(held).survival(times)
@@ -287,6 +289,19 @@ def test_results_hold_what_was_run(study, run_folder, tmp_path, monkeypatch):
     text = (tmp_path / report.STUDY).read_text(encoding="utf-8")
     folds = study.published.query("learner == 'ORSF'")["isbs"]
     assert not [value for value in folds if f"{value:.6g}" in text]
+
+
+def test_what_was_tried_is_stored_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(report, "tried_settings", lambda lines: {"lines": len(lines)})
+    monkeypatch.setattr(command.listing, "write", lambda: None)
+    (tmp_path / "results").mkdir()
+    assert command.main(["tried", str(tmp_path / "runs")]) == 2
+    assert "no results on inner splits" in capsys.readouterr().err
+    Lines(tmp_path / "runs").add({**Cell.of("eighths", "cox", "one", 1, 8, "")._asdict(), "isbs": 0.1})
+    assert command.main(["tried", str(tmp_path / "runs")]) == 0
+    assert dict(results.origins(report.STUDY)).keys() == {"tried, eighths"}
+    assert results.read_section(report.STUDY, "tried, eighths") == {"lines": 1}
 
 
 def test_settings_tried_are_compared_on_the_splits_of_both():
