@@ -42,7 +42,7 @@ class LostRankError(ClusterError):
 
 
 class ReleasedError(BaseException):
-    """The first process does the rest alone, or nobody needs the result: ends the work here, without an error."""
+    """The first process does the rest alone, or the result is not needed: ends the work here, without an error."""
 
 
 @final
@@ -156,7 +156,7 @@ class Ranks:
     def stop(self, *, unwanted: bool = False) -> None:
         """Let all processes end their training after the batch or epoch at hand, as Ctrl-C does.
 
-        `unwanted`: nobody needs the result, and their work ends by `ReleasedError`.
+        `unwanted`: the result is not needed, and their work ends by `ReleasedError`.
         """
         self._stopped = _UNWANTED if unwanted else _INTERRUPTED
 

@@ -1,26 +1,33 @@
-"""The workers of a Dask cluster as an engine: the only module that speaks to Dask."""
+"""The workers of a Dask cluster as an engine, which alone speaks to Dask; `dask_tasks` is what runs elsewhere."""
 
 from __future__ import annotations
 
 import logging
-import socket
-import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import islice
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from types import TracebackType
+from typing import Any, TypeVar, final
 
-from aldsurv.errors import AldsurvError, ClusterError, MissingDependencyError, ParameterError
+from aldsurv.errors import AldsurvError, ClusterError, ParameterError
+from aldsurv.models.parted.dask_tasks import (
+    SECONDS_BETWEEN_LOOKS,
+    all_blocks,
+    free_port,
+    import_distributed,
+    meeting_place,
+    paused_workers,
+    run_as_rank,
+    same_value,
+    tasks_at_work,
+    workers_at_work,
+)
 from aldsurv.models.parted.engine import Arrays, Blocks, Engine, Failure, Held, ShowText
 from aldsurv.quoting import quoted
-
-if TYPE_CHECKING:
-    from aldsurv.training.ranks import Ranks
 
 __all__ = ["DaskEngine"]
 
@@ -30,8 +37,7 @@ Result = TypeVar("Result")
 SECONDS_TO_CONNECT = 10.0
 # Dask starts killed workers again within seconds: after so long without any, none will come.
 SECONDS_WITHOUT_WORKERS = 60.0
-# How often processes that train together are looked at, and how often they are started.
-_SECONDS_BETWEEN_LOOKS = 0.2
+# How often processes that train together are started.
 _MOST_STARTS = 4
 # Items that are with the workers at a time, per thread of theirs: enough that none waits for the next.
 _ITEMS_PER_THREAD = 3
@@ -55,7 +61,7 @@ class DaskEngine(Engine):
     """
 
     def __init__(self, cluster: str) -> None:
-        self._distributed = _distributed()
+        self._distributed = import_distributed()
         workers = _local_workers(cluster)
         with ExitStack() as started:
             self._address = cluster if workers is None else started.enter_context(self._local_cluster(workers))
@@ -107,7 +113,7 @@ class DaskEngine(Engine):
     ) -> list[Held[Blocks]]:
         """As in the base."""
         common = self._common(shared)
-        return [Held(str(item), self._submit(partial(_all_blocks, function), item, *common)) for item in items]
+        return [Held(str(item), self._submit(partial(all_blocks, function), item, *common)) for item in items]
 
     def together(
         self, function: Callable[..., Result], shared: tuple[Any, ...], *, most: int, show: ShowText | None
@@ -131,10 +137,10 @@ class DaskEngine(Engine):
             host = self._distributed.comm.get_address_host(workers[0])
             # On another worker if this one is lost meanwhile: what follows notices it.
             place = {"workers": workers[:1], "allow_other_workers": True}
-            port = self._result_of(self.client.submit(_free_port, **place, pure=False))
+            port = self._result_of(self.client.submit(free_port, **place, pure=False))
             futures = [
                 self.client.submit(
-                    partial(_as_rank, function, _meeting_place(host, port), number, len(workers), topic),
+                    partial(run_as_rank, function, meeting_place(host, port), number, len(workers), topic),
                     *common,
                     workers=[worker],
                     pure=False,
@@ -172,11 +178,11 @@ class DaskEngine(Engine):
                 self._cancel_those_not_begun(futures, states)
             if all(state in _ENDED or worker not in alive for state, worker in zip(states, workers, strict=True)):
                 return False
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            time.sleep(SECONDS_BETWEEN_LOOKS)
 
     def _cancel_those_not_begun(self, futures: list[Any], states: list[str]) -> None:
         """Cancel what waits for a worker that is paused, or has other work: the others do not wait for it any more."""
-        begun = self._on_scheduler(_tasks_at_work)
+        begun = self._on_scheduler(tasks_at_work)
         if begun is not None:
             waiting = zip(futures, states, strict=True)
             self.client.cancel([task for task, state in waiting if state not in _ENDED and task.key not in begun])
@@ -210,21 +216,21 @@ class DaskEngine(Engine):
                 return workers
             if waited >= SECONDS_WITHOUT_WORKERS:
                 raise self._without_workers(waited)
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-            waited += _SECONDS_BETWEEN_LOOKS
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            waited += SECONDS_BETWEEN_LOOKS
 
     def _free_workers(self) -> list[str]:
         """Addresses of the workers that are not paused, of which there is at least one."""
         waited = 0.0
         while True:
-            workers, paused = self._workers(), self._on_scheduler(_paused_workers) or ()
+            workers, paused = self._workers(), self._on_scheduler(paused_workers) or ()
             free = [worker for worker in workers if worker not in paused]
             if free:
                 return free
             if waited >= SECONDS_WITHOUT_WORKERS:
                 raise self._without_workers(waited, paused=True)
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-            waited += _SECONDS_BETWEEN_LOOKS
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            waited += SECONDS_BETWEEN_LOOKS
 
     def close(self) -> None:
         """Leave the cluster; one that was started for this engine ends."""
@@ -285,7 +291,7 @@ class DaskEngine(Engine):
         """What is shared, on its way to the workers that need it: large tasks, of which Dask would warn."""
         with import_module("dask").config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
             # By a task, not by scattering: it is computed again if the workers that have it are lost.
-            return [self.client.submit(_same, value, pure=False) for value in shared]
+            return [self.client.submit(same_value, value, pure=False) for value in shared]
 
     def _room(self) -> int:
         """How many items may be with the workers now."""
@@ -328,7 +334,7 @@ class DaskEngine(Engine):
         if self.client.status != "running":
             return 1, 1
         threads = self._threads()
-        return self._on_scheduler(_workers_at_work) or (threads, threads)
+        return self._on_scheduler(workers_at_work) or (threads, threads)
 
     def _on_scheduler(self, function: Callable[..., Result]) -> Result | None:
         """The result of a function on the scheduler; None if it is set up to take no functions."""
@@ -398,75 +404,6 @@ class DaskEngine(Engine):
         )
 
 
-def _workers_at_work(dask_scheduler: Any) -> tuple[int, int]:
-    """On the scheduler: Dask pauses a worker whose memory is nearly full, which then starts no other task."""
-    workers = dask_scheduler.workers.values()
-    at_work = sum(worker in dask_scheduler.running or bool(worker.executing) for worker in workers)
-    return len(workers), at_work
-
-
-def _paused_workers(dask_scheduler: Any) -> set[str]:
-    """On the scheduler: addresses of the workers that start no tasks."""
-    return {address for address, worker in dask_scheduler.workers.items() if worker not in dask_scheduler.running}
-
-
-def _tasks_at_work(dask_scheduler: Any) -> set[Any]:
-    """On the scheduler: keys of the tasks that workers have begun, as far as they have reported it."""
-    return {task.key for worker in dask_scheduler.workers.values() for task in worker.executing}
-
-
-def _same(value: Item) -> Item:
-    return value
-
-
-def _free_port() -> int:
-    """A port that no process of this machine has."""
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return int(probe.getsockname()[1])
-
-
-def _meeting_place(host: str, port: int) -> str:
-    """The address at which processes meet; one of IPv6 is in brackets."""
-    return f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
-
-
-def _as_rank(
-    function: Callable[..., Result], url: str, number: int, count: int, topic: str | None, *shared: Any
-) -> Result | None:
-    """On a worker: call a function as one of several processes; None from those that are not the first."""
-    from aldsurv.training.ranks import LostRankError, open_ranks
-
-    worker, ended = _distributed().get_worker(), threading.Event()
-    task = worker.state.tasks, worker.get_current_task()
-    result, done = None, False
-    with open_ranks(url, number, count) as ranks:
-        threading.Thread(target=_stop_unwanted, args=(*task, ranks, ended), daemon=True).start()
-        try:
-            shows = topic is not None and ranks.first
-            result = function(*shared, (lambda *text: worker.log_event(topic, text)) if shows else None)
-            done = True
-        finally:
-            ended.set()
-    if number == 0 and not done:
-        raise LostRankError("training was stopped, because its result was not needed any more")
-    return result if number == 0 else None
-
-
-def _stop_unwanted(tasks: Mapping[Any, Any], key: Any, ranks: Ranks, ended: threading.Event) -> None:
-    """Stop training whose result is not needed any more: Dask does not interrupt a running task."""
-    while not ended.wait(_SECONDS_BETWEEN_LOOKS):
-        # One look: the worker may forget the task at any time.
-        task = tasks.get(key)
-        if task is None or task.state == "cancelled":
-            ranks.stop(unwanted=True)
-            return
-
-
-def _all_blocks(function: Callable[..., Iterator[Arrays]], *given: Any) -> list[Arrays]:
-    return list(function(*given))
-
-
 def _local_workers(cluster: str) -> int | None:
     """Processes of this machine that are asked for, 0 for as many as cores; None if it is an address."""
     kind, _, count = cluster.partition(":")
@@ -479,13 +416,3 @@ def _local_workers(cluster: str) -> int | None:
             argument="cluster",
         )
     return int(count or 0)
-
-
-def _distributed() -> ModuleType:
-    try:
-        return import_module("distributed")
-    except ImportError:
-        raise MissingDependencyError(
-            "a cluster needs distributed, which is not installed",
-            advice="Install it with: pip install 'aldsurv[cluster]'.",
-        ) from None

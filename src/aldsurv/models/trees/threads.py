@@ -29,7 +29,7 @@ class Turns:
         self._ended = False
 
     def end(self) -> None:
-        """Let nobody have another turn: who asks for one, or waits for it, gets `CancelledError`."""
+        """Give no more turns: asking or waiting for one raises `CancelledError`."""
         self._ended = True
 
     def __enter__(self) -> None:

@@ -17,7 +17,7 @@ import pytest
 from aldsurv import ALDSurvival
 from aldsurv.datasets import open_table
 from aldsurv.errors import ClusterError, ParameterError
-from aldsurv.models.parted import dask_engine as engines
+from aldsurv.models.parted import dask_engine, dask_tasks
 from aldsurv.models.parted.dask_engine import DaskEngine
 from aldsurv.training import loop, ranks
 from aldsurv.training.ranks import Ranks, current_ranks
@@ -160,8 +160,8 @@ def test_workers_that_are_paused_are_not_waited_for(noticed, monkeypatch):
 
 
 def test_processes_meet_at_addresses_of_both_kinds():
-    assert engines._meeting_place("10.0.0.7", 4000) == "tcp://10.0.0.7:4000"
-    assert engines._meeting_place("::1", 4000) == "tcp://[::1]:4000"
+    assert dask_tasks.meeting_place("10.0.0.7", 4000) == "tcp://10.0.0.7:4000"
+    assert dask_tasks.meeting_place("::1", 4000) == "tcp://[::1]:4000"
 
 
 class ForgottenTasks(dict):
@@ -173,7 +173,7 @@ class ForgottenTasks(dict):
 
 def test_a_task_that_its_worker_forgets_is_stopped():
     alone = Ranks()
-    engines._stop_unwanted(ForgottenTasks(), "key", alone, threading.Event())
+    dask_tasks.stop_unwanted(ForgottenTasks(), "key", alone, threading.Event())
     with pytest.raises(ranks.ReleasedError):
         alone.end_if_stopped()
 
@@ -184,6 +184,6 @@ def test_what_the_workers_cannot_do_is_said(table, cluster, tmp_path, monkeypatc
             ALDSurvival(**SMALL, callbacks=[print]).fit(table.x, table.y)
         with pytest.raises(ParameterError, match="checkpoint must be a file in a folder that exists"):
             ALDSurvival(**SMALL, checkpoint=tmp_path / "none" / "run").fit(table.x, table.y)
-        monkeypatch.setattr(engines, "_MOST_STARTS", 0)
+        monkeypatch.setattr(dask_engine, "_MOST_STARTS", 0)
         with pytest.raises(ClusterError, match="lost a worker 0 times"):
             engine.together(print, (), most=2, show=None)
