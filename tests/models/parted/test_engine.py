@@ -147,7 +147,7 @@ def test_no_worker_is_left(monkeypatch):
         results = engine.map(square, range(10_000))
         next(results)
         cluster.scale(0)
-        with pytest.raises(ClusterError, match=r"has had no worker for 1 seconds"):
+        with pytest.raises(ClusterError, match=r"has had no worker for 1 seconds\. A worker ends if it lacks"):
             list(results)
 
 

@@ -388,6 +388,7 @@ class DaskEngine(Engine):
             return ClusterError(
                 f"the cluster at {quoted(self.address)} has had no worker for {seconds:.0f} seconds.",
                 argument="cluster",
+                advice="A worker ends if it lacks this version of aldsurv, or memory: its own output says which.",
             )
         return ClusterError(
             f"every worker of the cluster at {quoted(self.address)} has been paused for {seconds:.0f} seconds, because "
