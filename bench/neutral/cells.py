@@ -19,8 +19,8 @@ from bench.neutral.study import Study
 
 __all__ = ["INNER_PARTS", "STAGES", "Cell", "inner_split", "run_cell"]
 
-# Into how many parts the training rows are divided, of which each is held out once. With thirds, models learn from so
-# few rows that what helps smaller tables is chosen.
+# Into how many parts the training rows are divided, of which each is held out once. With thirds, models learn from less
+# than half of a dataset, which may favour what helps smaller tables.
 INNER_PARTS = {"inner": 3, "eighths": 8}
 # Whether the rows that judge are the study's test rows, or parts of its training rows.
 STAGES = ("folds", *INNER_PARTS)
